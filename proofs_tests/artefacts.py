@@ -1,14 +1,25 @@
-"""What cerify generates, as bytes: `python -m proofs_tests.artefacts` prints a digest of each, the same everywhere."""
+"""What cerify generates, as bytes: `python -m proofs_tests.artefacts` prints a digest of each, the same everywhere.
+
+With other Pythons, as `python3.12`, each of them makes them too, with several seeds of its hashing of texts.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
+from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
+import click
 from click.testing import CliRunner
 
+import cerify as package
 from cerify.api import compile, equivalent
 from cerify.cli import cerify
 from cerify.languages import LANGUAGES
@@ -17,6 +28,7 @@ from cerify.semantics.json_events import json_of_event
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.claims.ledger import entry
 from proofs_tests.laws import page as laws
+from proofs_tests.robustness import store
 from proofs_tests.tools.engine_board import findings, fuzz_runs, results
 from proofs_tests.tools.engine_board import page as board
 
@@ -90,10 +102,46 @@ def digests(kernel: bool = True) -> Iterator[tuple[str, str]]:
             yield name, sha256(text.encode() if isinstance(text, str) else text).hexdigest()
 
 
-def main() -> None:
-    """A line for each artefact."""
-    for name, digest in digests(find_spec("numba") is not None):
-        print(f"{digest}  {name}")
+def generated(python: str, seed: int) -> dict[str, str]:
+    """The digest of each artefact by its name, in a process of its own that runs the sources as they are."""
+    with TemporaryDirectory() as folder:
+        about = Path(folder, "cerify.dist-info")
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: cerify\nVersion: {version('cerify')}\n")
+        path = os.pathsep.join(map(str, (folder, Path(package.__file__).parents[1], Path(__file__).parents[1])))
+        ran = subprocess.run(
+            [python, "-m", "proofs_tests.artefacts"],
+            env=os.environ | {"PYTHONHASHSEED": str(seed), "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert not ran.returncode, ran.stderr
+    return {name: digest for digest, name in (line.split("  ", 1) for line in ran.stdout.splitlines())}
+
+
+@click.command()
+@click.argument("pythons", nargs=-1)
+@click.option("--seed", "seeds", multiple=True, type=int, default=(0, 1, 2), show_default=True, help="Of hashing.")
+@click.option("--store", "stores", is_flag=True, help="Add the figures to docs/findings/robustness.json.")
+def main(pythons: tuple[str, ...], seeds: tuple[int, ...], stores: bool) -> None:
+    """A line for each artefact; or, of each Python, how many are the same as here. Status 1 if any differs."""
+    here = dict(digests(find_spec("numba") is not None))
+    if not pythons:
+        click.echo("".join(f"{digest}  {name}\n" for name, digest in here.items()), nl=False)
+    failed = False
+    for python in pythons:
+        there = [generated(python, seed) for seed in seeds]
+        differ = sorted({name for made in there for name, digest in made.items() if here.get(name) != digest})
+        release = subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+        click.echo(
+            f"Python {release}: {len(there[0]) - len(differ)} the same, these differ: {', '.join(differ) or 'none'}"
+        )
+        failed |= bool(differ)
+        if stores:
+            figures = {"seeds": list(seeds), "same": len(there[0]) - len(differ), "other": len(differ)}
+            store("artefacts", release, figures)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded, QueryWarning
 from cerify.semantics.events import Stream
+from proofs_tests.robustness import store
 
 BATCH = 2**20
 TYPES = ("A", "B", *(f"T{i}" for i in range(14)))  # of sixteen events one is an A, and one a B
@@ -197,18 +198,26 @@ def plot(memories: dict[str, Memory], folder: Path) -> None:
 @click.option("--events", "wanted", default=10**9, show_default=True, help="Through the evaluator with keys.")
 @click.option("--queries", "asked", default=10**6, show_default=True, help="Compiled and decided.")
 @click.option("--minutes", default=5.0, show_default=True, help="Of the processor, at most, for each of the three.")
+@click.option("--only", type=click.Choice([*QUERIES, "queries"]), help="One of them alone.")
+@click.option("--store", "stores", is_flag=True, help="Add the figures to docs/findings/robustness.json.")
 @click.option("--write", "folder", type=click.Path(path_type=Path), help="Write plots to this folder.")
-def main(wanted: int, asked: int, minutes: float, folder: Path | None) -> None:
+def main(wanted: int, asked: int, minutes: float, only: str | None, stores: bool, folder: Path | None) -> None:
     """A line for each; status 1 if memory grew. A wrong count ends it."""
     warnings.simplefilter("ignore", QueryWarning)  # of random queries over random streams
     works = {name: lambda name=name: events(name, wanted, 60 * minutes) for name in QUERIES}
     works["queries"] = lambda: queries(asked, 60 * minutes)
     memories = {}
     for name, work in works.items():
+        if only not in (None, name):
+            continue
         began = time.process_time()
         done, found, memory = work()
         memories[name] = memory
         what = "different from the one before" if name == "queries" else "matches"
+        if stores:
+            early, late = map(round, memory.ends)
+            figures = {"done": done, "found": found, "what": what, "seconds": round(time.process_time() - began)}
+            store("soak", name, figures | {"early": early, "late": late, "most": round(max(memory.mebibytes))})
         click.echo(
             f"{name}: {done:,}, {found:,} {what}, {time.process_time() - began:.0f} s; "
             f"{memory.ends[0]:.0f} MiB in the second tenth, {memory.ends[1]:.0f} in the last, "

@@ -25,6 +25,7 @@ from cerify.equivalence.decide.certificate import Certificate
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
+from proofs_tests.robustness import store
 
 MEMORY = 2048  # MiB of a process, with the libraries that it has loaded
 FORK = get_context("fork")  # a process that has loaded everything, and what it shares is not counted twice
@@ -145,10 +146,12 @@ def warm(language: str) -> None:
 @click.option("--seconds", default=1.0, show_default=True, help="Of the budget of each case.")
 @click.option("--only", default="", help="Cases whose name contains this.")
 @click.option("--verbose", is_flag=True, help="A line for each case.")
-def main(languages: tuple[str, ...], seconds: float, only: str, verbose: bool) -> None:
+@click.option("--store", "stores", is_flag=True, help="Add the figures to docs/findings/robustness.json.")
+def main(languages: tuple[str, ...], seconds: float, only: str, verbose: bool, stores: bool) -> None:
     """One line for each case that takes too long, too much, or ends in no typed error; status 1 if there is any."""
-    tried, slowest, largest, wrong = 0, 0.0, 0, 0
+    failed = False
     for language in languages or QUERIES:
+        tried, slowest, largest, wrong = 0, 0.0, 0, 0
         warm(language)
         for name, query in QUERIES[language].items():
             for function, _ in cases(language, query):
@@ -159,8 +162,14 @@ def main(languages: tuple[str, ...], seconds: float, only: str, verbose: bool) -
                 tried, wrong, slowest, largest = tried + 1, wrong + bad, max(slowest, used), max(largest, memory)
                 if bad or verbose:
                     click.echo(f"{language} {name} {function}: {used:.1f} s, {memory:,} MiB: {outcome}")
-    click.echo(f"{tried} cases of {seconds:g} s, {wrong} wrong; at most {slowest:.1f} s, {largest:,} MiB")
-    sys.exit(1 if wrong else 0)
+        click.echo(
+            f"{language}: {tried} cases of {seconds:g} s, {wrong} wrong; at most {slowest:.1f} s, {largest:,} MiB"
+        )
+        failed |= bool(wrong)
+        if stores:
+            figures = {"cases": tried, "wrong": wrong, "budget": seconds}
+            store("budgets", language, figures | {"slowest": round(slowest, 2), "memory": largest})
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

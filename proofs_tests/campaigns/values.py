@@ -37,6 +37,7 @@ from cerify.semantics.json_events import json_of_event
 from cerify.semantics.predicates import Constant, InRange, OneOf
 from cerify.semantics.readers import read
 from cerify.semantics.values import Value, parse_time
+from proofs_tests.robustness import store
 
 BUDGET = Budget(valuations=50_000, states=2_000, matches=5_000, seconds=5)
 OPTIONS = Options(budget=BUDGET)
@@ -233,7 +234,8 @@ def refusable(case: Wild, error: CerifyError) -> bool:
 @click.option("--cases", default=20_000, show_default=True, help="Of each language.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--first", default=0, show_default=True, help="The number of the first case.")
-def main(languages: tuple[str, ...], cases: int, seed: int, first: int) -> None:
+@click.option("--store", "stores", is_flag=True, help="Add the figures to docs/findings/robustness.json.")
+def main(languages: tuple[str, ...], cases: int, seed: int, first: int, stores: bool) -> None:
     """One line for each language, and one for each case that differs; status 1 if there is any."""
     wrong = 0
     for name in languages or LANGUAGES:
@@ -253,6 +255,8 @@ def main(languages: tuple[str, ...], cases: int, seed: int, first: int) -> None:
                     text = "" if case is None else f"{language.show(case.query)} over {list(case.S)}"
                     click.echo(f"{name} {i} {evaluator}: {outcome}: {text}")
         wrong += counted["wrong"]
+        if stores:
+            store("values", name, {"cases": cases, "outcomes": dict(sorted(counted.items())), "seed": seed})
         click.echo(f"{name}: {cases:,} cases, {', '.join(f'{n:,} {what}' for what, n in sorted(counted.items()))}")
     sys.exit(1 if wrong else 0)
 

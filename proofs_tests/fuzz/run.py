@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import resource
+import signal
 import sys
 import time
 from collections import Counter
@@ -30,32 +31,38 @@ WORDS = [
 ]
 
 
+class Endless(BaseException):
+    """An input took too long; no target takes it for an error of its own."""
+
+
 @dataclass
 class Found:
     """What a run has found: the inputs tried, their outcomes, the calls made, and what ended in another error."""
 
     inputs: int = 0
+    seconds: float = 0.0  # of the processor
     outcomes: Counter[str] = field(default_factory=Counter)
     edges: set[Edge] = field(default_factory=set)
     crashes: dict[str, bytes] = field(default_factory=dict)
 
 
 def fuzz(name: str, seed: int = 0, inputs: int | None = None, seconds: float | None = None) -> Found:
-    """Run a target on its good inputs, its corpus and changes of both, until either limit."""
+    """Run a target on its good inputs, its corpus and changes of both, until either limit; seconds of the processor."""
     target, rng, found = TARGETS[name], Random(seed), Found()
     first = [*target.seeds(), *(path.read_bytes() for path in sorted(CORPUS.glob(f"{name}-*")))]
-    until = None if seconds is None else time.monotonic() + seconds
+    start = time.process_time()
     pool = list(first)
     changes = (changed(rng.choice(pool), rng.choice(pool), rng) for _ in count())
     for data in islice(chain(first, changes), inputs):
-        if until is not None and time.monotonic() > until and found.inputs >= len(first):
+        if seconds is not None and time.process_time() - start > seconds and found.inputs >= len(first):
             break
-        began, before = time.process_time(), len(found.edges)
-        with calls_in(found.edges):
-            outcome, crashed = outcome_of(target, data)
-        if time.process_time() - began > SLOW:
+        before = len(found.edges)
+        try:
+            with limited(SLOW), calls_in(found.edges):
+                outcome, crashed = outcome_of(target, data)
+        except Endless:
             outcome, crashed = "slow", True
-        elif memory() > MEMORY:
+        if memory() > MEMORY:
             outcome, crashed = "memory", True
         found.inputs += 1
         if not found.outcomes[outcome] or len(found.edges) > before:
@@ -65,12 +72,32 @@ def fuzz(name: str, seed: int = 0, inputs: int | None = None, seconds: float | N
             found.crashes.setdefault(outcome, data)
         if outcome == "memory":
             break
+    found.seconds = time.process_time() - start
     return found
 
 
 def memory() -> int:
     """The most MiB that this process has had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """A context that ends with Endless after these seconds of the processor, where there are signals for that."""
+    if not hasattr(signal, "SIGPROF"):
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Endless
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @contextmanager

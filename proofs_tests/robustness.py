@@ -1,0 +1,159 @@
+"""What long campaigns against hostile input and faults have seen: `python -m proofs_tests.robustness` writes the page.
+
+A campaign that is called with --store adds its figures to docs/findings/robustness.json; the page is made from these.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import cerify
+
+FINDINGS = Path(__file__).parent.parent / "docs" / "findings"
+STORED = FINDINGS / "robustness.json"
+PAGE = FINDINGS / "robustness.md"
+ADDED = ("runs", "inputs", "seconds", "crashes")
+"""Figures of the fuzzers that are added up over the runs of a target."""
+FAULTS = ("killed", "disk full", "read-only", "clock jumps", "slow engine", "two at once")
+OPENING = f"""\
+# What was tried to break it
+
+Made by `python -m proofs_tests.robustness` from what the commands below have stored when they were called with
+`--store`; no cell is written by hand. [What others may do to you](../guide/threats.md) says what each command does.
+Times are those of the processor. The version is {cerify.__version__}; a figure is of the day that its line names.
+"""
+
+Row = Mapping[str, Any]
+
+
+def stored(path: Path = STORED) -> dict[str, dict[str, Any]]:
+    """The figures: of each campaign, by the name of its parts."""
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def store(campaign: str, part: str, figures: Row, path: Path | None = None) -> None:
+    """Put the figures of a part of a campaign in the place of those from before; those of fuzzers are added."""
+    path = path or STORED
+    found = stored(path)
+    before = found.setdefault(campaign, {}).get(part, {})
+    new = dict(figures) | {"date": datetime.now(UTC).date().isoformat()}
+    if campaign == "fuzz":
+        new |= {name: new[name] + before.get(name, 0) for name in ADDED}
+        new["memory"] = max(new["memory"], before.get("memory", 0))
+    if campaign == "faults":
+        new = before | new
+    found[campaign][part] = new
+    path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    return "".join(f"| {' | '.join(row)} |\n" for row in (header, ["---"] * len(header), *rows))
+
+
+def outcomes_of(row: Row) -> str:
+    """How many had which outcome."""
+    return "; ".join(f"{n:,} {what}" for what, n in row["outcomes"].items())
+
+
+def fuzz_section(found: Mapping[str, Row]) -> str:
+    """What the fuzzers have tried."""
+
+    def row(name: str, r: Row) -> list[str]:
+        minutes, memory = f"{r['seconds'] / 60:.1f}", f"{r['memory']:,}"
+        return [f"`{name}`", f"{r['inputs']:,}", minutes, memory, str(r["crashes"]), r["date"]]
+
+    total = {name: sum(r[name] for r in found.values()) for name in ADDED}
+    last = ["all", f"{total['inputs']:,}", f"{total['seconds'] / 60:.0f}", "", str(total["crashes"]), ""]
+    text = (
+        "`python -m proofs_tests.fuzz TARGET --minutes N --store`. A crash is an error that is not typed, more than twenty\n"
+        "seconds, or more than three gigabytes; each is mended, and its input is in the corpus that the tests read.\n\n"
+    )
+    header = ["target", "inputs", "minutes", "MiB at most", "crashes", "last run"]
+    return text + table(header, [*(row(*one) for one in found.items()), last])
+
+
+def faults_section(found: Mapping[str, Row]) -> str:
+    """What came of each fault."""
+    header = ["work", "killed", "no room", "may not write", "clock jumps", "slow engine", "two at once", "date"]
+    rows = [[name, *(str(r.get(fault, "")) for fault in FAULTS), r["date"]] for name, r in found.items()]
+    return f"`python -m proofs_tests.faults WORK --kills 50 --store`\n\n{table(header, rows)}"
+
+
+def tampered_section(found: Mapping[str, Row]) -> str:
+    """What came of texts that were changed."""
+
+    def row(name: str, r: Row) -> list[str]:
+        return [name, f"{r['edits']:,}", outcomes_of(r), str(r["seed"]), f"{r['seconds']:,.0f}", r["date"]]
+
+    header = ["what", "edits", "outcomes", "seed", "seconds", "date"]
+    rows = table(header, [row(*one) for one in found.items()])
+    return f"`python -m proofs_tests.campaigns.tampered KIND --edits 100000 --store`\n\n{rows}"
+
+
+def budgets_section(found: Mapping[str, Row]) -> str:
+    """What came of queries that blow up."""
+
+    def row(name: str, r: Row) -> list[str]:
+        return [name, *(str(r[c]) for c in ("cases", "wrong", "budget", "slowest")), f"{r['memory']:,}", r["date"]]
+
+    header = ["language", "cases", "wrong", "seconds of the budget", "seconds at most", "MiB at most", "date"]
+    rows = table(header, [row(*one) for one in found.items()])
+    return f"`python -m proofs_tests.campaigns.budgets LANGUAGE --store`\n\n{rows}"
+
+
+def values_section(found: Mapping[str, Row]) -> str:
+    """What came of values that are easy to get wrong."""
+    rows = [[name, f"{r['cases']:,}", outcomes_of(r), str(r["seed"]), r["date"]] for name, r in found.items()]
+    text = table(["language", "cases", "answers", "seed", "date"], rows)
+    return f"`python -m proofs_tests.campaigns.values LANGUAGE --cases N --store`\n\n{text}"
+
+
+def soak_section(found: Mapping[str, Row]) -> str:
+    """What one process has done, with its memory."""
+
+    def row(name: str, r: Row) -> list[str]:
+        memory = [f"{r[part]:,}" for part in ("early", "late", "most")]
+        return [name, f"{r['done']:,}", f"{r['found']:,} {r['what']}", f"{r['seconds']:,}", *memory, r["date"]]
+
+    header = ["what", "done", "found", "seconds", "MiB, second tenth", "MiB, last tenth", "MiB at most", "date"]
+    rows = table(header, [row(*one) for one in found.items()])
+    plots = "".join(
+        f"\n![Resident memory along the work: {name}](../guide/plots/soak-{name.replace(' ', '-')}.svg)\n"
+        for name in found
+    )
+    return f"`python -m proofs_tests.soak --store --write docs/guide/plots`\n\n{rows}{plots}"
+
+
+def artefacts_section(found: Mapping[str, Row]) -> str:
+    """Which Pythons and seeds have made the same bytes."""
+    rows = [
+        [name, ", ".join(map(str, r["seeds"])), str(r["same"]), str(r["other"]), r["date"]] for name, r in found.items()
+    ]
+    text = table(["Python", "seeds of its hashing", "artefacts that are the same", "that differ", "date"], rows)
+    return f"`python -m proofs_tests.artefacts PYTHON ... --store`\n\n{text}"
+
+
+SECTIONS = {
+    "fuzz": ("Changed inputs", fuzz_section),
+    "tampered": ("Certificates, states, cases and links that were changed", tampered_section),
+    "faults": ("Long work under faults", faults_section),
+    "budgets": ("Queries that blow up", budgets_section),
+    "values": ("Values that are easy to get wrong", values_section),
+    "soak": ("One process for a long time", soak_section),
+    "artefacts": ("The same bytes", artefacts_section),
+}
+
+
+def page(found: Mapping[str, Mapping[str, Row]]) -> str:
+    """The page, in Markdown."""
+    sections = [f"## {title}\n\n{make(found[name])}" for name, (title, make) in SECTIONS.items() if name in found]
+    return "\n".join([OPENING, *sections])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(stored()), encoding="utf-8")
