@@ -70,8 +70,9 @@ def fuzz_section(found: Mapping[str, Row]) -> str:
     total = {name: sum(r[name] for r in found.values()) for name in ADDED}
     last = ["all", f"{total['inputs']:,}", f"{total['seconds'] / 60:.0f}", "", str(total["crashes"]), ""]
     text = (
-        "`python -m proofs_tests.fuzz TARGET --minutes N --store`. A crash is an error that is not typed, more than twenty\n"
-        "seconds, or more than three gigabytes; each is mended, and its input is in the corpus that the tests read.\n\n"
+        "`python -m proofs_tests.fuzz TARGET --minutes N --store`. A crash is an error that is not typed, more than\n"
+        "twenty seconds, or more than three gigabytes; each is mended, and its input is in the corpus, which the tests\n"
+        "read.\n\n"
     )
     header = ["target", "inputs", "minutes", "MiB at most", "crashes", "last run"]
     return text + table(header, [*(row(*one) for one in found.items()), last])

@@ -1,13 +1,16 @@
-"""Certificates, states, suites and campaign files that were changed: `python -m proofs_tests.campaigns.tampered`.
+"""Certificates, states, cases and links that were changed: `python -m proofs_tests.campaigns.tampered`.
 
 Each is refused, or means the same: what a certificate that is accepted claims is true, a state that is restored is the
-one that was saved, and the cases of a suite have the matches of the plain definition.
+one that was saved, and the cases of a suite, and what the playground shows of a link, are the matches of the plain
+definition.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,30 +20,23 @@ from typing import Any
 
 import click
 
-from cerify.api import compile, contained, equivalent
+from cerify.api import contained, equivalent, read_query
 from cerify.conformance.cases import case_of_line
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.second_opinion import second_opinion
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Contained, Equivalent
 from cerify.languages import LANGUAGES, language_named
+from cerify.playground.rows import events_in
+from cerify.playground.session import answer
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import CerifyError
-from cerify.semantics.events import Event
+from cerify.semantics.errors import CerifyError, InputWarning, QueryWarning
+from cerify.semantics.events import Stream
 from proofs_tests.fuzz.run import changed
-from proofs_tests.fuzz.targets import suite
+from proofs_tests.fuzz.targets import certificates, links, readers, states, suite
+from proofs_tests.robustness import store
 
 BUDGET = Budget(states=2_000, valuations=20_000, matches=2_000, seconds=5)
-CLAIMS = (
-    ("(A ; B) OR (A ; C)", "A ; (B OR C)", "cel"),
-    ("A+ ; B", "(A OR (A+ ; A)) ; B", "cel"),
-    ("A FILTER A.x > 1 AND A.x > 2", "A FILTER A.x > 2", "cel"),
-    ("NXT(A ; B)", "NXT((A ; B) OR (A ; B))", "cel"),
-    ("!(!A and !B)", "A or B", "event-expression"),
-    ("relative(A, B) or relative(A, C)", "relative(A, B or C)", "event-expression"),
-)
-EVALUATORS = (("A ; B+ WITHIN 9 EVENTS", "kernel"), ("(A IN X ; B) PARTITION BY [x]", "automaton"))
-EVENTS = [Event("A", {"x": 1}), Event("B", {"x": 1}), Event("A", {"x": 2}), Event("B", {"x": 2}), Event("B", {"x": 1})]
 
 
 class Believed(AssertionError):
@@ -48,10 +44,9 @@ class Believed(AssertionError):
 
 
 @cache
-def certificates() -> Sequence[bytes]:
-    """Some certificates."""
-    verdicts = [equivalent(a, b, languages=(name, name)) for a, b, name in CLAIMS]
-    return [v.certificate.to_json().encode() for v in verdicts if isinstance(v, Equivalent)]
+def certified() -> frozenset[tuple[Any, ...]]:
+    """What the certificates claim that are changed."""
+    return frozenset(claim_of(Certificate.from_json(data.decode())) for data in certificates())
 
 
 def certificate(data: bytes) -> str:
@@ -59,17 +54,15 @@ def certificate(data: bytes) -> str:
     found = Certificate.from_json(data.decode("utf-8", "surrogateescape"))
     if language_named(found.language).flaw(found, BUDGET) is not None:
         return "refused"
-    if data in certificates() or claim_of(found) in {
-        claim_of(Certificate.from_json(c.decode())) for c in certificates()
-    }:
-        return "the same claim"
+    if claim_of(found) in certified():
+        return "with the same claim"
     decide, yes = (equivalent, Equivalent) if found.claim == "equivalent" else (contained, Contained)
     verdict = decide(
         found.left, found.right, level=found.level, schema=found.schema, budget=BUDGET, languages=(found.language,) * 2
     )
     if not isinstance(verdict, yes | Equivalent):
         raise Believed(f"{found.claim}: {found.left!r}, {found.right!r}: {type(verdict).__name__}")
-    return "another claim, which is true"
+    return "with another claim, which is true"
 
 
 def claim_of(found: Certificate) -> tuple[Any, ...]:
@@ -78,29 +71,23 @@ def claim_of(found: Certificate) -> tuple[Any, ...]:
 
 
 @cache
-def states() -> Sequence[bytes]:
-    """Some saved states."""
-    saved = []
-    for query, name in EVALUATORS:
-        evaluator = compile(query, evaluator=name)
-        evaluator.push(EVENTS)
-        saved.append(evaluator.save())
-    return saved
+def saved() -> Sequence[bytes]:
+    """The states that are changed, one of each evaluator."""
+    return states()
 
 
 def state(data: bytes) -> str:
     """Refused, or restored as it was saved."""
     restored = 0
-    for (query, name), saved in zip(EVALUATORS, states(), strict=True):
-        evaluator = compile(query, evaluator=name)
+    for evaluator, before in zip(readers(), saved(), strict=True):
         try:
             evaluator.restore(data)
         except CerifyError:
             continue
         restored += 1
-        if evaluator.save() != saved:
-            raise Believed(f"{query}, {name}: another state")
-    return "the same state" if restored else "refused"
+        if evaluator.save() != before:
+            raise Believed(f"{evaluator.identity}: another state")
+    return "leave the state as it was" if restored else "refused"
 
 
 def lines() -> Sequence[bytes]:
@@ -115,13 +102,35 @@ def case(data: bytes) -> str:
     second = second_opinion(found.language, query, stream_of(found), found.output)
     if second is not None and second != set(found.matches):
         raise Believed(f"{found.query} over {found.events}: {found.matches}, not {second}")
-    return "a case that is right"
+    return "cases that are right"
+
+
+def link(data: bytes) -> str:
+    """Refused with a message, or what the page then says of its query, and of two, is so."""
+    text = data.decode("utf-8", "surrogateescape")
+    found = json.loads(answer(text))
+    if "error" in found:
+        if found["error"]["code"] == "internal":
+            raise Believed(found["error"]["message"])
+        return "refused"
+    asked = json.loads(text)
+    if asked["do"] == "evaluate" and not found["more"]:
+        _, query = read_query(asked["query"], asked["language"])
+        header, *rows = asked["stream"]
+        S = Stream(events_in("the stream", header, rows, [f"event {n}" for n in range(len(rows))]))
+        expected = second_opinion(asked["language"], query, S, "matches")
+        shown = {(one["at"], tuple(one["events"])) for one in found["matches"]}
+        if expected is not None and shown != {(one.at, one.events) for one in expected}:
+            raise Believed(f"{asked['query']}: {shown}, not {expected}")
+        return "shown with the right matches"
+    return "shown"
 
 
 KINDS: dict[str, tuple[Callable[[], Sequence[bytes]], Callable[[bytes], str]]] = {
     "certificate": (certificates, certificate),
-    "state": (states, state),
+    "state": (saved, state),
     "suite": (lines, case),
+    "link": (links, link),
 }
 
 
@@ -156,15 +165,19 @@ def edited(value: Any, rng: Random) -> Any:
 
 @click.command()
 @click.argument("kinds", nargs=-1, type=click.Choice(list(KINDS)))
-@click.option("--edits", default=100_000, show_default=True, help="Of all kinds together.")
+@click.option("--edits", default=100_000, show_default=True, help="Of each kind.")
 @click.option("--seed", default=1, show_default=True)
-def main(kinds: tuple[str, ...], edits: int, seed: int) -> None:
+@click.option("--store", "stores", is_flag=True, help="Add the figures to docs/findings/robustness.json.")
+def main(kinds: tuple[str, ...], edits: int, seed: int, stores: bool) -> None:
     """One line for each kind, and one for each edit that is believed; status 1 if there is any."""
+    for category in (InputWarning, QueryWarning):
+        warnings.simplefilter("ignore", category)
     wrong = 0
     for name in kinds or KINDS:
         originals, judge = KINDS[name]
         good, rng, counted = originals(), Random(f"{seed}/{name}"), Counter[str]()
-        for _ in range(edits // len(kinds or KINDS)):
+        began = time.process_time()
+        for _ in range(edits):
             data = tampered(rng.choice(good), good, rng)
             try:
                 outcome = judge(data)
@@ -175,6 +188,9 @@ def main(kinds: tuple[str, ...], edits: int, seed: int) -> None:
                 click.echo(f"{name}: {type(error).__name__}: {error}: {data!r}")
             counted[outcome] += 1
         wrong += counted["WRONG"]
+        if stores:
+            figures = {"edits": edits, "outcomes": dict(sorted(counted.items())), "seed": seed}
+            store("tampered", name, figures | {"seconds": round(time.process_time() - began)})
         click.echo(f"{name}: {', '.join(f'{n:,} {what}' for what, n in sorted(counted.items()))}")
     sys.exit(1 if wrong else 0)
 

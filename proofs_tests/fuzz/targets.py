@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +14,8 @@ import pyarrow.parquet as pq
 
 from cerify import protocol
 from cerify.api import compile, equivalent
+from cerify.automata.evaluator import Evaluator
+from cerify.automata.saved_state import seal, unseal
 from cerify.commands.engine import answered as answers
 from cerify.conformance.campaigns import definition, plan_of
 from cerify.conformance.cases import load
@@ -26,7 +29,7 @@ from cerify.equivalence.verdict import Equivalent
 from cerify.languages import LANGUAGES, language_named
 from cerify.playground.session import answer
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import InputError, InternalError
+from cerify.semantics.errors import CerifyError, InputError, InternalError
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.readers import read, read_schema
 
@@ -52,8 +55,31 @@ LINK = {
     "stream": [["type", "x", "time"], ["A", "1", "2021-01-01T00:00:00Z"], ["B", "", "2021-01-01T00:00:01Z"]],
     "events": [0, 1], "at": 1,
 }  # fmt: skip
-PANES = ({"do": "evaluate"}, {"do": "explain"}, {"do": "compare"}, {"do": "draw"}, {"do": "step"})
+PANES = (
+    *({"do": name} for name in ("evaluate", "explain", "compare", "draw", "step", "tasks")),
+    {"do": "read", "text": "type,x\nA,1\nB,2\n"},
+    {"do": "grade", "id": "cel-then", "query": "T ; H"},
+)
 PROFILE = {"language": "cel", "axes": {}}
+
+
+CLAIMS = (
+    ("(A ; B) OR (A ; C)", "A ; (B OR C)", "cel"),
+    ("A+ ; B", "(A OR (A+ ; A)) ; B", "cel"),
+    ("A FILTER A.x > 1 AND A.x > 2", "A FILTER A.x > 2", "cel"),
+    ("NXT(A ; B)", "NXT((A ; B) OR (A ; B))", "cel"),
+    ("!(!A and !B)", "A or B", "event-expression"),
+    ("relative(A, B) or relative(A, C)", "relative(A, B or C)", "event-expression"),
+)
+SASE = "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { a.x < b.x } RETURN a.x"
+SAVED = (
+    ("A ; B+ WITHIN 9 EVENTS", "cel", "kernel"),
+    ("(A IN X ; B) PARTITION BY [x]", "cel", "automaton"),
+    ("prior(A, B)", "event-expression", "automaton"),
+    (SASE, "sase", "automaton"),
+    ("A ; B", "cel", "denotational"),
+)
+EVENTS = [Event("A", {"x": 1}), Event("B", {"x": 1}), Event("A", {"x": 2}), Event("B", {"x": 2}), Event("B", {"x": 1})]
 
 
 @dataclass(frozen=True)
@@ -120,11 +146,10 @@ def _table() -> pa.Table:
     return Stream([Event("A", {"x": 1, "f": 0.5, "s": "é"}), Event("B", {"x": None, "b": True})]).table
 
 
-def certificate() -> list[bytes]:
-    """The certificate of an equivalence."""
-    verdict = equivalent("(A ; B) OR (A ; C)", "A ; (B OR C)")
-    assert isinstance(verdict, Equivalent)
-    return [verdict.certificate.to_json().encode()]
+def certificates() -> list[bytes]:
+    """The certificates of some equivalences."""
+    verdicts = [equivalent(left, right, languages=(name, name)) for left, right, name in CLAIMS]
+    return [verdict.certificate.to_json().encode() for verdict in verdicts if isinstance(verdict, Equivalent)]
 
 
 def checked(data: bytes) -> object:
@@ -133,11 +158,57 @@ def checked(data: bytes) -> object:
     return language_named(found.language).flaw(found, BUDGET)
 
 
-def state() -> list[bytes]:
-    """A saved state of an evaluator."""
-    E = compile("A ; B+ WITHIN 9 EVENTS")
-    E.push([Event("A", {"x": 1}), Event("B", {"x": 2})])
-    return [E.save()]
+def evaluators() -> list[Evaluator]:
+    """Fresh evaluators of every language."""
+    return [compile(query, language=language, evaluator=name) for query, language, name in SAVED]
+
+
+def states() -> list[bytes]:
+    """The state of each of these evaluators after some events."""
+    saved = []
+    for evaluator in evaluators():
+        evaluator.push(EVENTS)
+        saved.append(evaluator.save())
+    return saved
+
+
+@cache
+def readers() -> list[Evaluator]:
+    """Evaluators of every language that states are restored into, one after the other."""
+    return evaluators()
+
+
+def restored(data: bytes) -> object:
+    """The number of evaluators that take a state. Raises what the last one says if there is none."""
+    found, refused = 0, InputError("nobody reads it")
+    for evaluator in readers():
+        try:
+            evaluator.restore(data)
+            found += 1
+        except CerifyError as error:
+            refused = error
+    if not found:
+        raise refused
+    return found
+
+
+def unsealed() -> list[bytes]:
+    """What is behind the headers of these states."""
+    return [unseal(data, one.STATE, one.identity) for data, one in zip(states(), readers(), strict=True)]
+
+
+def resealed(data: bytes) -> object:
+    """The matches after a state whose writer computed the checksum anew. Raises as `restored`."""
+    found, refused = [], InputError("nobody reads it")
+    for evaluator in readers():
+        try:
+            evaluator.restore(seal(evaluator.STATE, evaluator.identity, data))
+            found.append(list(evaluator.push(EVENTS)))
+        except CerifyError as error:
+            refused = error
+    if not found:
+        raise refused
+    return found
 
 
 def answered(data: bytes) -> object:
@@ -193,6 +264,11 @@ SERVED = {
 }
 
 
+def links() -> list[bytes]:
+    """The requests that the page makes of a link, one for each pane."""
+    return [json.dumps(LINK | fields).encode() for fields in PANES]
+
+
 def asked_of_page(data: bytes) -> object:
     """What the page of the playground is answered, whose fields a link fills. Raises the error that it is answered."""
     found = json.loads(answer(data.decode("utf-8", "surrogateescape")))
@@ -226,9 +302,10 @@ TARGETS = {
         lambda: [b'{"summary":{"totals":{"passed":1}}}\n{"id":"a","outcome":"failed","got":null}\n'],
         in_file(".jsonl", lambda path: read_stored(path).failing),
     ),
-    "state": Target(state, lambda data: compile("A ; B+ WITHIN 9 EVENTS").restore(data)),
-    "certificate": Target(certificate, checked),
-    "link": Target(lambda: [json.dumps(LINK | fields).encode() for fields in PANES], asked_of_page),
+    "state": Target(states, restored),
+    "resealed-state": Target(unsealed, resealed),
+    "certificate": Target(certificates, checked),
+    "link": Target(links, asked_of_page),
     "suite": Target(suite, in_file(".jsonl", load)),
     "policy": Target(lambda: [json.dumps(PROFILE).encode()], in_file(".json", read_policy)),
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cerify.api import equivalent, read_query
 from cerify.equivalence.verdict import Different, Undecided, Verdict
-from cerify.languages import LANGUAGES
+from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import Language
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, MissingPackage
@@ -18,8 +18,11 @@ TRYING, STREAMS = 3.0, 30_000  # seconds in which two queries are tried on short
 
 
 def comparable(name: str, other: str) -> bool:
-    """Whether queries of the two languages can be compared: in one of its own, or as formulas of CEL."""
-    pair = [type(LANGUAGES[one]) for one in (name, other)]
+    """Whether queries of the two languages can be compared: in one of its own, or as formulas of CEL.
+
+    Raises IllFormed if there is no such language.
+    """
+    pair = [type(language_named(one)) for one in (name, other)]
     return name == other or all(one.in_cel is not Language.in_cel for one in pair)
 
 

@@ -18,7 +18,7 @@ from warnings import catch_warnings, simplefilter
 from cerify.api import planned, read_query
 from cerify.draw.stream import drawn, match_row, places_row
 from cerify.fit import require_fit
-from cerify.languages import LANGUAGES
+from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import Language, Options
 from cerify.playground.comparison import MISSING, Side, comparable, compared
 from cerify.playground.rows import events_in, read_rows, rows_of
@@ -129,7 +129,7 @@ def languages(asked: Json) -> Json:
 
 def read(asked: Json) -> Json:
     """The rows of a stream that was pasted as text."""
-    rows, message = read_rows(asked["text"], LANGUAGES[asked["language"]].row_type)
+    rows, message = read_rows(asked["text"], language_named(asked["language"]).row_type)
     return {"rows": rows, "message": message}
 
 

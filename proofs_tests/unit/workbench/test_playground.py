@@ -161,6 +161,14 @@ def test_a_type_that_only_the_second_query_misspells_is_a_warning() -> None:
     assert not ask("compare", query="C", other="A OR C", otherLanguage="cel")["warnings"]
 
 
+def test_a_language_that_there_is_not_is_named() -> None:
+    """A link that was changed ended in a KeyError."""
+    for do in ("evaluate", "compare", "explain", "draw", "step", "read"):
+        found = ask(do, query="A", language="celt", other="A", otherLanguage="celt", events=[0], at=0, text="type")
+        assert "there is no language 'celt'" in found["error"]["message"], do
+    assert "there is no language 'x'" in ask("compare", query="A", other="A", otherLanguage="x")["error"]["message"]
+
+
 def test_languages_that_cannot_be_compared_are_named() -> None:
     comparable = {one["name"]: one["comparable"] for one in ask("languages")["languages"]}
     assert comparable["cel"] == ["cel", "core-cel"]
