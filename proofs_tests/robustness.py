@@ -71,8 +71,8 @@ def fuzz_section(found: Mapping[str, Row]) -> str:
     last = ["all", f"{total['inputs']:,}", f"{total['seconds'] / 60:.0f}", "", str(total["crashes"]), ""]
     text = (
         "`python -m proofs_tests.fuzz TARGET --minutes N --store`. A crash is an error that is not typed, more than\n"
-        "twenty seconds, or more than three gigabytes; each is mended, and its input is in the corpus, which the tests\n"
-        "read.\n\n"
+        "twenty seconds, or more than three gigabytes; each is mended, and its input is in the corpus, which the\n"
+        "tests read.\n\n"
     )
     header = ["target", "inputs", "minutes", "MiB at most", "crashes", "last run"]
     return text + table(header, [*(row(*one) for one in found.items()), last])

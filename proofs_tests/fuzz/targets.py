@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -158,38 +158,41 @@ def checked(data: bytes) -> object:
     return language_named(found.language).flaw(found, BUDGET)
 
 
-def evaluators() -> list[Evaluator]:
-    """Fresh evaluators of every language."""
-    return [compile(query, language=language, evaluator=name) for query, language, name in SAVED]
-
-
-def states() -> list[bytes]:
-    """The state of each of these evaluators after some events."""
-    saved = []
-    for evaluator in evaluators():
-        evaluator.push(EVENTS)
-        saved.append(evaluator.save())
-    return saved
+def fresh(which: int) -> Evaluator:
+    """An evaluator that has read nothing."""
+    query, language, name = SAVED[which]
+    return compile(query, language=language, evaluator=name)
 
 
 @cache
 def readers() -> list[Evaluator]:
-    """Evaluators of every language that states are restored into, one after the other."""
-    return evaluators()
+    """Evaluators of every language that have read nothing."""
+    return [fresh(which) for which in range(len(SAVED))]
 
 
-def restored(data: bytes) -> object:
-    """The number of evaluators that take a state. Raises what the last one says if there is none."""
-    found, refused = 0, InputError("nobody reads it")
-    for evaluator in readers():
+def restored(data: Callable[[Evaluator], bytes]) -> Iterator[Evaluator]:
+    """The evaluators that take a state. Raises what the first of the others says if there is none."""
+    refused: list[CerifyError] = []
+    for which, evaluator in enumerate(readers()):
         try:
-            evaluator.restore(data)
-            found += 1
+            evaluator.restore(data(evaluator))
         except CerifyError as error:
-            refused = error
-    if not found:
-        raise refused
-    return found
+            refused.append(error)
+        else:
+            readers()[which] = fresh(which)
+            yield evaluator
+    if len(refused) == len(SAVED):
+        raise refused[0]
+
+
+@cache
+def states() -> list[bytes]:
+    """The state of each of these evaluators after some events."""
+    saved = []
+    for evaluator in map(fresh, range(len(SAVED))):
+        evaluator.push(EVENTS)
+        saved.append(evaluator.save())
+    return saved
 
 
 def unsealed() -> list[bytes]:
@@ -199,16 +202,8 @@ def unsealed() -> list[bytes]:
 
 def resealed(data: bytes) -> object:
     """The matches after a state whose writer computed the checksum anew. Raises as `restored`."""
-    found, refused = [], InputError("nobody reads it")
-    for evaluator in readers():
-        try:
-            evaluator.restore(seal(evaluator.STATE, evaluator.identity, data))
-            found.append(list(evaluator.push(EVENTS)))
-        except CerifyError as error:
-            refused = error
-    if not found:
-        raise refused
-    return found
+    taken = restored(lambda evaluator: seal(evaluator.STATE, evaluator.identity, data))
+    return [list(evaluator.push(EVENTS)) for evaluator in taken]
 
 
 def answered(data: bytes) -> object:
@@ -302,7 +297,7 @@ TARGETS = {
         lambda: [b'{"summary":{"totals":{"passed":1}}}\n{"id":"a","outcome":"failed","got":null}\n'],
         in_file(".jsonl", lambda path: read_stored(path).failing),
     ),
-    "state": Target(states, restored),
+    "state": Target(states, lambda data: list(restored(lambda evaluator: data))),
     "resealed-state": Target(unsealed, resealed),
     "certificate": Target(certificates, checked),
     "link": Target(links, asked_of_page),
