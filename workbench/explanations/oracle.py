@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import Valuations
 from cerify.semantics.cel.interpreter import Interpreter
@@ -12,6 +12,7 @@ from cerify.semantics.events import ComplexEvent, Event, Stream
 
 ENOUGH = Budget(valuations=500_000)
 STEPS = 10_000_000
+CHECKED_TOGETHER = 1024  # steps between two looks at the clock: the clause of ALL may ask a million and find nothing
 
 ANY = "?"
 """The variable of an event whose type an explanation leaves free; no text of a formula can say it."""
@@ -32,6 +33,8 @@ class Oracle(Interpreter):
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """The valuations of phi over the stream from i to j. Raises BudgetExceeded, Unsupported."""
         self._left -= 1
+        if self._left % CHECKED_TOGETHER == 0:
+            check_time()
         if self._left < 0:
             raise BudgetExceeded(
                 f"an explanation asks the definition about every interval, and {len(self.S)} events have too many for "

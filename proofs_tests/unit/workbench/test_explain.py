@@ -1,6 +1,7 @@
 """Explanations: derivations that the interpreter confirms at every step, and reasons that are the reasons."""
 
 import json
+import math
 from itertools import combinations, product
 from pathlib import Path
 from random import Random
@@ -24,10 +25,11 @@ from cerify.explanations.explanation import (
     summary,
 )
 from cerify.explanations.html import render
-from cerify.explanations.oracle import Oracle
+from cerify.explanations.oracle import CHECKED_TOGETHER, Oracle
 from cerify.explanations.rejection import counts, miscounted
 from cerify.explanations.step import changes
 from cerify.explanations.text import explanation_lines
+from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
@@ -399,6 +401,21 @@ def test_too_long_a_stream_ends_in_an_error_that_says_so() -> None:
         ask("MAX(A+)", {5, 7, 39}, 39, S)
     with pytest.raises(BudgetExceeded, match="shorter stream"):
         Oracle(S, steps=100).meaning(parse("A ; A ; A"), 0, 39)
+
+
+def test_a_clause_that_finds_nothing_ends_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ALL asks about pairs of intervals: on a stream of 400 events one clause took a second."""
+    S, phi = stream(" ".join("A" * 60)), parse("(A FILTER A.x > 0) ALL (A FILTER A.x > 1)")
+    assert isinstance(phi, cel.All)
+    oracle = Oracle(S)
+    intervals = [(i, j) for i in range(60) for j in range(i, 60)]
+    assert not any(oracle.meaning(part, i, j) for part in (phi.left, phi.right) for i, j in intervals)
+    with Budget(seconds=1).timed():
+        monkeypatch.setattr("time.monotonic", lambda: math.inf)
+        before = oracle._left
+        with pytest.raises(BudgetExceeded, match="1 seconds"):
+            oracle.meaning(phi, 0, 59)
+    assert before - oracle._left <= CHECKED_TOGETHER
 
 
 def test_a_rejection_without_its_nearest_matches_still_has_its_reason() -> None:
