@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from proofs_tests.fuzz.run import fuzz, minimised, outcome_of
@@ -26,7 +28,7 @@ def test_changed_inputs_are_read_or_refused(name: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", TARGETS)
 def test_changed_inputs_for_longer(name: str) -> None:
-    assert fuzz(name, seed=1, seconds=90 / len(TARGETS)).crashes == {}
+    assert fuzz(name, seed=1, seconds=300 / len(TARGETS)).crashes == {}
 
 
 def test_an_error_that_is_not_typed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,6 +40,19 @@ def test_an_error_that_is_not_typed_is_found(monkeypatch: pytest.MonkeyPatch) ->
     crashes = fuzz("planted", inputs=3_000).crashes
     assert any(outcome.startswith("KeyError") for outcome in crashes)
     assert minimised(next(iter(crashes.values())), lambda part: outcome_of(TARGETS["planted"], part)[1]) == b"\xff"
+
+
+def test_an_input_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by a target that takes every error for an answer."""
+
+    def run(data: bytes) -> None:
+        while data == b"endless":
+            with suppress(Exception):
+                data[len(data)]
+
+    monkeypatch.setitem(TARGETS, "planted", Target(lambda: [b"abc", b"endless"], run))
+    monkeypatch.setattr("proofs_tests.fuzz.run.SLOW", 0.1)
+    assert fuzz("planted", inputs=2).crashes == {"slow": b"endless"}
 
 
 def test_an_input_that_makes_new_calls_is_changed_further(monkeypatch: pytest.MonkeyPatch) -> None:
