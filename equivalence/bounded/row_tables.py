@@ -47,21 +47,29 @@ def compared(
         for S in tables(values((left, right), schema), bound, schema):
             check_time()
             with suppress(IllFormed):  # where AFTER MATCH SKIP leads nowhere
-                mine, other = (_matches(q, S, level) for q in (left, right))
-                apart = mine - other if claim == "contained" else mine ^ other
-                if apart:
-                    at = min(match.at for match in apart)
-                    only = [sorted(m for m in some if m.at == at) for some in (mine - other, other - mine)]
-                    return Different(S, at, tuple(only[0]), tuple(only[1]), shortest=False)
+                if (found := difference_on(S, left, right, claim, level)) is not None:
+                    return found
             longest = len(S)
     number = f"{longest} row{'s' * (longest != 1)}"
     tried = f"no difference on tables of up to {number} over a few values" if longest else "nothing was tried"
     return Undecided(f"{tried}; there is no decider for MATCH_RECOGNIZE")
 
 
+def difference_on(
+    S: Stream, left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level
+) -> Different | None:
+    """The first difference of the matches on a table, by the definition. Raises IllFormed, as the definition does."""
+    mine, other = (_matches(q, S, level) for q in (left, right))
+    apart = mine - other if claim == "contained" else mine ^ other
+    if not apart:
+        return None
+    at = min(match.at for match in apart)
+    only = [sorted(m for m in some if m.at == at) for some in (mine - other, other - mine)]
+    return Different(S, at, tuple(only[0]), tuple(only[1]), shortest=False)
+
+
 def _matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
-    found = answers(q, S)
-    return {Match(m.at, tuple(sorted(m.events))) if level == "events" else m for m in found}
+    return {Match(m.at, tuple(sorted(m.events)), None if level == "events" else m.bindings) for m in answers(q, S)}
 
 
 def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Schema | None = None) -> Iterator[Stream]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cerify.equivalence.claim import Claim, Level
+from cerify.equivalence.decide.row_conditions import Fact
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         Draft202012Validator,  # imported where a certificate is read: it takes a twentieth of a second
     )
 
-Language = Literal["cel", "event-expression"]
+Language = Literal["cel", "event-expression", "row-pattern"]
 States = tuple[int, ...]
 
 
@@ -43,6 +44,7 @@ class Certificate:
     solver: bool
     relation: tuple[tuple[States, States], ...]
     language: Language = "cel"
+    facts: tuple[Fact, ...] = ()
 
     def require_language(self, name: Language) -> None:
         """Raises Unsupported if the queries are of another language, whose automata are built in another way."""

@@ -1,0 +1,245 @@
+"""Does a certificate prove what it claims of two clauses of MATCH_RECOGNIZE? It shares nothing with the search.
+
+What has to be believed: the parser, which conditions there are, and the solver, which is asked about each fact again.
+The patterns are followed by ordered partial derivatives: what of a pattern is left after a row, in the order of
+preferment. On each word that goes against no fact the match is the first that nothing is left of; two matches are the
+same if their rows have the same labels. There are finitely many derivatives, so that it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from itertools import permutations, product
+from typing import NamedTuple, TypeAlias, assert_never
+
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.row_words import ClausePair, Letter, Word
+from cerify.equivalence.decide.row_solver import Solver
+from cerify.semantics.budget import Budget, check_time
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.parse import parse
+
+
+class Iteration(NamedTuple):
+    """That an iteration of a quantifier is over: how many there are, as far as it counts, and whether it has rows."""
+
+    quantifier: rows.Quantified
+    number: int
+    has_rows: bool
+
+
+Rest: TypeAlias = tuple[rows.Pattern | Iteration, ...]
+"""What is left of a pattern; its last part comes next."""
+
+
+class Side(NamedTuple):
+    """What is left after the rows so far, the preferred first, and the match if none of that is completed.
+
+    Each is given with a number, or None for no match: equal numbers are of rows with equal labels.
+    """
+
+    left: tuple[tuple[Rest, Hashable], ...]
+    match: Hashable = None
+
+
+class Place(NamedTuple):
+    """Between two rows: both sides, None before the row where matches start, and the last letters."""
+
+    sides: tuple[Side, Side] | None = None
+    letters: Word = ()
+
+
+def row_flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
+    """What is wrong with a certificate for clauses of MATCH_RECOGNIZE; None if it proves its claim.
+
+    Raises Unsupported for a certificate of another language, BudgetExceeded.
+    """
+    certificate.require_language("row-pattern")
+    with budget.timed():
+        return _flaw(certificate, budget)
+
+
+def _flaw(certificate: Certificate, budget: Budget) -> str | None:
+    try:
+        clauses = ClausePair.of(parse(certificate.left), parse(certificate.right), certificate.schema)
+    except Unsupported as error:
+        return error.message
+    solver = Solver(clauses, certificate.schema)
+    for i, fact in enumerate(certificate.facts):
+        if any(number >= len(clauses.conditions) for letter in fact.rows for number, _ in letter):
+            return f"fact {i} names a condition that the clauses do not have; they have {len(clauses.conditions)}"
+        if not solver.holds(fact):
+            return f"fact {i} is not shown: a partition may have such rows"
+    return _Followed(certificate, clauses, budget).difference()
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """The patterns of two clauses on all words that go against no fact."""
+
+    certificate: Certificate
+    clauses: ClausePair
+    budget: Budget
+
+    def difference(self) -> str | None:
+        """Where the matches that start at one row differ, if they do."""
+        contained = self.certificate.claim == "contained" and self.clauses.match_at_each_row
+        pending = [Place()]
+        seen = set(pending)
+        while pending:
+            check_time()
+            for now in self._after(pending.pop()):
+                if now.sides is not None and not self._impossible(now.letters, last=True):
+                    left, right = (_ended(side) for side in now.sides)
+                    if left != right and not (contained and left is None):
+                        return f"the matches may differ on a table of {len(now.letters)} or more rows"
+                if now not in seen:
+                    seen.add(now)
+                    pending.append(now)
+            if len(seen) > self.budget.states:
+                raise BudgetExceeded(
+                    f"the check has more than {self.budget.states} lists of what is left of the patterns"
+                )
+        return None
+
+    def _after(self, now: Place) -> Iterator[Place]:
+        """The places after another row: one where matches may start, or one of theirs."""
+        begins = not now.letters
+        if now.sides is None and not self._impossible(letters := self._recent(now, frozenset()), last=False):
+            yield Place(None, letters)
+        starts = tuple(Side(((_one(q.pattern), 0),)) for q in (self.clauses.left, self.clauses.right))
+        sides = starts if now.sides is None else now.sides
+        options = [_options(side, begins) for side in sides]
+        asked = sorted(
+            {
+                known[A]
+                for known, (taken, _) in zip(self.clauses.of_variables, options, strict=True)
+                for A, _, _ in taken
+                if A in known
+            }
+        )
+        for truths in product((True, False), repeat=len(asked)):
+            true = dict(zip(asked, truths, strict=True))
+            letters = self._recent(now, frozenset(true.items()))
+            if not self._impossible(letters, last=False):
+                after = [self._taken(i, taken, match, true) for i, (taken, match) in enumerate(options)]
+                yield Place(_numbered(*after), letters)
+
+    def _taken(self, i: int, options: list[tuple[str, Rest, Hashable]], match: Hashable, true: dict[int, bool]) -> Side:
+        """A side after a row."""
+        known, labelled = (
+            self.clauses.of_variables[i],
+            self.clauses.labels(self.certificate.level) == "valuations",
+        )
+        left: dict[Rest, Hashable] = {}
+        for A, rest, number in options:
+            if A not in known or true[known[A]]:
+                left.setdefault(rest, (number, A if labelled else ""))
+        return Side(tuple(left.items()), None if match is None else (match,))
+
+    def _recent(self, now: Place, letter: Letter) -> Word:
+        """The letters that facts can ask for, and one more, by which it is known whether they are all."""
+        asked = {pair for fact in self.certificate.facts for letter in fact.rows for pair in letter}
+        longest = max((len(fact.rows) for fact in self.certificate.facts), default=0)
+        return (*now.letters, letter & asked)[-longest - 1 :]
+
+    def _impossible(self, letters: Word, last: bool) -> bool:
+        """Whether a fact excludes the word whose last letters these are; last: as that of a whole partition."""
+        return any(
+            (last or not fact.last)
+            and (len(letters) == len(fact.rows) if fact.first else len(letters) >= len(fact.rows))
+            and all(map(frozenset.issubset, fact.rows, letters[len(letters) - len(fact.rows) :]))
+            for fact in self.certificate.facts
+        )
+
+
+def _options(side: Side, begins: bool) -> tuple[list[tuple[str, Rest, Hashable]], Hashable]:
+    """The ways to take another row, and the match if none of these is completed."""
+    taken: list[tuple[str, Rest, Hashable]] = []
+    for rest, number in side.left:
+        for A, onward, ends in _ways(rest, begins, False, set()):
+            if A is not None:
+                taken.append((A, onward, number))
+            elif not ends:
+                return taken, number
+    return taken, side.match
+
+
+def _ended(side: Side) -> Hashable:
+    """The match if the partition ends here."""
+    completed = (number for rest, number in side.left for A, _, _ in _ways(rest, False, False, set()) if A is None)
+    return next(completed, side.match)
+
+
+def _ways(
+    rest: Rest, begins: bool, ends: bool, seen: set[tuple[Rest, bool]]
+) -> Iterator[tuple[str | None, Rest, bool]]:
+    """The variables that may take the next row, with what is left then, the preferred first; None if all is matched.
+
+    ends: whether it is the end of the partition only.
+    """
+    if (rest, ends) in seen:  # what comes of it is preferred there
+        return
+    seen.add((rest, ends))
+    if not rest:
+        yield None, (), ends
+        return
+    *others, part = rest
+    later = tuple(others)
+    match part:
+        case rows.Variable(A):
+            if not ends:
+                yield (
+                    A,
+                    tuple(one._replace(has_rows=True) if isinstance(one, Iteration) else one for one in later),
+                    False,
+                )
+        case rows.Empty():
+            yield from _ways(later, begins, ends, seen)
+        case rows.Anchor(place):
+            if place == "end" or begins:
+                yield from _ways(later, begins, ends or place == "end", seen)
+        case rows.Concatenation(left, right):
+            yield from _ways((*later, right, left), begins, ends, seen)
+        case rows.Alternation(left, right):
+            yield from _ways((*later, left), begins, ends, seen)
+            yield from _ways((*later, right), begins, ends, seen)
+        case rows.Permute(parts):
+            for order in permutations(parts):
+                yield from _ways((*later, *reversed(order)), begins, ends, seen)
+        case rows.Exclusion(inner):
+            yield from _ways((*later, inner), begins, ends, seen)
+        case rows.Quantified():
+            yield from _ways((*later, Iteration(part, 0, True)), begins, ends, seen)
+        case Iteration():
+            for onward in _iterated(part):
+                yield from _ways((*later, *onward), begins, ends, seen)
+        case _:
+            assert_never(part)
+
+
+def _iterated(now: Iteration) -> list[Rest]:
+    """To iterate and to stop, in the order of preferment: no iteration follows one without rows that was not needed."""
+    p, number, has_rows = now
+    stop: list[Rest] = [()] if number >= p.low else []
+    more: list[Rest] = []
+    if number != p.high and (has_rows or number < p.low or p.high is not None):
+        more = [(Iteration(p, number + 1 if p.high is not None else min(number + 1, p.low), False), p.pattern)]
+    return more + stop if p.greedy else stop + more
+
+
+def _one(p: rows.Pattern) -> Rest:
+    return (p,)
+
+
+def _numbered(left: Side, right: Side) -> tuple[Side, Side]:
+    """The sides with numbers from 0 on in place of what tells the labels of rows apart."""
+    numbers: dict[Hashable, int] = {}
+
+    def side(one: Side) -> Side:
+        found = tuple((rest, numbers.setdefault(key, len(numbers))) for rest, key in one.left)
+        return Side(found, None if one.match is None else numbers.setdefault(one.match, len(numbers)))
+
+    return side(left), side(right)

@@ -1,0 +1,95 @@
+"""Whether two clauses of MATCH_RECOGNIZE find the same matches in every table, for conditions that look at columns.
+
+At first a table may have any word of conditions. Where matches differ on a word that no table has, there is a fact that
+it goes against, and the search goes on among the words that go against no fact. So what is found to be the same is the
+same in every table, and a difference is one on a table, tried by the definition.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from cerify.automata.row_pattern.compile import compile_pattern
+from cerify.equivalence.bounded.row_tables import difference_on
+from cerify.equivalence.claim import Claim, Level
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.row_words import ClausePair, Fact
+from cerify.equivalence.decide.row_search import Search
+from cerify.equivalence.decide.row_solver import Solver
+from cerify.equivalence.verdict import Contained, Different, Equivalent
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.events import Schema
+from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.semantics.row_pattern.show import show
+
+MOST_FACTS = 300
+
+
+def compare(
+    left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level, schema: Schema | None, budget: Budget
+) -> Equivalent | Contained | Different:
+    """The verdict on two clauses. Raises Unsupported where it is not decided, BudgetExceeded.
+
+    What is compared are the matches, not what MEASURES makes of them. If at each row the same match starts, the clauses
+    have the same matches, wherever AFTER MATCH SKIP goes. Whether matches that start at different rows are contained is
+    decided for TO NEXT ROW.
+    """
+    asked = Comparison(ClausePair.of(left, right, schema), claim, level, schema, budget)
+    if claim == "contained" and (found := asked.difference("contained")) is not None:
+        return found
+    if (claim == "equivalent" or not asked.clauses.match_at_each_row) and (
+        found := asked.difference("equivalent")
+    ) is not None:
+        if claim == "contained":
+            raise Unsupported(
+                "where a match of the left starts the same one of the right would start, and whether that one may skip "
+                "the row is not decided; ask with AFTER MATCH SKIP TO NEXT ROW in both"
+            )
+        return found
+    proof = Certificate(
+        claim, show(left), show(right), level, schema, bool(asked.facts), (), "row-pattern", tuple(asked.facts)
+    )
+    return Equivalent(proof) if claim == "equivalent" else Contained(proof)
+
+
+@dataclass
+class Comparison:
+    """The search for tables on which two clauses differ, and the facts that it has needed."""
+
+    clauses: ClausePair
+    claim: Claim
+    level: Level
+    schema: Schema | None
+    budget: Budget
+    facts: list[Fact] = field(default_factory=list)
+
+    def difference(self, starting: Claim) -> Different | None:
+        """A difference of the clauses, where matches that start at one row are not the same, or are not contained.
+
+        Raises Unsupported where they may differ at a row and no table is found on which the clauses do.
+        """
+        left, right = self.clauses.left, self.clauses.right
+        search = Search(
+            (compile_pattern(left.pattern, self.budget), compile_pattern(right.pattern, self.budget)),
+            self.clauses,
+            self.clauses.labels(self.level),
+            starting,
+            self.budget.states,
+        )
+        solver = Solver(self.clauses, self.schema)
+        while (word := search.separation(self.facts)) is not None:
+            if (fact := solver.refuted(word)) is None:
+                for S in solver.tables(word):
+                    with suppress(IllFormed):  # where AFTER MATCH SKIP leads nowhere
+                        if (found := difference_on(S, left, right, self.claim, self.level)) is not None:
+                            return replace(found, shortest=True)
+                rows_ = f"{len(word)} row{'s' * (len(word) != 1)}"
+                raise Unsupported(
+                    f"they may differ where a match starts, and no table of {rows_} was found that shows it"
+                )
+            self.facts.append(fact)
+            if len(self.facts) > MOST_FACTS:
+                raise BudgetExceeded(f"the comparison needs more than {MOST_FACTS} facts about conditions")
+        return None
