@@ -37,10 +37,12 @@ def compared(
     schema: Schema | None,
     bound: int,
     budget: Budget,
+    why: str,
 ) -> Different | Undecided:
     """A table of at most `bound` rows on which the matches differ, by the definition; Undecided where none is found.
 
-    The values of a column are those that it is compared with, some next to them, and NULL. Times are not varied.
+    The values of a column are those that it is compared with, some next to them, and NULL. Times are not varied. why
+    says why the two are not decided.
     """
     longest = 0
     with suppress(BudgetExceeded), budget.timed():
@@ -52,7 +54,7 @@ def compared(
             longest = len(S)
     number = f"{longest} row{'s' * (longest != 1)}"
     tried = f"no difference on tables of up to {number} over a few values" if longest else "nothing was tried"
-    return Undecided(f"{tried}; there is no decider for MATCH_RECOGNIZE")
+    return Undecided(f"{tried}; {why}")
 
 
 def difference_on(

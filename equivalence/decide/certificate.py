@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cerify.equivalence.claim import Claim, Level
-from cerify.equivalence.decide.row_conditions import Fact
+from cerify.equivalence.decide.row_words import Fact
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
@@ -33,7 +33,8 @@ class Certificate:
     """Pairs of sets of states that accept the same: of the left automaton from 0 on, of the right one after these.
 
     Of event expressions the automata are deterministic: a pair is of one state of each, and both count from 0. solver
-    says whether the types of events were listed with the solver's help: the states depend on that.
+    says whether the types of events were listed with the solver's help: the states depend on that. Of clauses of
+    MATCH_RECOGNIZE there are facts about their conditions and no pairs: whoever checks them follows both patterns.
     """
 
     claim: Claim
@@ -61,7 +62,9 @@ class Certificate:
             "right": self.right,
             "level": self.level,
         }
-        found = {"schema": schema, "solver": self.solver, "relation": self.relation}
+        found: dict[str, Any] = {"schema": schema, "solver": self.solver, "relation": self.relation}
+        if self.language == "row-pattern":
+            found["facts"] = [fact.to_json() for fact in self.facts]
         return json.dumps({"format": "cerify-certificate", "version": 1, **stated, **found}, ensure_ascii=False)
 
     @classmethod
@@ -86,6 +89,7 @@ class Certificate:
             data["solver"],
             relation,
             data["language"],
+            tuple(map(Fact.from_json, data.get("facts", ()))),
         )
 
 

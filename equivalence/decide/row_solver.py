@@ -21,7 +21,7 @@ from cerify.equivalence.decide.row_words import ClausePair, Fact, Word
 from cerify.semantics.budget import check_time, time_left
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TYPE, Event, Schema, Stream
-from cerify.semantics.packages import installed, z3
+from cerify.semantics.packages import z3
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW
 from cerify.semantics.row_pattern.reading import STANDARD
@@ -55,8 +55,6 @@ class Solver:
 
     def refuted(self, word: Word) -> Fact | None:
         """A fact that the word of a whole partition goes against; None if there is none, or none was found."""
-        if not installed("z3"):
-            return None
         asked = _Rows(self.clauses, self.schema, len(word), exact=False)
         known: dict[Any, tuple[int, tuple[int, bool] | None]] = {asked.there(r): (r, None) for r in range(len(word))}
         known |= {asked.literal(i, true, r): (r, (i, true)) for r, letter in enumerate(word) for i, true in letter}
@@ -77,8 +75,6 @@ class Solver:
 
     def tables(self, word: Word) -> Iterator[Stream]:
         """Tables of one partition that may have a word: those without NULLs and with small numbers first."""
-        if not installed("z3"):
-            return
         asked = _Rows(self.clauses, self.schema, len(word), exact=True)
         known = asked.known(word, True, True)
         for simpler in asked.simpler():

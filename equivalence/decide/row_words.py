@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from cerify.automata.row_pattern.conditions import why_not
 from cerify.equivalence.claim import Level
@@ -33,12 +33,27 @@ class Fact:
     first: bool = False
     last: bool = False
 
+    def to_json(self) -> dict[str, Any]:
+        """The fact as JSON: of each row the numbers of conditions that are true, and of those that are not."""
+        letters = [
+            {str(v).lower(): sorted(i for i, true in letter if true is v) for v in (True, False)}
+            for letter in self.rows
+        ]
+        return {"first": self.first, "last": self.last, "rows": letters}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Fact:
+        """The fact that an object as of to_json holds."""
+        letters = (frozenset((int(i), v) for v in (True, False) for i in row[str(v).lower()]) for row in data["rows"])
+        return cls(tuple(letters), data["first"], data["last"])
+
 
 @dataclass(frozen=True)
 class ClausePair:
-    """Those of two clauses that partition and order alike. Raises Unsupported for one that looks at the match so far.
+    """Two clauses that partition and order alike, and their conditions.
 
-    The columns have the names that they have in the schema, or else where they are mentioned first.
+    Raises Unsupported for a condition that looks at the match so far, not at columns alone. The columns have the names
+    that they have in the schema, or else where they are mentioned first.
     """
 
     left: MatchRecognize

@@ -129,6 +129,9 @@ def _bounded(claim: Claim, length: int) -> str:
 
 
 def _proof(certificate: Certificate) -> str:
+    if certificate.language == "row-pattern":
+        facts = len(certificate.facts)
+        return f"the proof needs {facts or 'no'} fact{'s' * (facts != 1)} about the conditions"
     pairs = len(certificate.relation)
     return f"the proof relates {pairs} pair{'s' * (pairs != 1)} of sets of states"
 

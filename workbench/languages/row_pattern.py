@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, OutputTable, Question
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded, MissingPackage, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from cerify.automata.row_pattern.measures import Found
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
-    from cerify.equivalence.verdict import Different, Undecided
+    from cerify.equivalence.decide.certificate import Certificate
+    from cerify.equivalence.verdict import Different, Undecided, Verdict
     from cerify.explanations.explainer import Explainer
 
 FINDERS: Mapping[str, str] = {
@@ -154,21 +155,38 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         require_wellformed(query)
         return record(query, S, title, options.budget)
 
-    def compare(self, left: MatchRecognize, right: MatchRecognize, question: Question) -> Different | Undecided:
-        """No decider: both are tried on short tables."""
+    def compare(self, left: MatchRecognize, right: MatchRecognize, question: Question) -> Verdict:
+        """What is not decided is tried on short tables."""
         from cerify.equivalence.bounded.row_tables import compared
+        from cerify.equivalence.decide.row_clauses import compare
 
         require_wellformed(left)
         require_wellformed(right)
-        return compared(left, right, question.claim, question.level, question.schema, question.bound, question.budget)
+        asked = question.claim, question.level, question.schema
+        try:
+            return compare(left, right, *asked, question.budget)
+        except (Unsupported, BudgetExceeded) as error:
+            return compared(left, right, *asked, question.bound, question.budget, error.message)
 
     def difference(
         self, left: MatchRecognize, right: MatchRecognize, schema: Schema, budget: Budget = Budget()
-    ) -> Undecided:
-        """Undecided: whoever asks has better values to try than those of `compare`."""
-        from cerify.equivalence.verdict import Undecided
+    ) -> Different | Undecided | None:
+        """Undecided without a search of short tables: whoever asks has better values to try."""
+        from cerify.equivalence.decide.row_clauses import compare
+        from cerify.equivalence.verdict import Different, Undecided
 
-        return Undecided(f"there is no decider for {self.title}")
+        try:
+            verdict = compare(left, right, "equivalent", "events", schema, budget)
+        except MissingPackage:
+            raise
+        except Unsupported as error:
+            return Undecided(error.message)
+        return verdict if isinstance(verdict, Different) else None
+
+    def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
+        from cerify.equivalence.decide.row_checker import row_flaw
+
+        return row_flaw(certificate, budget)
 
     def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
         from cerify.automata.row_pattern.conditions import why_not

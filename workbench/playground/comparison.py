@@ -55,7 +55,7 @@ def compared(left: Side, right: Side, budget: Budget) -> tuple[Verdict, list[str
     lines = verdict_lines(verdict, "equivalent", "events")
     if (missing := MISSING.search(lines[0])) is None:
         return verdict, lines
-    found = tried(left, right, budget)
+    found = tried(left, right, budget) if all(comparable(name, "cel") for name in languages) else 0
     if isinstance(found, Different):
         return found, verdict_lines(found, "equivalent", "events")
     named = [
@@ -65,8 +65,8 @@ def compared(left: Side, right: Side, budget: Budget) -> tuple[Verdict, list[str
     ]
     command = shlex.join(["cerify", "equiv", left.query, right.query, *named])
     short = f"no difference on streams of up to {found} events, which were tried with a few values; " if found else ""
-    needs = f"undecided: {short}this needs {missing[1]}, which the page does not have; on your own machine:"
-    return verdict, [needs, missing[2], command]
+    needs = f"this needs {missing[1]}, which the page does not have; on your own machine:"
+    return verdict, [f"{lines[0][: missing.start()]}{short}{needs}", missing[2], command]
 
 
 def tried(left: Side, right: Side, budget: Budget) -> Different | int:
