@@ -17,9 +17,10 @@ from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.row_solver import Solver
 from cerify.equivalence.decide.row_words import ClausePair, Letter, Word
 from cerify.semantics.budget import Budget, check_time
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.wellformed import require_wellformed
 
 
 class Iteration(NamedTuple):
@@ -62,9 +63,12 @@ def row_flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
 
 
 def _flaw(certificate: Certificate, budget: Budget) -> str | None:
+    left, right = parse(certificate.left), parse(certificate.right)
     try:
-        clauses = ClausePair.of(parse(certificate.left), parse(certificate.right), certificate.schema)
-    except Unsupported as error:
+        for q in (left, right):
+            require_wellformed(q)
+        clauses = ClausePair.of(left, right, certificate.schema)
+    except (IllFormed, Unsupported) as error:
         return error.message
     solver = Solver(clauses, certificate.schema)
     for i, fact in enumerate(certificate.facts):

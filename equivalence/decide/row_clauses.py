@@ -20,8 +20,9 @@ from cerify.equivalence.decide.row_words import ClausePair, Fact
 from cerify.equivalence.verdict import Contained, Different, Equivalent
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
-from cerify.semantics.events import Schema
-from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.semantics.events import Schema, Stream
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import MatchRecognize, Skip
 from cerify.semantics.row_pattern.show import show
 
 MOST_FACTS = 300
@@ -52,6 +53,21 @@ def compare(
         claim, show(left), show(right), level, schema, bool(asked.facts), (), "row-pattern", tuple(asked.facts)
     )
     return Equivalent(proof) if claim == "equivalent" else Contained(proof)
+
+
+def shortest_match(q: MatchRecognize, schema: Schema | None, budget: Budget) -> Stream | None:
+    """A shortest table in which a clause has a match; None if no table has one.
+
+    Raises Unsupported where it is not decided, BudgetExceeded.
+    """
+    anywhere = replace(q, skip=Skip("next row"))
+    nowhere = replace(anywhere, pattern=rows.Concatenation(q.pattern, _NEVER))
+    found = Comparison(ClausePair.of(anywhere, nowhere, schema), "contained", "events", schema, budget)
+    difference = found.difference("contained")
+    return None if difference is None else difference.stream
+
+
+_NEVER = rows.Concatenation(rows.Anchor("end"), rows.Variable("A"))  # a row after the last one
 
 
 @dataclass

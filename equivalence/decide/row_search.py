@@ -101,7 +101,7 @@ class Search:
             known = known_after(facts, now.known, frozenset(), now.begins)
             if self.before and known is not None:
                 yield frozenset(), Place(None, known)
-        elif any(side.open for side in now.threads) or not may_end(facts, now.known):
+        elif any(side.open or side.best != side.ended for side in now.threads) or not may_end(facts, now.known):
             yield from self._rows(now, facts)
 
     def _rows(self, now: Place, facts: Sequence[Fact]) -> Iterator[tuple[Letter, Place]]:

@@ -70,6 +70,12 @@ CLAIMS = (
     ("NXT(A ; B)", "NXT((A ; B) OR (A ; B))", "cel"),
     ("!(!A and !B)", "A or B", "event-expression"),
     ("relative(A, B) or relative(A, C)", "relative(A, B or C)", "event-expression"),
+    ("MATCH_RECOGNIZE (PATTERN (A | A B))", "MATCH_RECOGNIZE (PATTERN (A))", "row-pattern"),
+    (
+        "MATCH_RECOGNIZE (PATTERN (A (B | C)) DEFINE B AS x > 1 AND x < 1, C AS PREV(x) < x)",
+        "MATCH_RECOGNIZE (PATTERN (A C) DEFINE C AS x > PREV(x))",
+        "row-pattern",
+    ),
 )
 SASE = "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { a.x < b.x } RETURN a.x"
 SAVED = (

@@ -216,7 +216,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             divisions = (one for e in query.expressions for one in whole_divisions(e, types))
             fragment["whole_divisions"] = list(dict.fromkeys(map(show_expression, divisions)))
         if not found:
-            fragment |= _never(query)
+            fragment |= _never(query, schema)
         with suppress(BudgetExceeded):  # then they are not looked for
             if not found:
                 fragment["never_taken"] = list(map(show_pattern, parts_without_rows(query)))
@@ -248,11 +248,13 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         return Checked(fragment, "\n".join(lines), found)
 
 
+CHECKED = 2_000  # ordered sets of threads that `check` looks at, to see whether a table has a match
 _IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern has to fit into it"
 
 
-def _never(q: MatchRecognize) -> dict[str, Any]:
+def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
     """What of a clause is never true, never matches, or is too large, for `check`."""
+    from cerify.equivalence.decide.row_clauses import shortest_match
     from cerify.equivalence.decide.row_conditions import Conditions, fewest
     from cerify.semantics.row_pattern.show import show_expression, show_pattern
 
@@ -274,6 +276,9 @@ def _never(q: MatchRecognize) -> dict[str, Any]:
             for one in conditions.never_true()
         ]
         found["no_match"] = not conditions.match_is_possible()
+    if not found.get("no_match"):
+        with suppress(Unsupported, BudgetExceeded):
+            found["no_match"] = shortest_match(q, schema, Budget(states=CHECKED)) is None
     return found
 
 

@@ -126,7 +126,7 @@ def test_rows_are_sorted_as_the_clause_says(spark: SparkSession) -> None:
     [
         (CLAUSE.replace("price <", "pricee <"), IllFormed, "did you mean price", "pricee"),
         (CLAUSE.replace("ORDER BY day ", ""), IllFormed, "write ORDER BY", None),
-        (CLAUSE.replace("UP+", "UP+("), ParseError, "expected", None),
+        (CLAUSE.replace("UP+", "UP+("), ParseError, "is missing", None),
         (CLAUSE.replace("price <", "symbol <"), IllFormed, "symbol is a string", None),
         (CLAUSE.replace("price <", "amount <"), InputError, "column 'amount' is decimal", "amount"),
         (CLAUSE.replace("ORDER BY day", "ORDER BY list"), InputError, "column 'list' is array<int>", None),
