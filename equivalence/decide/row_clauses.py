@@ -40,14 +40,8 @@ def compare(
     asked = Comparison(ClausePair.of(left, right, schema), claim, level, schema, budget)
     if claim == "contained" and (found := asked.difference("contained")) is not None:
         return found
-    if (claim == "equivalent" or not asked.clauses.match_at_each_row) and (
-        found := asked.difference("equivalent")
-    ) is not None:
-        if claim == "contained":
-            raise Unsupported(
-                "where a match of the left starts the same one of the right would start, and whether that one may skip "
-                "the row is not decided; ask with AFTER MATCH SKIP TO NEXT ROW in both"
-            )
+    contained = claim == "contained" and asked.clauses.match_at_each_row
+    if not contained and (found := asked.difference("equivalent")) is not None:
         return found
     proof = Certificate(
         claim, show(left), show(right), level, schema, bool(asked.facts), (), "row-pattern", tuple(asked.facts)
@@ -101,11 +95,19 @@ class Comparison:
                     with suppress(IllFormed):  # where AFTER MATCH SKIP leads nowhere
                         if (found := difference_on(S, left, right, self.claim, self.level)) is not None:
                             return replace(found, shortest=True)
-                rows_ = f"{len(word)} row{'s' * (len(word) != 1)}"
-                raise Unsupported(
-                    f"they may differ where a match starts, and no table of {rows_} was found that shows it"
-                )
+                raise Unsupported(_undecided(len(word), skips=starting != self.claim))
             self.facts.append(fact)
             if len(self.facts) > MOST_FACTS:
                 raise BudgetExceeded(f"the comparison needs more than {MOST_FACTS} facts about conditions")
         return None
+
+
+def _undecided(number: int, skips: bool) -> str:
+    """Why there is no verdict, where the matches may differ on a table of so many rows."""
+    table = f"no table of {number} row{'s' * (number != 1)} was found that shows it"
+    if skips:
+        return (
+            "the right has each match of the left where it does not skip its first row; whether it may skip that is not"
+            f" decided, and {table}; ask with AFTER MATCH SKIP TO NEXT ROW in both"
+        )
+    return f"they may differ where a match starts, and {table}"

@@ -151,6 +151,11 @@ class _Rows:
                 low, high = reversed(ends) if order.descending else ends
                 strictly, back = self._compared("<", low, high)[0], self._compared(">", low, high)[0]
                 yield z3.Implies(known, strictly if self.exact else z3.Not(back))
+                null = [end.kind == NULL for end in ends]
+                first, later = (
+                    null if (order.nulls or ("FIRST" if order.descending else "LAST")) == "LAST" else reversed(null)
+                )
+                yield z3.Implies(z3.And(known, first), later)
         for name in self.names:
             kinds = (NULL, *KINDS[self.types[name]]) if name in self.types else tuple(range(6))
             for r in self.around:

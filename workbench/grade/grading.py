@@ -10,14 +10,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from typing import Any, Literal, TypeAlias
 
 from cerify.api import read_query
 from cerify.equivalence.bounded.short_streams import streams_of
 from cerify.equivalence.verdict import Bounded, Different, Undecided
 from cerify.grade.exercises import Exercise
-from cerify.grade.mistakes import Difference, Mistake, mistake
+from cerify.grade.mistakes import NULLS, Difference, Mistake, mistake
 from cerify.languages.language import Language
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import (
@@ -36,6 +36,7 @@ from cerify.semantics.values import Value, ValueType
 FITTING = ("event_type", "attribute")  # rules that an answer breaks with a name that the events do not have
 STREAMS = 1600  # that are tried at most for an exercise
 LONGEST = 5
+FILLED = 30  # streams that have values in place of absent attributes, to see whether these decide
 SECONDS = 20.0  # that one answer may take in all
 DECIDING = 10.0  # of these, until it is decided; what is left is there to try streams
 
@@ -214,8 +215,28 @@ def _wrong(
     at = max(n for n, _ in wanted ^ yours)
     there = Difference(S, *(tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)))
     warnings = tuple(problem.hinted for problem in lang.problems(answer, S.schema) if problem.rule == "unbound")
-    found = mistake(lang, answers, answer, there)
+    found = NULLS if _nulls_decide(lang, answers[0], answer, S) else mistake(lang, answers, answer, there)
     return Wrong(S, at, there.wanted, there.yours, shortest, evidence, found, warnings)
+
+
+def _nulls_decide(lang: Language[Any], model: Any, answer: Any, S: Stream) -> bool:
+    """Whether two that differ on a stream do so only since attributes are absent there: with values they do not."""
+    assert S.schema is not None
+    values = few_values(lang, S.schema, model, answer)
+    absent = sorted({name for event in S for name in S.schema.types[event.type] if name not in event.attributes})
+    filled = product(*(values[name] for name in absent))
+    return bool(absent) and not any(
+        _matches(lang, model, T) != _matches(lang, answer, T)
+        for T in (_filled(S, dict(zip(absent, chosen, strict=True))) for chosen in islice(filled, FILLED))
+    )
+
+
+def _filled(S: Stream, values: Mapping[str, Value]) -> Stream:
+    """The stream with values in place of the attributes that are absent."""
+    assert S.schema is not None
+    types = S.schema.types
+    events = [Event(e.type, {**{n: v for n, v in values.items() if n in types[e.type]}, **e.attributes}) for e in S]
+    return Stream(events, S.schema)
 
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:

@@ -28,6 +28,7 @@ Kind = Literal[
     "attribute",
     "part",
     "arrangement",
+    "NULL",
 ]
 
 _STRING = re.compile(r"'(?:[^']|'')*'")
@@ -175,7 +176,10 @@ class Mistake:
     @property
     def in_conditions(self) -> bool:
         """Whether it is one in what is asked of attributes, not in the pattern."""
-        return self.kind in ("condition", "comparison", "connective", "attribute")
+        return self.kind in ("condition", "comparison", "connective", "attribute", "NULL")
+
+
+NULLS = Mistake("NULL", "an attribute is absent there, NULL: no comparison with it is true, and NOT makes none true")
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,11 @@ def test_a_name_that_there_is_not_is_a_wrong_answer() -> None:
         ("cel-two", "Open ; Open ; Open ; Alarm", "number of events"),
         ("cel-next-to", "Close : Open", "arrangement"),
         ("core-two-conditions", "T AS x ; H AS y FILTER x.tmp > 40", "condition"),
+        (
+            "row-first-peak",
+            "MATCH_RECOGNIZE (PATTERN (A B* P) DEFINE B AS NOT price > NEXT(price), P AS price > NEXT(price))",
+            "NULL",
+        ),
     ],
 )
 def test_the_hint_follows_the_mistake(id_: str, text: str, kind: str) -> None:
@@ -452,6 +457,7 @@ def test_why_a_comparison_is_undecided_is_said_of_the_students_formula(monkeypat
     assert caught.value.described().splitlines()[1] == formula
 
 
+BY_LABELS = "MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS B.x > A.x)"
 READERS = ((), ("--json",), ("mine",), ("mine", "A"), ("--show", "mine"), ("--students", "students.jsonl"))
 
 
@@ -461,7 +467,7 @@ READERS = ((), ("--json",), ("mine",), ("mine", "A"), ("--show", "mine"), ("--st
         ("cel", ["A ; ;"], "answer 1 to 'mine': ';' is not expected here"),
         ("cel", ["A ; B", "A ; C"], "answer 2 to 'mine': unknown event type C; the schema has A, B"),
         ("row-pattern", ["PATTERN (A B)"], "answer 1 to 'mine': 'PATTERN' is not expected here"),
-        ("row-pattern", ["MATCH_RECOGNIZE (PATTERN (A B))"], "answer 1 to 'mine': there is no decider for MATCH_REC"),
+        ("row-pattern", [BY_LABELS], "answer 1 to 'mine': the condition of B looks at what the match has so far"),
         ("core-cel", ["(A AS s)+ ; B AS b FILTER s.x < b.x"], "answer 1 to 'mine': s need not hold an event"),
     ],
 )

@@ -1,0 +1,231 @@
+"""The decider for MATCH_RECOGNIZE and its certificates, against the definition on all short tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import takewhile
+from random import Random
+from typing import Any, Literal
+
+import pytest
+
+from cerify.equivalence.bounded.row_tables import difference_on, tables, values
+from cerify.equivalence.claim import Claim, Level
+from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.row_checker import row_flaw
+from cerify.equivalence.decide.row_clauses import compare, shortest_match
+from cerify.equivalence.decide.row_words import Fact
+from cerify.equivalence.generate.row_pattern import RowProfile, clause
+from cerify.equivalence.verdict import Different
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
+from cerify.semantics.events import Schema, Stream
+from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Skip
+from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.show import show
+from proofs_tests.support import sampled
+
+PROFILE = RowProfile(context=0)
+BUDGET = Budget(states=20_000)
+TRIED = 1500  # tables of a pair
+INTEGERS = Schema({"row": {"x": "int", "k": "int", "s": "string"}})
+SKIPS: tuple[Literal["first", "last"], ...] = ("first", "last")
+CLAIMS: tuple[Claim, ...] = ("equivalent", "contained")
+LEVELS: tuple[Level, ...] = ("events", "valuations")
+
+
+def of(text: str) -> MatchRecognize:
+    return parse(f"MATCH_RECOGNIZE ({text})")
+
+
+def decided(
+    left: str, right: str, claim: Claim = "equivalent", level: Level = "events", schema: Schema | None = None
+) -> Any:
+    return compare(of(left), of(right), claim, level, schema, BUDGET)
+
+
+def pair(rng: Random) -> tuple[MatchRecognize, MatchRecognize]:
+    """Two clauses that are alike: with the conditions of one, or some of the other's, and the pattern of either."""
+    q, other = (clause(rng, PROFILE, rng.randint(1, 6)) for _ in range(2))
+    pattern = rng.choice([q, other]).pattern
+    conditions = other.conditions | q.conditions
+    if conditions and other.conditions and rng.random() < 0.5:
+        conditions[rng.choice(list(conditions))] = rng.choice(list(other.conditions.values()))
+    changed = replace(q, pattern=pattern, subsets=(), measures=())
+    common = [A for A in q.primary if A in changed.primary]
+    skip = rng.choice([Skip(), Skip("next row"), *(Skip(to, A) for A in common for to in SKIPS)])
+    define = tuple(Definition(A, e) for A, e in conditions.items() if A in changed.primary)
+    return replace(q, skip=skip, subsets=(), measures=()), replace(changed, skip=skip, define=define)
+
+
+def differences(
+    left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level, shorter_than: int
+) -> Iterator[Stream]:
+    """The tables on which they differ, of those that are tried."""
+    tried = takewhile(lambda S: len(S) < shorter_than, tables(values((left, right), None), 4))
+    for _, S in zip(range(TRIED), tried, strict=False):
+        with suppress(IllFormed):
+            if difference_on(S, left, right, claim, level) is not None:
+                yield S
+
+
+@pytest.mark.parametrize("seed", sampled(range(400), range(0, 400, 16)))
+def test_a_verdict_on_random_clauses_is_right(seed: int) -> None:
+    rng = Random(seed)
+    left, right = pair(rng)
+    claim, level = rng.choice(CLAIMS), rng.choice(LEVELS)
+    try:
+        verdict = compare(left, right, claim, level, None, BUDGET)
+    except (Unsupported, BudgetExceeded):
+        return
+    longer = len(verdict.stream) if isinstance(verdict, Different) else 5
+    assert next(differences(left, right, claim, level, longer), None) is None
+    if isinstance(verdict, Different):
+        proof = Certificate(claim, show(left), show(right), level, None, False, (), "row-pattern")
+        assert row_flaw(proof, BUDGET) is not None
+        return
+    proof = verdict.certificate
+    assert Certificate.from_json(proof.to_json()) == proof
+    assert row_flaw(proof, BUDGET) is None
+    for i, fact in enumerate(proof.facts):  # what says more is not so
+        for row, letter in enumerate(fact.rows):
+            for known in letter:
+                more = (*fact.rows[:row], letter - {known}, *fact.rows[row + 1 :])
+                facts = (*proof.facts[:i], replace(fact, rows=more), *proof.facts[i + 1 :])
+                assert row_flaw(replace(proof, facts=facts), BUDGET) is not None
+
+
+@pytest.mark.parametrize("seed", sampled(range(300), range(0, 300, 16)))
+def test_a_shortest_table_with_a_match(seed: int) -> None:
+    rng = Random(seed)
+    q = replace(clause(rng, PROFILE, rng.randint(1, 6)), skip=Skip("next row"))
+    try:
+        found = shortest_match(q, None, BUDGET)
+    except (Unsupported, BudgetExceeded):
+        return
+    shorter = takewhile(lambda S: found is None or len(S) < len(found), tables(values([q], None), 4))
+    assert not any(list(answers(q, S)) for _, S in zip(range(TRIED), shorter, strict=False))
+    assert found is None or list(answers(q, found))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("PATTERN (A | A B)", "PATTERN (A)"),
+        ("PATTERN (A?? B)", "PATTERN (A?? B | B)"),
+        ("PATTERN ((A*)*)", "PATTERN (A*)"),
+        ("PATTERN (A+ B) DEFINE A AS x < 3, B AS x >= 3", "PATTERN (A+? B) DEFINE A AS x < 3, B AS NOT x < 3"),
+        ("PATTERN (A B) DEFINE A AS x > 1, B AS PREV(x) > 1", "PATTERN (A B) DEFINE A AS x > 1"),
+        ("PATTERN (A B) DEFINE B AS PREV(x, 2) = 1", "PATTERN (A B) DEFINE A AS PREV(x) = 1"),
+        ("PATTERN (A B C) DEFINE B AS NEXT(x) > x", "PATTERN (A B C) DEFINE C AS x > PREV(x)"),
+        ("PATTERN (^ A B* $)", "PATTERN (^ A B*)"),
+        ("PATTERN (A) DEFINE A AS s LIKE 'a%'", "PATTERN (A) DEFINE A AS s LIKE 'a%' AND s IS NOT NULL"),
+        ("PATTERN (A) DEFINE A AS x + 1 > x + 1", "PATTERN (A ^ A)"),
+        ("ORDER BY x PATTERN (A B) DEFINE B AS x >= PREV(x)", "ORDER BY x PATTERN (A B) DEFINE B AS x IS NOT NULL"),
+        ("PARTITION BY k PATTERN (A B) DEFINE B AS k = PREV(k)", "PARTITION BY k PATTERN (A B) DEFINE B AS k = k"),
+        ("AFTER MATCH SKIP TO B PATTERN (A B)", "AFTER MATCH SKIP TO B PATTERN (A B) DEFINE B AS 1 = 1"),
+        ("PATTERN (A)", "AFTER MATCH SKIP TO NEXT ROW PATTERN (A)"),
+    ],
+)  # fmt: skip
+def test_clauses_that_are_equivalent(left: str, right: str) -> None:
+    proof = decided(left, right, schema=INTEGERS).certificate
+    assert proof.claim == "equivalent"
+    assert row_flaw(proof) is None
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "rows"),
+    [
+        ("PATTERN (B)", "PATTERN (B $)", 2),  # the partition has to go on after the last row that a thread takes
+        ("PATTERN (A* B)", "PATTERN (A*? B)", 2),
+        ("PATTERN (A B)", "PATTERN (A C B?)", 3),
+        ("PATTERN (A) DEFINE A AS x > 1", "PATTERN (A) DEFINE A AS x >= 1", 1),
+        ("PATTERN (A) DEFINE A AS x = x", "PATTERN (A)", 1),
+        ("PATTERN (A) DEFINE A AS PREV(x, 3) = 1", "PATTERN (A) DEFINE A AS PREV(x, 3) = 1 AND PREV(x) = 2", 4),
+        ("PATTERN (A) DEFINE A AS s < 'b'", "PATTERN (A) DEFINE A AS s <= 'a'", 1),
+        ("PATTERN (A B{3})", "PATTERN (A B{4})", 4),
+    ],
+)
+def test_a_shortest_table_shows_a_difference(left: str, right: str, rows: int) -> None:
+    found = decided(left, right)
+    assert isinstance(found, Different)
+    assert found.shortest
+    assert len(found.stream) == rows
+
+
+def test_the_level_and_the_claim_count() -> None:
+    assert isinstance(decided("PATTERN (A | B)", "PATTERN (B | A)", level="valuations"), Different)
+    assert decided("PATTERN (A | B)", "PATTERN (B | A)").certificate.level == "events"
+    narrow, wide = (f"AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) DEFINE A AS {c}" for c in ("x = 1", "x > 0"))
+    assert decided(narrow, wide, "contained").certificate.claim == "contained"
+    assert isinstance(decided(wide, narrow, "contained"), Different)
+
+
+def test_the_types_of_columns_count() -> None:
+    left, right = "PATTERN (A) DEFINE A AS x > 1", "PATTERN (A) DEFINE A AS x >= 2"
+    assert isinstance(decided(left, right), Different)
+    assert decided(left, right, schema=Schema({"row": {"x": "int"}})).certificate.schema is not None
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "reason"),
+    [
+        ("PATTERN (A B) DEFINE B AS B.x > A.x", "PATTERN (A B)", "looks at what the match has so far"),
+        ("PARTITION BY k PATTERN (A B)", "PATTERN (A B)", "do not partition"),
+        ("ORDER BY x PATTERN (A B)", "ORDER BY x DESC PATTERN (A B)", "do not partition and order"),
+        ("AFTER MATCH SKIP TO A PATTERN (A B)", "PATTERN (A B)", "go on at different rows"),
+        ("PATTERN (A B) DEFINE A AS x = 1", "PATTERN (A B)", "whether it may skip that is not decided"),
+    ],
+)
+def test_what_is_not_decided_has_a_reason(left: str, right: str, reason: str) -> None:
+    with pytest.raises(Unsupported, match=reason):
+        decided(left, right, "contained")
+
+
+def test_a_comparison_that_is_too_large_says_so() -> None:
+    left, right = (of(f"PATTERN (B*? A {name * 8} $) DEFINE A AS x > 1") for name in (" B", " C"))
+    with pytest.raises(BudgetExceeded, match="more than 200 ordered sets of threads"):
+        compare(left, right, "equivalent", "events", None, Budget(states=200))
+
+
+FALLING = ("PATTERN (A B) DEFINE A AS x > 1, B AS PREV(x) > 1", "PATTERN (A B) DEFINE A AS x > 1")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"facts": ()}, "may differ on a table"),
+        ({"facts": (Fact((frozenset({(0, True)}),)),)}, "fact 0 is not shown"),
+        ({"facts": (Fact((frozenset({(7, True)}),)),)}, "names a condition that the clauses do not have; they have 2"),
+        ({"left": "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS SUM(x) > 1)"}, "looks at what the match has so far"),
+        ({"right": "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NOPE.x > 1)"}, "NOPE"),
+        ({"right": "MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x > 2)"}, "not shown|may differ"),
+    ],
+)
+def test_a_certificate_that_proves_nothing_is_refused(changed: dict[str, Any], reason: str) -> None:
+    proof = decided(*FALLING).certificate
+    assert proof.facts
+    flaw = row_flaw(replace(proof, **changed))
+    assert flaw is not None
+    with pytest.raises(AssertionError, match=reason):
+        raise AssertionError(flaw)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        ('"relation": []', '"relation": [[[0], [1]]]'),
+        ('"facts"', '"fact"'),
+        ('"first": false', '"first": 0'),
+        ('"true": [', '"true": [-1, '),
+        ('"language": "row-pattern"', '"language": "cel"'),
+    ],
+)
+def test_a_damaged_certificate_is_no_certificate(damaged: tuple[str, str]) -> None:
+    text = decided(*FALLING).certificate.to_json()
+    assert damaged[0] in text
+    with pytest.raises(InputError, match="certificate"):
+        Certificate.from_json(text.replace(*damaged))
