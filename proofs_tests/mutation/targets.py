@@ -252,6 +252,8 @@ AREAS = (
             "unit/equivalence/test_simplify.py",
             "unit/equivalence/test_vacuous.py",
             "unit/equivalence/test_row_conditions.py",
+            "unit/equivalence/test_row_clauses.py",
+            "unit/equivalence/test_row_tables.py",
             "unit/equivalence/test_strategies_and_lengths.py",
             "unit/equivalence/test_membership.py",
             "unit/equivalence/normal_forms",
