@@ -212,8 +212,10 @@ def _proved(verdict: Equivalent | Contained) -> str:
     claim = type(verdict).__name__
     if verdict.states is not None:
         return f"<p><strong>{claim}</strong> on every history.</p>"
-    pairs = len(verdict.certificate.relation)
-    return f"<p><strong>{claim}</strong> on every stream; the certificate has {_count(pairs, 'pair')} of states.</p>"
+    proof = verdict.certificate
+    pairs = f"{_count(len(proof.relation), 'pair')} of states"
+    has = pairs if proof.facts is None else f"{_count(len(proof.facts), 'fact')} about the conditions"
+    return f"<p><strong>{claim}</strong> on every stream; the certificate has {has}.</p>"
 
 
 def _bounded(verdict: Bounded) -> str:

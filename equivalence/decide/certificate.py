@@ -45,7 +45,7 @@ class Certificate:
     solver: bool
     relation: tuple[tuple[States, States], ...]
     language: Language = "cel"
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[Fact, ...] | None = None
 
     def require_language(self, name: Language) -> None:
         """Raises Unsupported if the queries are of another language, whose automata are built in another way."""
@@ -63,7 +63,7 @@ class Certificate:
             "level": self.level,
         }
         found: dict[str, Any] = {"schema": schema, "solver": self.solver, "relation": self.relation}
-        if self.language == "row-pattern":
+        if self.facts is not None:
             found["facts"] = [fact.to_json() for fact in self.facts]
         return json.dumps({"format": "cerify-certificate", "version": 1, **stated, **found}, ensure_ascii=False)
 
@@ -89,7 +89,7 @@ class Certificate:
             data["solver"],
             relation,
             data["language"],
-            tuple(map(Fact.from_json, data.get("facts", ()))),
+            tuple(map(Fact.from_json, data["facts"])) if "facts" in data else None,
         )
 
 

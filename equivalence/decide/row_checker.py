@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias, assert_never
 
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.row_solver import Solver
-from cerify.equivalence.decide.row_words import ClausePair, Letter, Word
+from cerify.equivalence.decide.row_words import ClausePair, Fact, Letter, Word
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.row_pattern import syntax as rows
@@ -70,13 +70,14 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
         clauses = ClausePair.of(left, right, certificate.schema)
     except (IllFormed, Unsupported) as error:
         return error.message
+    facts = certificate.facts or ()
     solver = Solver(clauses, certificate.schema)
-    for i, fact in enumerate(certificate.facts):
+    for i, fact in enumerate(facts):
         if any(number >= len(clauses.conditions) for letter in fact.rows for number, _ in letter):
             return f"fact {i} names a condition that the clauses do not have; they have {len(clauses.conditions)}"
         if not solver.holds(fact):
             return f"fact {i} is not shown: a partition may have such rows"
-    return _Followed(certificate, clauses, budget).difference()
+    return _Followed(certificate, facts, clauses, budget).difference()
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class _Followed:
     """The patterns of two clauses on all words that go against no fact."""
 
     certificate: Certificate
+    facts: tuple[Fact, ...]
     clauses: ClausePair
     budget: Budget
 
@@ -145,8 +147,8 @@ class _Followed:
 
     def _recent(self, now: Place, letter: Letter) -> Word:
         """The letters that facts can ask for, and one more, by which it is known whether they are all."""
-        asked = {pair for fact in self.certificate.facts for letter in fact.rows for pair in letter}
-        longest = max((len(fact.rows) for fact in self.certificate.facts), default=0)
+        asked = {pair for fact in self.facts for letter in fact.rows for pair in letter}
+        longest = max((len(fact.rows) for fact in self.facts), default=0)
         return (*now.letters, letter & asked)[-longest - 1 :]
 
     def _impossible(self, letters: Word, last: bool) -> bool:
@@ -155,7 +157,7 @@ class _Followed:
             (last or not fact.last)
             and (len(letters) == len(fact.rows) if fact.first else len(letters) >= len(fact.rows))
             and all(map(frozenset.issubset, fact.rows, letters[len(letters) - len(fact.rows) :]))
-            for fact in self.certificate.facts
+            for fact in self.facts
         )
 
 

@@ -129,7 +129,7 @@ def _bounded(claim: Claim, length: int) -> str:
 
 
 def _proof(certificate: Certificate) -> str:
-    if certificate.language == "row-pattern":
+    if certificate.facts is not None:
         facts = len(certificate.facts)
         return f"the proof needs {facts or 'no'} fact{'s' * (facts != 1)} about the conditions"
     pairs = len(certificate.relation)

@@ -84,7 +84,7 @@ def test_a_verdict_on_random_clauses_is_right(seed: int) -> None:
     longer = len(verdict.stream) if isinstance(verdict, Different) else 5
     assert next(differences(left, right, claim, level, longer), None) is None
     if isinstance(verdict, Different):
-        proof = Certificate(claim, show(left), show(right), level, None, False, (), "row-pattern")
+        proof = Certificate(claim, show(left), show(right), level, None, False, (), "row-pattern", ())
         assert row_flaw(proof, BUDGET) is not None
         return
     proof = verdict.certificate
