@@ -98,8 +98,11 @@ REFUSED = "OTHER_"  # how the names of terminals begin that a grammar reads only
 Explanation: TypeAlias = Callable[[UnexpectedInput, str, Lark], ParseError]
 
 MOST_READ = 2_000  # characters of a text that is read anew with another sign
+CONNECTIVES = {"AND", "OR"}
 SIGNS = (";", ":", ",", ")", "}", "]")
 """What is forgotten between two parts of a text, or after them."""
+CONJUNCTIONS = (("AND",), ("and",))
+"""What is forgotten before a word or a bracket, where it is no sign."""
 
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _LAST_WORD = re.compile(r"(\w+)\s*$")
@@ -125,6 +128,9 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
     keywords = _keywords(accepted, parser)
     if (error_ := _other_case(word, span, keywords)) is not None:
         return error_
+    if tokens and tokens[-1].type == "NAME" and tokens[-1] in keywords | CONNECTIVES:  # which was read as a name there
+        there = Span(tokens[-1].start_pos or 0, tokens[-1].end_pos or 0)
+        return ParseError(f"the formula or condition before {tokens[-1]} is missing", there)
     if (before := _LAST_WORD.search(text, 0, span.start)) is not None and not word[:1].isalpha():
         there = Span(before.start(1), before.end(1))  # a keyword in small letters was read as a name
         if (
@@ -165,9 +171,11 @@ def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> Parse
     names = [one for one in tokens[:-3:-1] if one.type == "NAME"]  # or a keyword read as one: PATTERN (A B DEFINE
     for place in [span, *(Span(one.start_pos or 0, one.end_pos or 0) for one in names)]:
         before, after = text[: place.start], text[place.start :]
-        if signs := [sign for sign in SIGNS if _is_sentence(f"{before}{sign} {after}", parser)]:
-            missing = " or ".join(map(repr, signs))
-            return ParseError(f"{missing} is missing before {text[place.start : place.end]!r}", place)
+        conjunctions = CONJUNCTIONS if word[0].isalnum() or word[0] == "(" else ()
+        for signs in (SIGNS, *conjunctions):
+            if found := [sign for sign in signs if _is_sentence(f"{before} {sign} {after}", parser)]:
+                missing = " or ".join(map(repr, found))
+                return ParseError(f"{missing} is missing before {text[place.start : place.end]!r}", place)
     if tokens and not word.isalnum() and _is_sentence(f"{text[: span.start]} {text[span.end :]}", parser):
         return ParseError(f"{word!r} is not expected here; leave it out", span)
     return None

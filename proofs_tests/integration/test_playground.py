@@ -245,6 +245,41 @@ def test_what_is_typed_is_taken_back_step_by_step_and_done_again(page: Any) -> N
     see(page, "#pane-matches", "2 matches")
 
 
+def test_undo_shows_what_it_changes(page: Any) -> None:
+    """What is in a pane that is out of sight was taken back, and nothing was seen of it."""
+    other = "#other textarea"
+    example(page)
+    page.click("#tab-compare")
+    before = page.input_value(other)
+    write(page, "other", "H ; T")
+    page.click("#tab-matches")
+    page.click("#undo")
+    page.wait_for_selector("#pane-compare:not([hidden])")
+    assert page.input_value(other) == before
+    page.click("#tab-matches")
+    page.click("#redo")
+    page.wait_for_selector("#pane-compare:not([hidden])")
+    assert page.input_value(other) == "H ; T"
+
+
+def test_steps_can_be_taken_back_after_the_page_is_loaded_again(page: Any) -> None:
+    query = "#query textarea"
+    example(page)
+    whole = page.input_value(query)
+    write(page, "query", "T ; H ; T")
+    page.click("#add-event")
+    page.click("#undo")
+    page.wait_for_function("JSON.parse(sessionStorage.getItem('steps')).undone.length === 1")
+    page.reload()
+    page.wait_for_selector(".found button", timeout=WAIT)
+    assert page.input_value(query) == "T ; H ; T"
+    page.click("#redo")
+    page.wait_for_function("document.querySelectorAll('#stream tr').length === 8")
+    page.click("#undo")
+    page.click("#undo")
+    assert page.input_value(query) == whole
+
+
 def test_a_pasted_stream_comes_along_to_a_language_without_own_work(page: Any) -> None:
     example(page, "core-cel")
     example(page)

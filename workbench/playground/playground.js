@@ -133,6 +133,7 @@ function saveNow() {
   clearTimeout(saving);
   saving = null;
   history.replaceState(history.state, "", address());
+  keepSteps();
 }
 
 // Whoever leaves the page, or the box, for a link to it finds the last edit in the address.
@@ -144,10 +145,13 @@ window.addEventListener("blur", () => { if (saving) saveNow(); });
 // typed in one field without a pause.
 const steps = { done: [], undone: [], contents: "", field: null, time: 0 };
 
-// What Undo brings back: all but the pane, and what is chosen.
+// What Undo brings back, each with the pane that shows it, null where that is none: all but the pane, and what is chosen.
+const PARTS = { language: null, query: null, stream: null, other: "compare", otherLanguage: "compare", exercise: "exercises", answer: "exercises" };
+const KEPT = "steps"; // under which the tab keeps the steps while its page is loaded again
+const MOST = 50; // steps that it keeps
+
 function contents() {
-  const { pane, events, at, ...rest } = state;
-  return JSON.stringify(rest);
+  return JSON.stringify(state, Object.keys(PARTS));
 }
 
 // After a change of the state: makes a step of it, or a part of the last one; field: what is typed in, null for none.
@@ -160,14 +164,33 @@ function stepped(field = null) {
   showSteps();
 }
 
-// Goes a step back, or forward again.
+// Goes a step back, or forward again, and shows what it changes.
 function go(from, to) {
+  const [was, next] = [JSON.parse(contents()), JSON.parse(from.pop())];
+  const isChanged = (part) => JSON.stringify(was[part]) !== JSON.stringify(next[part]);
+  const panes = Object.keys(PARTS).filter(isChanged).map((part) => PARTS[part]);
   to.push(contents());
   left[state.language] = { ...state };
-  Object.assign(state, JSON.parse(from.pop()), { events: null, at: null });
+  Object.assign(state, next, { events: null, at: null, pane: panes.includes(null) ? state.pane : panes[0] ?? state.pane });
   Object.assign(steps, { contents: contents(), field: null });
   save();
   fill();
+}
+
+// Keeps the steps for when the page is loaded again, and takes them up if it has the same contents then.
+function keepSteps() {
+  const kept = { done: steps.done.slice(-MOST), undone: steps.undone.slice(-MOST), contents: contents() };
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify(kept));
+  } catch {} // there is no storage, or no room in it
+}
+
+function takeUpSteps() {
+  let kept = null;
+  try {
+    kept = JSON.parse(sessionStorage.getItem(KEPT));
+  } catch {} // there is no storage
+  if (kept?.contents === contents()) Object.assign(steps, kept);
 }
 
 function showSteps() {
@@ -512,6 +535,7 @@ async function main() {
   } catch (error) {
     ready = `${error.message} Here is an example.`;
   }
+  takeUpSteps();
   stepped();
   fillOpened(ready);
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("offline.js").catch(() => {});
