@@ -373,6 +373,19 @@ def test_braces_of_a_formula_match() -> None:
         assert not mathematics.is_balanced(formula)
 
 
+def test_signs_of_a_formula_have_room_beside_them() -> None:
+    """They were taken for names, so that φ : ψ was drawn as φ:ψ."""
+    mathematics = pytest.importorskip("mathematics", reason="needs the extra docs")
+    made = mathematics.mathml(r"a : b ; c \iff a{:}{+}", "inline")
+    assert re.findall(r'<mo lspace="([^"]*)" rspace="[^"]*">([^<]*)</mo>', made) == [
+        ("0.28em", ":"),
+        ("0.28em", ";"),
+        ("0.28em", "&#x027FA;"),
+        ("0", ":"),
+        ("0", "&#x0002B;"),
+    ]
+
+
 def test_code_is_formatted_where_it_is_too_wide() -> None:
     sessions = pytest.importorskip("sessions", reason="needs the extra docs")
     case = "case A(x):\n    return function_with_a_long_name(argument_with_a_long_name=x, another_argument_with_one=x)"

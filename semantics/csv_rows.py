@@ -17,6 +17,7 @@ from itertools import chain, islice
 from types import MappingProxyType
 from typing import BinaryIO, NoReturn
 
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TIME, TYPE, Event, Schema
 from cerify.semantics.values import EXACT, INT64, PATTERNS, Value, ValueType, parse_time, shown
@@ -51,6 +52,7 @@ class Source:
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 """Characters that other programs write between the fields of a row."""
 
+TYPE_OPTION = "; name it: --type, in Python type_column"
 NEEDS_ARROW = "takes Arrow's reader: pip install 'cerify[columns]'; or give a schema"
 
 
@@ -130,6 +132,7 @@ def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> lis
             purpose = {TYPE: "the event type", TIME: "the time"}[meant]
             mark = next((word for sign, word in SEPARATORS.items() if sign in names[0]), "") if len(names) == 1 else ""
             hint = f"; its fields are separated by {mark}: write them with commas" if mark else ""
+            hint = hint or did_you_mean(column, names) or (TYPE_OPTION if column == TYPE else "")
             for other in names:
                 if other.strip() == column:
                     hint = f"; the blanks around {other!r} belong to its name: leave them out"

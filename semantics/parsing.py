@@ -155,9 +155,11 @@ def require_variables(predicate: pred.Predicate, variable: str, events: str, exa
     """Raises ParseError where an attribute outside brackets has no variable, or there is no attribute."""
     for attribute in mentions(predicate):
         if attribute.variable is None:
+            is_value = isinstance(predicate, pred.Comparison) and predicate.right == attribute
+            string = f"; a string is written '{attribute.name}'" if is_value else ""
             raise ParseError(
                 f"whose attribute is {attribute.name!r}? Write {variable}.{attribute.name}, "
-                f"or {variable}[...] around a test of {events}",
+                f"or {variable}[...] around a test of {events}{string}",
                 span,
             )
     if not any(mentions(predicate)):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from cerify.semantics.csv_rows import Source, events_of_csv, line_of
+from cerify.semantics.csv_rows import TYPE_OPTION, Source, events_of_csv, line_of
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Events, Schema, Stream, items_of, table_of
 from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
@@ -303,7 +303,7 @@ def _reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
         return obj
     for name, meant in reserved.items():
         if meant == TYPE and name not in obj:
-            raise InputError(f"{where}: no field {name!r} for the event type")
+            raise InputError(f"{where}: no field {name!r} for the event type{TYPE_OPTION if name == TYPE else ''}")
         if name != meant and name in obj and meant in obj and meant not in reserved:
             raise InputError(f"{where}: two fields are called {meant!r}; {name!r} takes that name, so rename the other")
     return {reserved.get(name, name): value for name, value in obj.items()}

@@ -131,11 +131,11 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
     if tokens and tokens[-1].type == "NAME" and tokens[-1] in keywords | CONNECTIVES:  # which was read as a name there
         there = Span(tokens[-1].start_pos or 0, tokens[-1].end_pos or 0)
         return ParseError(f"the formula or condition before {tokens[-1]} is missing", there)
-    if (before := _LAST_WORD.search(text, 0, span.start)) is not None and not word[:1].isalpha():
+    if (before := _LAST_WORD.search(text, 0, span.start)) is not None:
         there = Span(before.start(1), before.end(1))  # a keyword in small letters was read as a name
-        if (
-            error_ := _other_case(before[1], there, _keywords(read_before(text, there.start, parser)[1], parser))
-        ) is not None:
+        error_ = _other_case(before[1], there, _keywords(read_before(text, there.start, parser)[1], parser))
+        other = f"{text[: there.start]}{before[1].swapcase()}{text[there.end :]}"
+        if error_ is not None and (not word[:1].isalpha() or _is_sentence(other, parser)):
             return error_
     near = get_close_matches(word.upper(), keywords, 1, 0.75) if word.isalpha() else []
     if word and not near and len(text) <= MOST_READ and (error_ := _one_sign(text, span, tokens, parser)) is not None:
@@ -171,7 +171,8 @@ def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> Parse
     names = [one for one in tokens[:-3:-1] if one.type == "NAME"]  # or a keyword read as one: PATTERN (A B DEFINE
     for place in [span, *(Span(one.start_pos or 0, one.end_pos or 0) for one in names)]:
         before, after = text[: place.start], text[place.start :]
-        conjunctions = CONJUNCTIONS if word[0].isalnum() or word[0] == "(" else ()
+        is_next = place == span and (word[0].isalnum() or word == "(") and _ends_condition(tokens)
+        conjunctions = CONJUNCTIONS if is_next else ()
         for signs in (SIGNS, *conjunctions):
             if found := [sign for sign in signs if _is_sentence(f"{before} {sign} {after}", parser)]:
                 missing = " or ".join(map(repr, found))
@@ -179,6 +180,13 @@ def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> Parse
     if tokens and not word.isalnum() and _is_sentence(f"{text[: span.start]} {text[span.end :]}", parser):
         return ParseError(f"{word!r} is not expected here; leave it out", span)
     return None
+
+
+def _ends_condition(tokens: list[Token]) -> bool:
+    """Whether a comparison stands before the end of these tokens, and is not closed by a bracket."""
+    kinds = [token.type for token in tokens]
+    compared = [kinds.index(kind) for kind in ("COMPARATOR", "EQUALS") if kind in kinds]
+    return bool(compared) and "RSQB" not in kinds[min(compared) :]
 
 
 def _is_sentence(text: str, parser: Lark) -> bool:

@@ -91,6 +91,9 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
     """
     if error is None:
         return None
+    call = re.search(r"(\w+)\s*\([^()]*\Z", text[: error.start])
+    if call and (key := f"{call[1].upper()} (") in language.foreign:
+        return language.foreign[key], Span(call.start(1), call.end(1))
     starts = [error.start]
     before = re.search(r"[=<|]\Z|(?:(\w+)\s+)?(\w+)\s+\Z", text[: error.start])
     if before and not text.startswith("(", error.start):

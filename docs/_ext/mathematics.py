@@ -24,12 +24,21 @@ def is_balanced(formula: str) -> bool:
     return min(depths) == depths[-1] == 0
 
 
-ORDINARY = re.compile(r"<mrow><mo>([^<]*)</mo></mrow>")  # an operator alone in braces, as in A{+}
+SIGN = "(:|;|&#x0003A;|&#x027FA;)"  # which the converter takes for a name: a colon, a semicolon, \iff
+RELATION = re.compile(f"<mi>{SIGN}</mi>")
+ORDINARY = re.compile(f"<mrow>(?:<mo>([^<]*)</mo>|<mi>{SIGN}</mi>)</mrow>")  # alone in braces, as in A{+}
 
 
-def mathml(node: nodes.math | nodes.math_block, display: str) -> str:
-    """The formula as MathML."""
-    made: str = ORDINARY.sub(r'<mrow><mo lspace="0" rspace="0">\1</mo></mrow>', convert(node.astext(), display=display))
+def mathml(formula: str, display: str) -> str:
+    """A formula as MathML."""
+    converted: str = convert(formula, display=display)
+    made = ORDINARY.sub(r'<mrow><mo lspace="0" rspace="0">\1\2</mo></mrow>', converted)
+    return RELATION.sub(r'<mo lspace="0.28em" rspace="0.28em">\1</mo>', made)
+
+
+def checked(node: nodes.math | nodes.math_block, display: str) -> str:
+    """The formula of a node as MathML."""
+    made = mathml(node.astext(), display)
     if not is_balanced(node.astext()) or "\\" in made:
         logger.warning("a formula that is not drawn as it is meant: %s", node.astext(), location=node)
     return made
@@ -37,13 +46,13 @@ def mathml(node: nodes.math | nodes.math_block, display: str) -> str:
 
 def inline(self: HTML5Translator, node: nodes.math) -> None:
     """Writes a formula of a line."""
-    self.body.append(mathml(node, "inline"))
+    self.body.append(checked(node, "inline"))
     raise nodes.SkipNode
 
 
 def display(self: HTML5Translator, node: nodes.math_block) -> None:
     """Writes a formula that stands by itself."""
-    self.body.append(f'<div class="math">{mathml(node, "block")}</div>\n')
+    self.body.append(f'<div class="math">{checked(node, "block")}</div>\n')
     raise nodes.SkipNode
 
 

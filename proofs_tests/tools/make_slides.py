@@ -29,7 +29,6 @@ from textwrap import dedent
 import click
 
 try:
-    from latex2mathml.converter import convert
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
     from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -39,6 +38,7 @@ except ModuleNotFoundError as error:
 sys.path.append(str(Path(__file__).parents[2] / "docs" / "_ext"))  # what the book formats its code with
 import sessions
 from examples import rows_of
+from mathematics import mathml
 
 import cerify
 from cerify.grade.exercises import LEVELS, exercises
@@ -62,7 +62,7 @@ TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 def _formula(text: str, options: dict[str, bool]) -> str:
     """A formula as MathML, as the book has it."""
-    return str(convert(text, display="block" if options["display_mode"] else "inline"))
+    return mathml(text, "block" if options["display_mode"] else "inline")
 
 
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, renderer=_formula)

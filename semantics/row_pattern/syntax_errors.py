@@ -86,7 +86,7 @@ def _misplaced(text: str, part: str, span: Span, tokens: Sequence[Token]) -> str
     for one in there:
         if order.index(one) > order.index(part):
             return f"{part} stands before {one}"
-    if there[-1:] == ["MEASURES"] and len(before) < len(tokens):  # it was read as a name
+    if there[-1:] == ["MEASURES"] and before[-2].type != "_AS":
         missing = "the name" if before[-1].type == "_AS" else "AS"
         return f"{missing} is missing before {words}: a measure is an expression AS name"
     for one in REQUIRED[clause]:

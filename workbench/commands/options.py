@@ -34,7 +34,19 @@ SELECTIONS = Choice([one.value for one in Selection])
 CONSUMPTIONS = Choice([one.value for one in Consumption])
 LEVELS = Choice(get_args(Level))
 FILE = click.Path(dir_okay=False, path_type=Path)
-EVENTS = click.Path(allow_dash=True, readable=False)  # which the reader of events checks
+
+
+class EventsPath(click.Path):
+    """A file of events, which their reader checks; one that stands before the query is found out here."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        query = "" if ctx is None else str(ctx.params.get("query"))
+        if value != "-" and not Path(value).exists() and Path(query).is_file():
+            self.fail(f"{query!r} is a file: it comes after the query", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+EVENTS = EventsPath(allow_dash=True, readable=False)
 
 
 class OutputPath(click.Path):

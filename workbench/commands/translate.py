@@ -12,7 +12,7 @@ import click
 
 from cerify.api import read_query
 from cerify.commands.options import LanguageChoice
-from cerify.languages import LANGUAGES
+from cerify.languages import DEFAULT, LANGUAGES
 from cerify.languages.language import Language
 from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in
 from cerify.semantics.parsing import MAX_DEPTH
@@ -22,7 +22,7 @@ from cerify.terminal import echo
 
 @click.command()
 @click.argument("query")
-@click.option("--from", "from_", type=LanguageChoice(), required=True, help="The language of QUERY.")
+@click.option("--from", "from_", type=LanguageChoice(), default=DEFAULT, show_default=True, help="That of QUERY.")
 @click.option("--to", type=LanguageChoice(), required=True, help="The language to write it in.")
 @click.option("--reading", multiple=True, metavar="NAME=VALUE", help="SASE+: another reading, as window=closed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

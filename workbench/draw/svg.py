@@ -19,7 +19,7 @@ MARGIN = 10
 LONGEST = 26  # characters of a line beside an arrow
 BASELINE = 2  # pixels from the middle of a text beside an arrow to its baseline: its brackets stay above the arrow
 MOST_LINES = 4  # lines beside an arrow; a longer text stands below the drawing, by number
-FORMULAS, NOTES = 440, 330  # the least width of what stands below the drawing; notes fit a phone
+BELOW = 330  # the width of what stands below the drawing, which fits a phone
 SAMPLE = 44  # of the stroke of a kind of edge
 HEAD = 8.5
 
@@ -41,10 +41,8 @@ def svg(diagram: Diagram) -> str:
     numbered: dict[tuple[str, ...], int] = {}
     texts = [_text(edge, numbered) for edge in diagram.edges]
     placed = layout(diagram, list(map(_size, texts)))
-    noted = diagram.notes or len(_kinds(diagram)) > 1
-    least = FORMULAS if diagram.table or numbered else NOTES if noted else 0
-    width = max(placed.width, least) + 2 * MARGIN
-    below = list(_below(diagram, numbered, placed.height + 3 * MARGIN, width))
+    below = list(_below(diagram, numbered, placed.height + 3 * MARGIN))
+    width = max(placed.width, BELOW if below else 0) + 2 * MARGIN
     height = below[-1][0] + MARGIN if below else placed.height + 2 * MARGIN
     name = "d" + blake2b(repr(diagram).encode(), digest_size=5).hexdigest()
     dx = MARGIN + (width - 2 * MARGIN - placed.width) / 2
@@ -147,9 +145,7 @@ def _states(diagram: Diagram, placed: Layout) -> Iterator[str]:
         )
 
 
-def _below(
-    diagram: Diagram, numbered: dict[tuple[str, ...], int], top: float, width: float
-) -> Iterator[tuple[float, str]]:
+def _below(diagram: Diagram, numbered: dict[tuple[str, ...], int], top: float) -> Iterator[tuple[float, str]]:
     """The lines below the drawing, each with its lower edge: strokes, long texts, table, notes."""
     y = top
     if len(kinds := _kinds(diagram)) > 1:
@@ -159,7 +155,7 @@ def _below(
             start, end = (MARGIN, y - 4), (tip - HEAD, y - 4)
             sample = arrow_svg(kind, Arrow((start, start, end, end), (tip, y - 4), (0, 0)), MEANING[kind])
             yield y, f'{sample}<text class="note" x="{tip + 10}" y="{y:g}">{MEANING[kind]}</text>'
-    characters = int((width - 2 * MARGIN) / CHARACTER)
+    characters = int(BELOW / CHARACTER)
     for lines, number in numbered.items():
         y += LINE / 2
         for i, line in enumerate(part for text in lines for part in _wrapped(text, characters - 6)):

@@ -93,7 +93,7 @@ def language_named(name: str) -> Language[Any]:
 
 def meant_language(name: str) -> str:
     """The end of a message: "; did you mean", and the language with the name or the title most like it; "" if none."""
-    titles = {one.title.casefold(): known for known, one in LANGUAGES.items()}
+    titles = {"sql": "row-pattern"} | {one.title.casefold(): known for known, one in LANGUAGES.items()}
     return did_you_mean(titles.get(re.sub(r"[-\s]", "_", name.casefold()), name), LANGUAGES)
 
 

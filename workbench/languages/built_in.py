@@ -36,6 +36,10 @@ FOREIGN: Mapping[str, str] = {
     "[": "after FILTER, as in T FILTER T[x > 3]",
     **dict.fromkeys(("SEC", "SECS"), "seconds"),
     **dict.fromkeys(("MIN", "MINS"), "minutes"),
+    **dict.fromkeys(
+        ("COUNT (", "SUM (", "AVG (", "MIN (", "MAX ("),
+        "without aggregates, and a number of events as A{3}; SASE+ and MATCH_RECOGNIZE have aggregates",
+    ),
     "LIMIT": "without a limit: all matches are reported, and cerify match --limit 3 stops after three",
     **{"&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<=", '"': "'...' around a string"},
 }

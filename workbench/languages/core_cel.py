@@ -40,7 +40,11 @@ class CoreCel(BuiltInLanguage[Formula]):
     strategies: ClassVar = {Selection.STRICT: Strict, Selection.NEXT: Next, Selection.LAST: Last, Selection.MAX: Max}
     answer = ANSWER
     mark = r"\b(FILTER|AS)\b"
-    foreign = FOREIGN
+    foreign: ClassVar = {
+        **FOREIGN,
+        ";": "T AS x ; H AS y, each type with a variable",
+        "+": "after a variable, as in (T AS x)+",
+    }
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
         """The matches by cep17, section 3, clause by clause, under every valuation."""

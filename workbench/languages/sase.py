@@ -58,6 +58,7 @@ class Sase(BuiltInLanguage[Tree]):
         **dict.fromkeys(("SEQ", "EVENT"), "PATTERN SEQ(A a, B b)"),
         ",": "A a, B b, each type with a variable; between conditions it is AND",
         **dict.fromkeys(("!", "NOT", "NOT (", "~ ("), "~B b in the pattern, where no B may come, without brackets"),
+        **{f"{name} {{": f"{name.lower()}_match(a, b) {{ ... }}" for name in ("SKIP_TILL_NEXT", "SKIP_TILL_ANY")},
         "WHERE {": "with a strategy before it, as in WHERE skip_till_any_match(a, b) { ... }",
         **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
         **{"LIMIT": "without a limit: all matches are reported", "=>": ">=", "=<": "<=", "==": "= once", "<>": "!="},

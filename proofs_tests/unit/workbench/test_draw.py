@@ -437,8 +437,24 @@ def test_the_table_of_formulas_is_below_the_drawing_and_in_its_words() -> None:
     text = svg_of(QUERY_3, "sase")
     shown = texts(drawn(text))
     assert "termination criteria" in shown
-    assert "θ_a[i]_auto-stop = ¬θ_a[i]_take ∧ ¬θ_a[i]_ignore" in shown
+    assert "θ_a[i]_auto-stop = ¬θ_a[i]_take ∧ ¬θ_a[i]_ignore" in " ".join(shown)
     assert "termination criteria: θ_a[i]_forced-stop" in diagram_of(QUERY_3, "sase").described()
+
+
+@pytest.mark.parametrize(
+    ("query", "language"),
+    [
+        ("(A ; B ; C ; D ; E) FILTER A[x > 10 and y > 10 and z > 10]", "cel"),
+        ("MATCH_RECOGNIZE (PATTERN ((A | B)+ C D E) DEFINE A AS x < PREV(x) AND y > 10 AND z > 10)", "row-pattern"),
+    ],
+)
+def test_what_stands_below_a_wide_drawing_fits_a_phone(query: str, language: str) -> None:
+    """It was as wide as the drawing, so that at 390 pixels its lines were cut."""
+    drawing = drawn(svg_of(query, language))
+    below = [text for text in drawing.iter() if text.get("class") in ("note", "heading")]
+    assert float(drawing.get("width", 0)) > 350
+    assert below
+    assert all(float(text.get("x", 0)) + len(text.text or "") * CHARACTER <= 350 for text in below)
 
 
 def test_a_negated_component_has_an_automaton_of_its_own() -> None:

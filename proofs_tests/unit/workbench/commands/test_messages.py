@@ -69,6 +69,29 @@ S = Stream(map(Event, "ABAB"))
         ("cel", "T ; (H OR )", "')' is not expected here; expected ("),
         ("cel", "T[x > 3]", "in CEL it is written after FILTER, as in T FILTER T[x > 3]"),
         ("cel", "T ; H WITHIN 5 sec", "in CEL it is written seconds"),
+        ("cel", "T FILTER SUM(T.x) > 1", "'SUM' is not expected here; in CEL it is written without aggregates"),
+        ("cel", "count(T) > 2", "a number of events as A{3}; SASE+ and MATCH_RECOGNIZE have aggregates"),
+        (
+            "cel",
+            "T FILTER T.x = ann",
+            "whose attribute is 'ann'? Write VARIABLE.ann, or VARIABLE[...] around a test of",
+        ),
+        ("cel", "T FILTER T.x = ann", "; a string is written 'ann'\n"),
+        ("core-cel", "T ; H", "';' is not expected here; in core-CEL it is written T AS x ; H AS y, each type with a"),
+        (
+            "core-cel",
+            "T+ AS x",
+            "'+' is not expected here; in core-CEL it is written after a variable, as in (T AS x)+",
+        ),
+        ("event-expression", "NOT T", "'NOT' is not expected here; keywords are written in small letters: not"),
+        ("event-expression", "T H", "'H' is not expected here; expected"),
+        (
+            "sase",
+            "PATTERN SEQ(T t) WHERE skip_till_next { t.x > 4 }",
+            "it is written skip_till_next_match(a, b) { ... }",
+        ),
+        ("row-pattern", "MATCH_RECOGNIZE (MEASURES x PATTERN (A))", "AS is missing before PATTERN: a measure is an"),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x = 1 y < 2)", "'AND' is missing before 'y'"),
         ("event-expression", "T || H", "'||' is not expected here; in event expressions it is written or"),
         ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A -> B))", "it is written without a sign, as in PATTERN (A B)"),
         ("sase", "PATTERN SEQ(T t) WHERE t.x > 4, t.y < 3", "between conditions it is AND"),
@@ -98,6 +121,16 @@ def test_the_word_that_was_meant_is_named(language: str, query: str, message: st
     status, _, err = run("check", query, "--language", language)
     assert status == 2
     assert message in err
+
+
+def test_a_file_before_the_query_is_named(tmp_path: Path, run: Run) -> None:
+    """The error was one in the query, which was the name of the file."""
+    file = tmp_path / "a.csv"
+    file.write_text("type\nA\n")
+    written = ("-o", str(tmp_path / "a.svg"))
+    for command, options in {"match": (), "explain": (), "step": written, "draw": written}.items():
+        assert f"'{file}' is a file: it comes after the query" in run(command, str(file), "A", *options)[2]
+    assert "no file A" in run("match", "A", "A")[2]
 
 
 def test_a_query_of_another_language_is_named_before_what_its_rows_lack() -> None:
