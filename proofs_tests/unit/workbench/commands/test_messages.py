@@ -344,7 +344,7 @@ AS_JSON: dict[str, list[str]] = {
     "normalize": ["A", "--to", "disjunctive"],
     "simplify": ["A"],
     "step": ["A", "events.csv", "-o", "a.html"],
-    "translate": ["A", "--from", "cel", "--to", "core-cel"],
+    "translate": ["A", "--to", "core-cel"],
     "trend": ["run.jsonl"],
     "vectors": ["A"],
     "verify": ["proof.json"],
