@@ -16,7 +16,7 @@ from cerify.automata.row_pattern.conditions import Columns, on_columns, truths
 from cerify.semantics.budget import check_time
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 
-ROWS_TOGETHER = 4096  # rows between two looks at the clock
+ROWS_TOGETHER = 4096  # rows between two looks at the clock; fewer where a row has many states
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,9 @@ class Lookahead:
         ends = [any(way.target == ACCEPT and not way.end for way in ways) for ways in follow]
         last = [any(way.target == ACCEPT for way in ways) for ways in follow]
         found = [0] * (length + 1)
+        together = max(1, ROWS_TOGETHER // max(1, len(taken)))
         for r in range(length - 1, -1, -1):
-            if r % ROWS_TOGETHER == 0:
+            if r % together == 0:
                 check_time()
             completed = last if r == length - 1 else ends
             later = found[r + 1]

@@ -30,6 +30,7 @@ from proofs_tests.robustness import store
 MEMORY = 2048  # MiB of a process, with the libraries that it has loaded
 FORK = get_context("fork")  # a process that has loaded everything, and what it shares is not counted twice
 FAILED = "failed"
+WARM = Budget(valuations=1_000, states=1_000, matches=1_000, seconds=30)
 LATEST = 8  # times the seconds, of the processor, after which a process is killed
 STREAM = Stream([Event("A" if i % 3 else "B", {"x": i % 7, "s": "ab" * (i % 5)}) for i in range(400)])
 LITTLE = Stream([Event("A", {"x": 1})])
@@ -37,6 +38,13 @@ FAR = " : ".join(["(A OR B)"] * 16)  # which of the last sixteen events was an A
 WIDE = " OR ".join(f"(A FILTER A.x{i} > 0)" for i in range(18))
 PATTERNS = " AND ".join(f"A[s like '({'a' * n})*']" for n in (7, 11, 13, 17))
 CUBES = " AND ".join(f"A[x{i} * x{i + 1} * x{i + 2} = {10007 + i}]" for i in range(12))
+
+
+def rows(pattern: str, conditions: str) -> str:
+    """A clause of MATCH_RECOGNIZE over the rows of STREAM."""
+    return f"MATCH_RECOGNIZE (ORDER BY x MEASURES LAST(x) AS top PATTERN ({pattern}) DEFINE {conditions})"
+
+
 QUERIES = {
     "cel": {
         "matches": "A+ ; B",
@@ -70,6 +78,12 @@ QUERIES = {
         "matches": "PATTERN SEQ(A a, A+ b[], A c) WHERE skip_till_any_match(a, b[], c) { a.x > 0 } RETURN a.x",
         "rounds": "PATTERN SEQ(A a, A+ b[], B c) WHERE skip_till_any_match(a, b[], c) { b[i].x > b[1].x } RETURN a.x",
         "sums": "PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { sum(a[..i-1].x) < b.x } RETURN b.x",
+    },
+    "row-pattern": {
+        "sums": rows("(a | b)+ c", "a AS SUM(a.x) < 900, b AS SUM(b.x) < 900, c AS SUM(a.x) = 12345"),
+        "rounds": rows("((a+ b?)+ c?)+ d", "d AS COUNT(a.x) = COUNT(b.x) + 999"),
+        "permute": rows("PERMUTE(a, b, c, d, e, f, g)", "g AS g.x > SUM(a.x) + SUM(b.x) + SUM(c.x) + 99"),
+        "counted": rows("((a{50}){50}){50} b", "b AS b.x > 99"),
     },
 }
 
@@ -135,10 +149,15 @@ def apart(language: str, name: str, function: str, seconds: float) -> tuple[floa
 
 def warm(language: str) -> None:
     """Have each function load what it needs, so that the cases do not wait for that."""
-    for query in ("A", "A AS x", "PATTERN SEQ(A a) RETURN a.x"):
+    for query in (
+        "A",
+        "A AS x",
+        *map(QUERIES["sase"].__getitem__, ("matches", "rounds")),
+        rows("a+ b", "b AS b.x > 1"),
+    ):
         for _, case in cases(language, query):
             with suppress(CerifyError):
-                case(Budget())
+                case(WARM)
 
 
 @click.command()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cerify.automata.row_pattern import backtracking, evaluate
+from cerify.automata.row_pattern import backtracking, evaluate, lookahead
 from cerify.automata.row_pattern.backtracking import Backtracking
 from cerify.automata.row_pattern.compile import compile_pattern
 from cerify.automata.row_pattern.lookahead import Lookahead
@@ -84,6 +84,17 @@ def test_the_search_at_a_row_looks_at_the_time(monkeypatch: pytest.MonkeyPatch) 
     assert Backtracking(ahead).match_at(0, 1) is None
     with Budget(seconds=0).timed(), pytest.raises(BudgetExceeded, match="0 seconds"):
         Backtracking(ahead).match_at(0, 1)
+
+
+def test_the_look_ahead_looks_at_the_time_for_every_so_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PERMUTE of seven parts has 35,280 states: 400 rows took half a minute between two looks."""
+    looks: list[None] = []
+    monkeypatch.setattr(lookahead, "check_time", lambda: looks.append(None))
+    q = parse("MATCH_RECOGNIZE (PATTERN (PERMUTE(A, B, C, D, E) F{1000}))")
+    automaton = compile_pattern(q.pattern)
+    assert len(automaton.variables) > 1000
+    assert len(Lookahead(q, automaton, {}, 12).open) == 13
+    assert len(looks) == 6
 
 
 class Blind(set[Any]):
