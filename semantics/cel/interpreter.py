@@ -57,6 +57,15 @@ def found(
         yield from sorted(Match(n, tuple(sorted(C)), bindings) for C, bindings in answers)
 
 
+class Compared(frozenset[Valuation]):
+    """Valuations each of which a clause compares with all others: the clock is looked at for each of them."""
+
+    def __iter__(self) -> Iterator[Valuation]:
+        for mu in super().__iter__():
+            check_time()
+            yield mu
+
+
 class Interpreter:
     """The meaning of formulas over one stream; it computes each once, and keeps to a budget.
 
@@ -92,13 +101,18 @@ class Interpreter:
             return NONE
         if self._earliest.get((id(phi), j), i) < i:
             return self._inherited(phi, i, j)
+        meaning = self._compared if isinstance(phi, cel.Next | cel.Last | cel.Max) else self.meaning
         try:
-            found = self._collected(clause(phi, self.S, i, j, self.meaning, self.facts))
+            found = self._collected(clause(phi, self.S, i, j, meaning, self.facts))
         except RecursionError:
             raise BudgetExceeded("the stream is too long for a formula nested this deeply", phi.span) from None
         if extent.inherits:
             self._earliest[id(phi), j] = i
         return found
+
+    def _compared(self, phi: cel.Formula, i: int, j: int) -> Valuations:
+        """The meaning as the clause of a strategy asks for it."""
+        return Compared(self.meaning(phi, i, j))
 
     def _inherited(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """Those of the next longer interval that is computed, without those that use an event before i."""

@@ -12,7 +12,7 @@ from cerify.semantics.cel.denote import Meaning, Valuations, clause, last_at_mos
 from cerify.semantics.cel.interpreter import Interpreter, valuations
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, subformulas
+from cerify.semantics.cel.syntax import Formula, Last, Max, Next, subformulas
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
 from proofs_tests.support import EXAMPLES, FIGURE_1, by_position, complex_events, stream
@@ -219,6 +219,20 @@ def test_a_budget_of_seconds_ends_what_takes_longer() -> None:
 def test_a_budget_of_seconds_ends_what_finds_nothing() -> None:
     with pytest.raises(BudgetExceeded, match="seconds"):
         valuations(parse("(A ; B FILTER B.x = 2) UNLESS C"), stream("A B " * 30), 59, Budget(seconds=0.0))
+
+
+@pytest.mark.parametrize("strategy", ["NXT", "LAST", "MAX"])
+def test_a_strategy_looks_at_the_clock_while_it_compares(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but one valuation lose to that one alone: nothing is found until it comes, and six seconds went by."""
+    S, phi = stream("A " * 10), parse(f"{strategy}(A+)")
+    assert isinstance(phi, Next | Last | Max)
+    interpreter = Interpreter(S)
+    assert len(interpreter.meaning(phi.phi, 0, 9)) == 512
+    time_of_start, ticks = time.monotonic(), iter(range(10_000))
+    with Budget(seconds=300).timed():
+        monkeypatch.setattr("time.monotonic", lambda: time_of_start + next(ticks))
+        with pytest.raises(BudgetExceeded, match="300 seconds"):
+            interpreter.meaning(phi, 0, 9)
 
 
 def test_valuations_found_again_count_too() -> None:
