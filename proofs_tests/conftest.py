@@ -83,7 +83,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @cache
 def place(path: Path, files: tuple[str, ...]) -> int:
     """The number of the first of these files and folders that the file is in; their number if it is in none."""
-    return next((n for n, file in enumerate(files) if HERE / file in (path, *path.parents)), len(files))
+    name = f"{path.relative_to(HERE).as_posix()}/"
+    return next((n for n, file in enumerate(files) if name.startswith(f"{file}/")), len(files))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

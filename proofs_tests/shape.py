@@ -2,9 +2,16 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 NAMES = frozenset({"cel", "core-cel", "event-expression", "sase", "row-pattern", "denotational", "automaton", "kernel"})
 """The languages and the evaluators by name."""
+
+
+@cache
+def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All nodes of a tree, which each rule looks at."""
+    return tuple(ast.walk(tree))
 
 
 def open_defaults(tree: ast.Module) -> Iterator[int]:
@@ -12,7 +19,7 @@ def open_defaults(tree: ast.Module) -> Iterator[int]:
 
     A class that is added to the union would take that case without a warning of mypy.
     """
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Match):
             classes = [case for case in node.cases if isinstance(case.pattern, ast.MatchClass | ast.MatchOr)]
             last = node.cases[-1]
@@ -24,7 +31,7 @@ def open_defaults(tree: ast.Module) -> Iterator[int]:
 
 def switches(tree: ast.Module) -> Iterator[int]:
     """The lines that compare with the name of a language or an evaluator, or have a table by such names."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Compare | ast.match_case):
             where = node if isinstance(node, ast.Compare) else node.pattern
             if any(isinstance(part, ast.Constant) and part.value in NAMES for part in ast.walk(where)):
@@ -37,7 +44,7 @@ def switches(tree: ast.Module) -> Iterator[int]:
 
 def large_functions(tree: ast.Module) -> Iterator[int]:
     """The lines of functions of more than 60 lines, or of more than 8 parameters besides self."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
             if (node.end_lineno or 0) - node.lineno >= 60 or len(names) - (names[:1] == ["self"]) > 8:
@@ -46,7 +53,7 @@ def large_functions(tree: ast.Module) -> Iterator[int]:
 
 def refusals_caught(tree: ast.Module) -> Iterator[int]:
     """The lines of handlers that catch Unsupported, alone or among others."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ExceptHandler) and node.type is not None:
             names = {getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(node.type)}
             if "Unsupported" in names:

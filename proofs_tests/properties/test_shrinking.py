@@ -12,7 +12,7 @@ from cerify.languages.language import Language
 from cerify.semantics.events import Stream
 
 CASES = 6
-TRIES = 120
+TRIES = 60
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-from functools import reduce
+from collections.abc import Iterator
+from itertools import chain, starmap
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
+from cerify import match
 from cerify.semantics.errors import InputError, ParseError
+from cerify.semantics.events import Event, Stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from cerify.spark.auditing.audit import Audit, Findings
+
+Row: TypeAlias = tuple[int, int, list[int]]
+"""A match as an engine reports it: its key, position and events."""
 
 QUERY = "(A ; B ; C) FILTER A.x > 2 WITHIN 6 EVENTS"
 COLUMNS: dict[str, Any] = {"order_by": "t", "id_col": "id", "partition_by": "k"}
@@ -36,30 +42,41 @@ def right(events: DataFrame) -> DataFrame:
 
 
 @pytest.fixture(scope="module")
-def reported(events: DataFrame, right: DataFrame) -> DataFrame:
-    from pyspark.sql import DataFrame
-    from pyspark.sql import functions as F
+def reported(spark: SparkSession, events: DataFrame, right: DataFrame) -> DataFrame:
+    """What the engines report, made here: Spark would run a job for each of their faults."""
+    streams: dict[int, list[Any]] = {}
+    for row in events.collect():
+        streams.setdefault(row["k"], []).append(row)
+    rows = [(row["k"], row["at"], list(row["events"])) for row in right.collect()]
 
-    from cerify.spark.batch import match
+    def wrongly(wrong: str, query: str) -> Iterator[Row]:
+        for k in range(WRONG.index(wrong), len(streams), len(WRONG)):
+            S = Stream(Event(row["type"], {"x": row["x"]}) for row in sorted(streams[k], key=lambda row: int(row["t"])))
+            yield from ((k, k * 1000 + m.at, [k * 1000 + p for p in m.events]) for m in match(query, S))
 
-    def of(wrong: str, matches: DataFrame) -> DataFrame:
-        return matches.where(F.col("k") % len(WRONG) == WRONG.index(wrong))
+    def reports(k: int, at: int, C: list[int]) -> list[Row]:
+        match WRONG[k % len(WRONG)]:
+            case "lost":
+                return [(k, at, C)] * (at % 2)
+            case "twice":
+                return [(k, at, C)] * (2 - at % 2)
+            case "late":
+                return [(k, at + (at % 1000 < 39), C)]
+            case "unknown event":
+                return [(k, at, [*C, -1])]
+            case "early":
+                return [(k, C[0], C)]
+            case "right":
+                return [(k, at, C)]
+            case _:
+                return []
 
-    def wrongly(query: str) -> DataFrame:
-        return match(events, query, **COLUMNS).select("k", "at", "events")
-
-    lost, twice, late, early = (of(wrong, right) for wrong in ("lost", "twice", "late", "early"))
-    parts = [
-        of("one longer", wrongly(QUERY.replace("6", "7"))),
-        of("greater or equal", wrongly(QUERY.replace(">", ">="))),
-        lost.where("at % 2 != 0"),
-        twice.unionByName(twice.where("at % 2 = 0")),
-        late.withColumn("at", F.when(F.col("at") % 1000 < 39, F.col("at") + 1).otherwise(F.col("at"))),
-        of("unknown event", right).withColumn("events", F.array_append("events", F.lit(-1).cast("long"))),
-        early.withColumn("at", F.element_at("events", 1)),
-        of("right", right),
+    found = [
+        *wrongly("one longer", QUERY.replace("6", "7")),
+        *wrongly("greater or equal", QUERY.replace(">", ">=")),
+        *chain.from_iterable(starmap(reports, rows)),
     ]
-    return reduce(DataFrame.unionByName, parts).coalesce(2).cache()
+    return spark.createDataFrame(found, "k int, at long, events array<long>").coalesce(2).cache()
 
 
 @pytest.fixture(scope="module")

@@ -26,11 +26,8 @@ from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 
 TINY = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
-UNARY = [
-    law
-    for law in LAWS
-    if is_unary(law.instance(*map(parse, "ABC"))[0]) and is_unary(law.instance(*map(parse, "ABC"))[1])
-]
+ABC = tuple(map(parse, "ABC"))
+UNARY = [law for law in LAWS if all(map(is_unary, law.instance(*ABC)))]
 OPERANDS = ["A", "B", "C", "A+", "A OR B", "A : B", "A ; B", "B IN X", "A FILTER A.x > 0", "A ALL B"]
 
 

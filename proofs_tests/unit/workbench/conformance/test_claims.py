@@ -35,7 +35,10 @@ from proofs_tests.support import built_in_cases
 
 SCHEMAS = Path(protocol.__file__).parent / "schemas"
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "protocol.md"
-SUITE = {language: [case for case in built_in_cases() if case.language == language] for language in BUILT_IN}
+
+
+def suite(language: str) -> list[Case]:
+    return [case for case in built_in_cases() if case.language == language]
 
 
 def case(query: str, events: Sequence[dict[str, Any]] = (), language: str = "cel", output: Any = "matches") -> Case:
@@ -48,7 +51,7 @@ def test_the_tree_of_every_query_of_the_suite_fits_its_schema(language: str) -> 
     assert schema == schema_of_trees()
     validator = Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{language}"})
     kinds = set()
-    for query in sorted({one.query for one in SUITE[language]})[::20]:
+    for query in sorted({one.query for one in suite(language)})[::20]:
         tree = tree_of_text(language, query)
         validator.validate(json.loads(json.dumps(tree)))
         kinds |= {node["node"] for node in nodes_in(tree)}
@@ -184,8 +187,8 @@ def test_a_claim_is_learnt_from_what_the_engine_skips(language: str, skipped: se
         outcome: Outcome = "skipped" if operators_of(language, one.query) & skipped else "passed"
         return Result(one, outcome, one.matches)
 
-    claims = learnt(run, language, probes(SUITE[language], language))
-    every = frozenset[str]().union(*(operators_of(language, one.query) for one in SUITE[language]))
+    claims = learnt(run, language, probes(suite(language), language))
+    every = frozenset[str]().union(*(operators_of(language, one.query) for one in suite(language)))
     assert claims.operators is not None
     assert claims.operators.isdisjoint(skipped)
     assert every - claims.operators >= skipped
@@ -228,7 +231,7 @@ def test_events_are_put_in_the_order_of_time() -> None:
 def test_an_engine_that_claims_matches_of_sase_is_asked_for_these_alone() -> None:
     """It is sent the output matches, and need answer neither bindings nor results."""
     claims = Claims(output=frozenset({"matches"}))
-    one = next(one for one in SUITE["sase"] if one.matches)
+    one = next(one for one in suite("sase") if one.matches)
     bare = claims.asked(one)
     assert (bare.output, claims.why_not(one)) == ("matches", "")
     assert {(m.at, m.events) for m in one.matches} == {(m.at, m.events) for m in bare.matches}
@@ -245,5 +248,5 @@ def test_operators_that_only_come_together_are_learnt_together() -> None:
     def run(one: Case) -> Result:
         return Result(one, "skipped" if "PERMUTE" in one.query else "passed", [])
 
-    every = frozenset[str]().union(*(operators_of("row-pattern", one.query) for one in SUITE["row-pattern"]))
-    assert learnt(run, "row-pattern", SUITE["row-pattern"]).operators == every - {"permute"}
+    every = frozenset[str]().union(*(operators_of("row-pattern", one.query) for one in suite("row-pattern")))
+    assert learnt(run, "row-pattern", suite("row-pattern")).operators == every - {"permute"}
