@@ -11,6 +11,7 @@ from cerify.automata.evaluate.stores import numba_required
 from cerify.automata.row_pattern.columns import PartitionedTable
 from cerify.automata.row_pattern.compile import ACCEPT, Automaton
 from cerify.automata.row_pattern.conditions import why_not, why_not_compiled
+from cerify.automata.row_pattern.distances import at_fixed_distances
 from cerify.automata.row_pattern.evaluate import numbered, skip_error
 from cerify.automata.row_pattern.vectors import Conditions
 from cerify.automata.row_pattern.windows import BEFORE, framed
@@ -63,8 +64,8 @@ class Labelled:
 def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
     """The matches in the order in which they are found, the partitions in the order of their first row.
 
-    Raises Unsupported for what why_not and why_not_compiled refuse and where numba is not installed, IllFormed where
-    AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
+    Raises Unsupported for what why_not, at fixed distances, and why_not_compiled refuse and where numba is not
+    installed, IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
     """
     yield from CompiledRun(q, S, budget).answers()
 
@@ -73,6 +74,7 @@ class CompiledRun:
     """A clause over one table. Raises Unsupported, BudgetExceeded."""
 
     def __init__(self, q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> None:
+        q = at_fixed_distances(q, budget)
         if (refused := why_not(q) or why_not_compiled(q, budget)) is not None:
             raise refused
         self.q = resolved(q, columns_of(S))

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from cerify.automata.row_pattern.backtracking import Backtracking
 from cerify.automata.row_pattern.compile import Automaton, compile_pattern
 from cerify.automata.row_pattern.conditions import Columns, why_not
+from cerify.automata.row_pattern.distances import at_fixed_distances
 from cerify.automata.row_pattern.lookahead import ROWS_TOGETHER, Lookahead
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import IllFormed
@@ -26,7 +27,7 @@ def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator
 
     Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
     """
-    q = resolved(q, columns_of(S))
+    q = at_fixed_distances(resolved(q, columns_of(S)), budget)
     automaton = compile_pattern(q.pattern, budget)
     columns = column_values(S)
     for places in partitions(q, columns, len(S)):

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, TypeAlias, assert_never
 
 from cerify.automata.row_pattern.conditions import why_not
+from cerify.automata.row_pattern.distances import at_fixed_distances
 from cerify.equivalence.claim import Level
 from cerify.semantics import trees
 from cerify.semantics.errors import Unsupported
@@ -61,6 +62,7 @@ class ClausePair:
 
     @classmethod
     def of(cls, left: MatchRecognize, right: MatchRecognize, schema: Schema | None) -> ClausePair:
+        left, right = at_fixed_distances(left), at_fixed_distances(right)
         known = {} if schema is None else {name.lower(): name for name in schema.attributes}
         for one in (*columns_in(left), *columns_in(right)):
             if not one.quoted:

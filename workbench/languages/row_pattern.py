@@ -190,17 +190,21 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
     def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
         from cerify.automata.row_pattern.conditions import why_not
+        from cerify.automata.row_pattern.distances import at_fixed_distances
         from cerify.equivalence.decide.row_patterns import idle_quantifiers, parts_without_rows
         from cerify.semantics.row_pattern.operators import constructs
         from cerify.semantics.row_pattern.show import show_expression, show_pattern
         from cerify.semantics.row_pattern.skips import skip_failures
         from cerify.semantics.row_pattern.typed import types_of, whole_divisions
 
+        fixed = query
+        with suppress(BudgetExceeded):  # which is named below
+            fixed = at_fixed_distances(query)
         fragment: dict[str, Any] = {
             "operators": sorted(constructs(query)),
             "variables": list(query.primary),
             "may_be_empty": may_be_empty(query.pattern),
-            "columns_only": (why := why_not(query)) is None,
+            "columns_only": (why := why_not(fixed)) is None,
             "skip_may_fail": (failures := skip_failures(query)),
             "never_taken": [],
             "reluctant_without_effect": [],
@@ -219,8 +223,8 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             fragment |= _never(query, schema)
         with suppress(BudgetExceeded):  # then they are not looked for
             if not found:
-                fragment["never_taken"] = list(map(show_pattern, parts_without_rows(query)))
-                fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(query)))
+                fragment["never_taken"] = list(map(show_pattern, parts_without_rows(fixed)))
+                fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(fixed)))
         empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
         summary = f"MATCH_RECOGNIZE over {', '.join(query.primary) or 'no variable'}; the pattern {empty}"
         carried = "decided by columns alone" if why is None else f"searched with a memory: {why.message}"
@@ -305,9 +309,12 @@ def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) ->
 def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
     """Why the compiled loops cannot carry the clause. Raises IllFormed as _no_objection does, and BudgetExceeded."""
     from cerify.automata.row_pattern.conditions import why_not, why_not_compiled
+    from cerify.automata.row_pattern.distances import at_fixed_distances
 
-    refused = _no_automaton(q, schema, options) or why_not(q)
-    return refused or why_not_compiled(q, options.budget)
+    if (refused := _no_automaton(q, schema, options)) is not None:
+        return refused
+    q = at_fixed_distances(q, options.budget)
+    return why_not(q) or why_not_compiled(q, options.budget)
 
 
 def _matches(evaluator: str, q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:

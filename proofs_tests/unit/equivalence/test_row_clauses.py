@@ -121,6 +121,7 @@ def test_a_shortest_table_with_a_match(seed: int) -> None:
         ("PATTERN (A B) DEFINE A AS x > 1, B AS PREV(x) > 1", "PATTERN (A B) DEFINE A AS x > 1"),
         ("PATTERN (A B) DEFINE B AS PREV(x, 2) = 1", "PATTERN (A B) DEFINE A AS PREV(x) = 1"),
         ("PATTERN (A B C) DEFINE B AS NEXT(x) > x", "PATTERN (A B C) DEFINE C AS x > PREV(x)"),
+        ("PATTERN (A B C) DEFINE C AS C.x > A.x", "PATTERN (A B C) DEFINE A AS x < NEXT(x, 2)"),
         ("PATTERN (^ A B* $)", "PATTERN (^ A B*)"),
         ("PATTERN (A) DEFINE A AS s LIKE 'a%'", "PATTERN (A) DEFINE A AS s LIKE 'a%' AND s IS NOT NULL"),
         ("PATTERN (A) DEFINE A AS x + 1 > x + 1", "PATTERN (A ^ A)"),
@@ -173,7 +174,7 @@ def test_the_types_of_columns_count() -> None:
 @pytest.mark.parametrize(
     ("left", "right", "reason"),
     [
-        ("PATTERN (A B) DEFINE B AS B.x > A.x", "PATTERN (A B)", "looks at what the match has so far"),
+        ("PATTERN (A+ B) DEFINE B AS B.x > FIRST(A.x)", "PATTERN (A B)", "looks at what the match has so far"),
         ("PARTITION BY k PATTERN (A B)", "PATTERN (A B)", "do not partition"),
         ("ORDER BY x PATTERN (A B)", "ORDER BY x DESC PATTERN (A B)", "do not partition and order"),
         ("AFTER MATCH SKIP TO A PATTERN (A B)", "PATTERN (A B)", "go on at different rows"),

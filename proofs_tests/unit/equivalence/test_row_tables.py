@@ -18,7 +18,7 @@ from cerify.semantics.row_pattern.show import show
 from proofs_tests.support import sampled
 
 LANGUAGES = ("row-pattern", "row-pattern")
-LABELS, TURNED = "PATTERN (A B) DEFINE B AS B.x > A.x", "PATTERN (A B) DEFINE B AS A.x < B.x"
+LABELS, TURNED = "PATTERN (A B) DEFINE B AS B.x > SUM(A.x)", "PATTERN (A B) DEFINE B AS SUM(A.x) < B.x"
 FALLS, RISES = "PATTERN (A B) DEFINE B AS price < PREV(price)", "PATTERN (A B) DEFINE B AS price > PREV(price)"
 
 

@@ -457,7 +457,7 @@ def test_why_a_comparison_is_undecided_is_said_of_the_students_formula(monkeypat
     assert caught.value.described().splitlines()[1] == formula
 
 
-BY_LABELS = "MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS B.x > A.x)"
+BY_LABELS = "MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS B.x > SUM(A.x))"
 READERS = ((), ("--json",), ("mine",), ("mine", "A"), ("--show", "mine"), ("--students", "students.jsonl"))
 
 

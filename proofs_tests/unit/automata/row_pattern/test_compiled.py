@@ -144,7 +144,7 @@ def test_arrays_that_are_full_are_emptied(skip: str, pattern: str, length: int) 
 
 
 def test_what_it_refuses() -> None:
-    q = parse("MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS x > FIRST(A.x))")
+    q = parse("MATCH_RECOGNIZE (PATTERN (A+ B) DEFINE B AS x > FIRST(A.x))")
     with pytest.raises(Unsupported, match="what the match has so far"):
         compiled.CompiledRun(q, table("x", (1,)))
     q = parse(f"MATCH_RECOGNIZE (PATTERN (A{{{MOST_STATES + 1}}}))")

@@ -101,7 +101,7 @@ def test_a_pattern_that_is_too_large_is_refused() -> None:
     ],
 )
 def test_which_conditions_the_loops_carry(condition: str, carried: bool) -> None:
-    q = parse(f"MATCH_RECOGNIZE (PATTERN (A B) SUBSET U = (A, B) DEFINE A AS {condition})")
+    q = parse(f"MATCH_RECOGNIZE (PATTERN (A+ B) SUBSET U = (A, B) DEFINE A AS {condition})")
     refused = why_not(q)
     assert (refused is None) == carried
     if refused is not None:
