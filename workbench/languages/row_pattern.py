@@ -225,35 +225,39 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             if not found:
                 fragment["never_taken"] = list(map(show_pattern, parts_without_rows(fixed)))
                 fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(fixed)))
-        empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
-        summary = f"MATCH_RECOGNIZE over {', '.join(query.primary) or 'no variable'}; the pattern {empty}"
-        carried = "decided by columns alone" if why is None else f"searched with a memory: {why.message}"
-        lines = [
-            summary,
-            carried,
-            *(f"AFTER MATCH SKIP can fail: {one}" for one in failures),
-            *(
-                f"no match has a row of {p}: wherever it could, what is preferred to that matches"
-                for p in fragment["never_taken"]
-            ),
-            *(f"{p} may as well be greedy: the matches are the same" for p in fragment["reluctant_without_effect"]),
-            *(
-                f"{p} iterates no more often than it has to, as no part of the pattern follows it"
-                for p in fragment["fewest"]
-            ),
-            *fragment["never_true"],
-            *(["no table has a match" + _IN_FRAMES * (query.window is not None)] if fragment["no_match"] else []),
-            *([f"match refuses it: {fragment['too_large']}"] if fragment["too_large"] else []),
-            *(
-                f"{e} is a whole number, as its parts are: CAST one AS DOUBLE, or give --reading integer_division=exact"
-                for e in fragment["whole_divisions"]
-            ),
-        ]
-        return Checked(fragment, "\n".join(lines), found)
+        return Checked(fragment, "\n".join(_said(query, fragment, why)), found)
 
 
 CHECKED = 2_000  # ordered sets of threads that `check` looks at, to see whether a table has a match
 _IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern has to fit into it"
+
+
+def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported | None) -> list[str]:
+    """What `check` says of a clause, line by line; why it is not decided by columns alone."""
+    empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
+    summary = f"MATCH_RECOGNIZE over {', '.join(fragment['variables']) or 'no variable'}; the pattern {empty}"
+    carried = "decided by columns alone" if why is None else f"searched with a memory: {why.message}"
+    return [
+        summary,
+        carried,
+        *(f"AFTER MATCH SKIP can fail: {one}" for one in fragment["skip_may_fail"]),
+        *(
+            f"no match has a row of {p}: wherever it could, what is preferred to that matches"
+            for p in fragment["never_taken"]
+        ),
+        *(f"{p} may as well be greedy: the matches are the same" for p in fragment["reluctant_without_effect"]),
+        *(
+            f"{p} iterates no more often than it has to, as no part of the pattern follows it"
+            for p in fragment["fewest"]
+        ),
+        *fragment["never_true"],
+        *(["no table has a match" + _IN_FRAMES * (query.window is not None)] if fragment["no_match"] else []),
+        *([f"match refuses it: {fragment['too_large']}"] if fragment["too_large"] else []),
+        *(
+            f"{e} is a whole number, as its parts are: CAST one AS DOUBLE, or give --reading integer_division=exact"
+            for e in fragment["whole_divisions"]
+        ),
+    ]
 
 
 def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from proofs_tests.conftest import Run
 LANGUAGE = "row-pattern"
 QUERY = """MATCH_RECOGNIZE (PARTITION BY k MEASURES LAST(DOWN.x) AS bottom, MATCH_NUMBER() AS n
     PATTERN (STRT DOWN+ UP) DEFINE DOWN AS x < PREV(x), UP AS x > PREV(x))"""
-CONTEXT = "MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS x > SUM(A.x))"
+CONTEXT = "MATCH_RECOGNIZE (PATTERN (A+ B) DEFINE B AS x > FIRST(A.x))"
 TABLE = [{"k": k, "x": x} for k, x in (("b", 3), ("a", 5), ("b", 1), ("a", 2), ("b", 2), ("a", 1), ("a", 4))]
 CSV = "k,x\n" + "".join(f"{row['k']},{row['x']}\n" for row in TABLE)
 
