@@ -205,7 +205,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             "variables": list(query.primary),
             "may_be_empty": may_be_empty(query.pattern),
             "columns_only": (why := why_not(fixed)) is None,
-            "skip_may_fail": (failures := skip_failures(query)),
+            "skip_may_fail": skip_failures(query),
             "never_taken": [],
             "reluctant_without_effect": [],
             "whole_divisions": [],
