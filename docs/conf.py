@@ -49,6 +49,7 @@ chapters = {  # the pages below a page, in the table of contents
     "guide/match": "guide/cookbook guide/demo guide/explain guide/streaming guide/performance",
     "guide/draw": "guide/stepper guide/notebook guide/research",
     "guide/conformance": "guide/ci guide/identify guide/esper guide/comparison guide/engine-documents guide/threats",
+    "guide/threats": "findings/robustness",
     "findings/board": "findings/speed findings/calcite/README findings/core/README findings/esper/README "
     "findings/flink/README findings/opencep/README findings/sase/README findings/siddhi/README findings/trino/README",
     "guide/equivalence": "guide/simplify guide/normal-forms guide/translations",

@@ -151,6 +151,26 @@ def edited(value: Any, rng: Random) -> Any:
     return rng.choice((0, "A", [], {}))
 
 
+def tried(name: str, edits: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """How many edits of a kind had which outcome, and what was believed, or ended in an error that is not typed."""
+    originals, judge = KINDS[name]
+    good, rng, counted = originals(), Random(f"{seed}/{name}"), Counter[str]()
+    wrong: list[str] = []
+    for _ in range(edits):
+        data = tampered(rng.choice(good), good, rng)
+        try:
+            outcome = judge(data)
+        except (CerifyError, UnicodeDecodeError) as error:
+            outcome = "refused"
+            if getattr(error, "code", "") == "internal":
+                wrong.append(f"{error}: {data!r}")
+        except Exception as error:
+            outcome = "WRONG"
+            wrong.append(f"{type(error).__name__}: {error}: {data!r}")
+        counted[outcome] += 1
+    return counted, wrong
+
+
 @click.command()
 @click.argument("kinds", nargs=-1, type=click.Choice(list(KINDS)))
 @click.option("--edits", default=100_000, show_default=True, help="Of each kind.")
@@ -160,27 +180,18 @@ def main(kinds: tuple[str, ...], edits: int, seed: int, stores: bool) -> None:
     """One line for each kind, and one for each edit that is believed; status 1 if there is any."""
     for category in (InputWarning, QueryWarning):
         warnings.simplefilter("ignore", category)
-    wrong = 0
+    failed = False
     for name in kinds or KINDS:
-        originals, judge = KINDS[name]
-        good, rng, counted = originals(), Random(f"{seed}/{name}"), Counter[str]()
         began = time.process_time()
-        for _ in range(edits):
-            data = tampered(rng.choice(good), good, rng)
-            try:
-                outcome = judge(data)
-            except (CerifyError, UnicodeDecodeError) as error:
-                outcome = "WRONG" if getattr(error, "code", "") == "internal" else "refused"
-            except Exception as error:
-                outcome = "WRONG"
-                click.echo(f"{name}: {type(error).__name__}: {error}: {data!r}")
-            counted[outcome] += 1
-        wrong += counted["WRONG"]
+        counted, wrong = tried(name, edits, seed)
+        failed |= bool(wrong)
+        for line in wrong:
+            click.echo(f"{name}: {line}")
         if stores:
             figures = {"edits": edits, "outcomes": dict(sorted(counted.items())), "seed": seed}
             store("tampered", name, figures | {"seconds": round(time.process_time() - began)})
         click.echo(f"{name}: {', '.join(f'{n:,} {what}' for what, n in sorted(counted.items()))}")
-    sys.exit(1 if wrong else 0)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
