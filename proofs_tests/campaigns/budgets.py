@@ -100,6 +100,13 @@ def cases(language: str, query: str) -> Iterator[tuple[str, Case]]:
             f"push-{name}",
             lambda b, name=name: cerify.compile(query, evaluator=name, budget=b, **here).push(STREAM),
         )
+    for output in ("valuations", "rows") if language == "row-pattern" else ("valuations",):
+        yield output, lambda b, output=output: cerify.match(query, STREAM, output=output, budget=b, **here)
+    for selection in ("next", "max"):
+        yield (
+            f"selection-{selection}",
+            lambda b, selection=selection: cerify.match(query, STREAM, selection=selection, budget=b, **here),
+        )
     yield "count", lambda b: cerify.count(query, STREAM, budget=b, **here)
     yield "check", lambda b: cerify.check(query, budget=b, **here)
     yield "explain", lambda b: cerify.explain(query, STREAM, [1, 399], at=399, budget=b, **here)
