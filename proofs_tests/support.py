@@ -1,15 +1,12 @@
 """Short ways to write streams, their answers, and the parameters of tests."""
 
 from collections.abc import Collection, Iterable
-from functools import cache
 from typing import TypeVar
 
 import pytest
 
 from cerify.automata.evaluator import Evaluator
 from cerify.automata.saved_state import seal
-from cerify.conformance.cases import load
-from cerify.conformance.model import Case
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream
@@ -45,12 +42,6 @@ T = TypeVar("T")
 def sampled(values: Iterable[T], sample: Collection[T]) -> list[object]:
     """The values as parameters of a test; those not in the sample are run by `pytest -m thorough` only."""
     return [pytest.param(value, marks=() if value in sample else pytest.mark.thorough) for value in values]
-
-
-@cache
-def built_in_cases(name: str | None = None) -> tuple[Case, ...]:
-    """The cases of a built-in suite, or of all of them; they are read once in a process."""
-    return tuple(load(name))
 
 
 def stream(types: str, **columns: list[Value]) -> Stream:

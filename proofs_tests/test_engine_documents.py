@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cerify.conformance.cases import load
 from cerify.conformance.model import Case
-from proofs_tests.support import built_in_cases
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "guide" / "engine-documents.md"
@@ -57,7 +57,7 @@ def faults(text: str, cases: dict[str, Case]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Case]:
-    return {case.id: case for case in built_in_cases()}
+    return {case.id: case for case in load(None)}
 
 
 def test_each_line_rests_on_a_case_or_a_document(cases: dict[str, Case]) -> None:

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from cerify.conformance.cases import Case
+from cerify.conformance.cases import Case, load
 from cerify.conformance.run import conform
 from cerify.equivalence.generate.sase import size as sase_size
 from cerify.semantics.cel.parse import parse
@@ -15,7 +15,7 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse as parse_sase
-from proofs_tests.support import built_in_cases, sampled
+from proofs_tests.support import sampled
 
 BROKEN = ("-m", "proofs_tests.integration.engines.broken")
 MOST_OPERATORS, MOST_EVENTS = 4, 5
@@ -61,7 +61,7 @@ SASE_PARTS, SASE_EVENTS = 5, 3
 
 
 def of_feature(feature: str) -> list[Case]:
-    return [case for case in built_in_cases() if case.feature == feature]
+    return [case for case in load(None) if case.feature == feature]
 
 
 @pytest.mark.parametrize("fault", sampled(FAULTS, SAMPLE))

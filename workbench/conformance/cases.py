@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,16 +36,12 @@ def load(name: str | None) -> list[Case]:
     A file is checked line by line, which takes some milliseconds each; the built-in suites have been.
     """
     built_in = {path.stem: path for path in sorted(SUITES.glob("*.jsonl"))}
-    if name is None:
-        paths = list(built_in.values())
-    elif name in built_in:
-        paths = [built_in[name]]
-    elif Path(name).is_file():
-        paths = [Path(name)]
-    else:
+    if name is None or name in built_in:
+        paths = built_in.values() if name is None else [built_in[name]]
+        return [case for path in paths for case in _built_in(path)]
+    if not Path(name).is_file():
         raise InputError(f"no suite {name!r}: neither a file nor one of {', '.join(built_in)}")
-    checked = name is None or name in built_in
-    cases = [case for path in paths for case in _read(path, checked)]
+    cases = [case_of_line(text, where) for text, where in _lines(Path(name))]
     seen: set[str] = set()
     for case in cases:
         if case.id in seen:
@@ -55,15 +52,21 @@ def load(name: str | None) -> list[Case]:
     return cases
 
 
-def _read(path: Path, checked: bool) -> Iterator[Case]:
+@cache
+def _built_in(path: Path) -> list[Case]:
+    """The cases of a built-in suite, which are read once."""
+    return [_case(json.loads(text)) for text, _ in _lines(path)]
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """The lines of a file that are not empty, each with its place. Raises InputError."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")  # JSON may have the other line ends inside a string
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}") from None
     for number, text in enumerate(lines, start=1):
         if text.strip():
-            where = f"{path.name}, line {number}"
-            yield _case(parse_json(text, where)) if checked else case_of_line(text, where)
+            yield text, f"{path.name}, line {number}"
 
 
 def case_of_line(text: str, where: str) -> Case:

@@ -13,6 +13,7 @@ import pytest
 from cerify import protocol
 from cerify.conformance import sql
 from cerify.conformance.campaigns import ClaimedMaker
+from cerify.conformance.cases import load
 from cerify.conformance.claims import Claims, claims_of_json
 from cerify.conformance.engines import ADAPTERS
 from cerify.conformance.harness import message_of
@@ -24,7 +25,6 @@ from cerify.semantics.cel.syntax import ContiguousPlus, Formula, Plus
 from cerify.semantics.json_events import json_of_event, json_of_schema
 from cerify.semantics.predicates import Comparator, Comparison
 from cerify.semantics.sase.syntax import Block, Conjunct, Query
-from proofs_tests.support import built_in_cases
 from proofs_tests.tools.adapter_cases import matches
 from proofs_tests.unit.workbench.conformance import epl, sase_file, siddhi_ql, sql_statement
 from proofs_tests.unit.workbench.conformance.stand_in import Json, Search, StandIn, answers
@@ -129,7 +129,7 @@ def adapters() -> Iterator[Adapters]:
 
 def suite_cases(of: Translation) -> list[Case]:
     """Cases of the suite, but for the long ones."""
-    cases = [case for case in built_in_cases() if case.language == of.language]
+    cases = [case for case in load(None) if case.language == of.language]
     return [case for case in cases if len(case.events) < 8 or case.feature == "examples"][:: of.every]
 
 

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from cerify import protocol
 from cerify.conformance.campaigns import ClaimedMaker
+from cerify.conformance.cases import load
 from cerify.conformance.claims import (
     Claims,
     claims_of_json,
@@ -31,14 +32,13 @@ from cerify.conformance.query_tree import choices, nodes, nodes_in, schema_of_tr
 from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Match, Stream
-from proofs_tests.support import built_in_cases
 
 SCHEMAS = Path(protocol.__file__).parent / "schemas"
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "protocol.md"
 
 
 def suite(language: str) -> list[Case]:
-    return [case for case in built_in_cases() if case.language == language]
+    return [case for case in load(None) if case.language == language]
 
 
 def case(query: str, events: Sequence[dict[str, Any]] = (), language: str = "cel", output: Any = "matches") -> Case:

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from cerify.conformance import engines
+from cerify.conformance.cases import load
 from cerify.conformance.claims import claims_of_json
 from cerify.conformance.model import Case
 from cerify.conformance.query_tree import tree_of_text
@@ -18,7 +19,6 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import event_of_json
-from proofs_tests.support import built_in_cases
 from proofs_tests.unit.workbench.conformance.ceql import Meaning
 from proofs_tests.unit.workbench.conformance.stand_in import Json, StandIn, answers, run_message
 
@@ -51,7 +51,7 @@ def run_of(case: Case) -> Json:
 
 
 def test_a_measured_run_is_answered_with_the_number_of_matches_and_the_time(adapter: StandIn) -> None:
-    (case,) = (case for case in built_in_cases() if case.id == "cel/seq/001")
+    (case,) = (case for case in load(None) if case.id == "cel/seq/001")
     reply = adapter.answer(run_of(case) | {"cmd": "measure"}, meaning)
     assert (reply["id"], reply["count"]) == (case.id, len(case.matches))
     assert reply["cpu"]["thread"] > 0
@@ -62,7 +62,7 @@ def test_a_measured_run_is_answered_with_the_number_of_matches_and_the_time(adap
 def test_the_adapter_answers_the_suite_as_the_definition_does(adapter: StandIn) -> None:
     claims = claims_of_json(adapter.claims, "cel")
     compared = 0
-    for case in built_in_cases():
+    for case in load(None):
         if case.language != "cel" or claims.why_not(case):
             continue
         reply = adapter.answer(run_of(case), meaning)
@@ -94,7 +94,7 @@ def test_it_answers_random_queries_as_the_definition_does(adapter: StandIn) -> N
 
 
 def test_a_fault_of_the_search_is_seen(adapter: StandIn) -> None:
-    case = next(case for case in built_in_cases() if case.query == "A ; B" and case.matches)
+    case = next(case for case in load(None) if case.query == "A ; B" and case.matches)
     assert adapter.answer(run_of(case), meaning)["matches"]
     reply = adapter.answer(run_of(case), lambda _: [])
     assert reply["matches"] == []

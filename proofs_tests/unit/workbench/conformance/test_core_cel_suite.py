@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from cerify.api import match
+from cerify.conformance.cases import load
 from cerify.conformance.model import Case
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.interpreter import by_clauses
@@ -17,7 +18,7 @@ from cerify.semantics.core_cel.wellformed import require_typed
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
-from proofs_tests.support import FIGURE_1, built_in_cases
+from proofs_tests.support import FIGURE_1
 from proofs_tests.tools.make_suite import cases_of, numbered
 from proofs_tests.tools.mutants.core_cel import MUTANTS
 from proofs_tests.tools.mutants.mutant import Mutant
@@ -25,8 +26,8 @@ from proofs_tests.tools.suites.core_cel import CLAUSES, QUERIES, SOURCE
 from proofs_tests.unit.semantics.core_cel.examples import EXAMPLES
 
 
-def suite() -> tuple[Case, ...]:
-    return built_in_cases("core-cel")
+def suite() -> list[Case]:
+    return load("core-cel")
 
 
 def stream(case: Case) -> Stream:

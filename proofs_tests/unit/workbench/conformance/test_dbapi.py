@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from cerify.commands.dbapi import Database, created, main
+from cerify.conformance.cases import load
 from cerify.conformance.engines import command_of_database
 from cerify.conformance.model import Case
 from cerify.conformance.oracle import stream_of
@@ -19,10 +20,10 @@ from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.row_pattern.clauses import ROW
 from cerify.semantics.row_pattern.parse import parse
-from proofs_tests.support import built_in_cases, sampled
+from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.conformance import fake_database
 
-CASES = built_in_cases("row-pattern")
+CASES = load("row-pattern")
 FAKE = fake_database.__name__
 
 

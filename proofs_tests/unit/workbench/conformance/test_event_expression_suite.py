@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 
 from cerify.api import match
+from cerify.conformance.cases import load
 from cerify.conformance.model import Case
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
@@ -16,15 +17,14 @@ from cerify.semantics.event_expressions.show import show
 from cerify.semantics.event_expressions.wellformed import require_typed
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
-from proofs_tests.support import built_in_cases
 from proofs_tests.tools.make_suite import numbered
 from proofs_tests.tools.mutants.event_expressions import MUTANTS
 from proofs_tests.tools.mutants.mutant import Mutant
 from proofs_tests.tools.suites.event_expressions import CLAUSES, HISTORIES, LONG, QUERIES, SOURCE
 
 
-def suite() -> tuple[Case, ...]:
-    return built_in_cases("event-expressions")
+def suite() -> list[Case]:
+    return load("event-expressions")
 
 
 def stream(case: Case) -> Stream:

@@ -14,6 +14,7 @@ import pytest
 
 from cerify.conformance import engines
 from cerify.conformance.campaigns import definition
+from cerify.conformance.cases import load
 from cerify.conformance.claims import claims_of_json
 from cerify.conformance.model import Case
 from cerify.conformance.query_tree import tree_of, tree_of_text
@@ -28,7 +29,6 @@ from cerify.semantics.json_events import event_of_json, json_of_event
 from cerify.semantics.sase.clauses import conjuncts, positive
 from cerify.semantics.sase.show import show as show_sase
 from cerify.semantics.sase.syntax import Block, Query, Selected
-from proofs_tests.support import built_in_cases
 
 PROFILES = list(generate.PROFILES.values())
 HOME = engines.ADAPTERS / "opencep"
@@ -198,7 +198,7 @@ def answered(adapter: ModuleType, case: Case, search: Callable[..., Any] = meani
 @pytest.mark.parametrize(("language", "least"), [("cel", 500), ("sase", 60)])
 def test_the_adapter_answers_the_suite_as_the_definition_does(language: str, least: int, adapter: ModuleType) -> None:
     claims = claims_of_json({language: adapter.MODULES[language].CLAIMS}, language)
-    cases = [case for case in built_in_cases() if case.language == language and not claims.why_not(case)]
+    cases = [case for case in load(None) if case.language == language and not claims.why_not(case)]
     asked = [claims.asked(case) for case in cases if len(case.events) < 8 or case.feature == "examples"]  # not the long
     answers = [(case, got) for case in asked if (got := answered(adapter, case)) is not None]
     assert len(answers) > least
@@ -262,7 +262,7 @@ def test_it_answers_random_queries_in_sase_as_the_definition_does(adapter: Modul
 
 
 def test_a_measured_run_is_answered_with_the_number_of_matches_and_the_time(adapter: ModuleType) -> None:
-    (case,) = (case for case in built_in_cases() if case.id == "cel/seq/001")
+    (case,) = (case for case in load(None) if case.id == "cel/seq/001")
     run = {"id": case.id, "language": "cel", "tree": tree_of_text("cel", case.query), "events": list(case.events)}
     reply = adapter.measured(run | {"output": "matches"}, meaning)
     assert (reply["id"], reply["count"]) == (case.id, len(case.matches))
@@ -272,13 +272,13 @@ def test_a_measured_run_is_answered_with_the_number_of_matches_and_the_time(adap
 
 
 def test_a_fault_of_the_search_is_seen(adapter: ModuleType) -> None:
-    case = next(case for case in built_in_cases() if case.query == "A ; B" and case.output == "matches")
+    case = next(case for case in load(None) if case.query == "A ; B" and case.output == "matches")
     assert answered(adapter, case) != answered(adapter, case, lambda *_: [(0, [[0], [0]])])
 
 
 def test_a_fault_of_the_translation_is_seen(adapter: ModuleType) -> None:
     """Each text that is planted in the source of patterns changes an answer of the suite."""
-    cases = [case for case in built_in_cases() if case.language in adapter.MODULES and len(case.events) < 6]
+    cases = [case for case in load(None) if case.language in adapter.MODULES and len(case.events) < 6]
     right = [(case, answered(adapter, case)) for case in cases if case.feature in FAULTY]
     for old, new in FAULTS.items():
         faulty = partial(meaning, old=old, new=new)
@@ -286,7 +286,7 @@ def test_a_fault_of_the_translation_is_seen(adapter: ModuleType) -> None:
 
 
 def test_an_answer_has_the_pattern_as_source(adapter: ModuleType) -> None:
-    case = next(case for case in built_in_cases() if case.query == "A OR B" and case.output == "matches")
+    case = next(case for case in load(None) if case.query == "A OR B" and case.output == "matches")
     run = {"id": "", "language": "cel", "query": case.query, "tree": tree_of_text("cel", case.query)}
     run |= {"events": list(case.events), "output": "matches"}
     reply = adapter.answer(run, meaning)

@@ -15,6 +15,7 @@ import pytest
 from cerify.conformance import engines
 from cerify.conformance.campaigns import ClaimedMaker
 from cerify.conformance.canonical import canonical
+from cerify.conformance.cases import load
 from cerify.conformance.causes import Choices
 from cerify.conformance.claims import Claims, learnt
 from cerify.conformance.elements import without
@@ -32,7 +33,7 @@ from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.protocol import Matches
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.values import Value
-from proofs_tests.support import built_in_cases, stream
+from proofs_tests.support import stream
 
 CEL = LANGUAGES["cel"]
 CASE = Case("c1", "seq", "", "cel", "A ; B", None, [{"type": "A"}, {"type": "B"}], "matches", [Match(1, (0, 1))])
@@ -205,4 +206,4 @@ def test_a_failure_of_a_defect_has_it_in_junit() -> None:
 def test_the_trees_of_each_language_have_a_schema() -> None:
     """Of each language that engines are asked in."""
     asked = {name for name, language in LANGUAGES.items() if language.evaluators}
-    assert set(BUILT_IN) == asked == set(AXES) == {case.language for case in built_in_cases()}
+    assert set(BUILT_IN) == asked == set(AXES) == {case.language for case in load(None)}

@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from cerify.conformance.cases import load
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.hypotheses.predicting import MatchPredictor
 from cerify.conformance.hypotheses.row_pattern import DEPARTURES
@@ -15,7 +16,6 @@ from cerify.conformance.peeling import Peeler
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.show import show, show_pattern
-from proofs_tests.support import built_in_cases
 
 PLANTED = (
     ("alternation", "last", "row-alternation"),
@@ -53,7 +53,7 @@ def recorded(axis: str, value: str, case: Case) -> Result:
 
 def defects(axis: str, value: str, feature: str) -> list[Defect]:
     """The defects found in that engine with some cases of a feature, three of which fail."""
-    cases = [case for case in built_in_cases("row-pattern") if case.feature == feature]
+    cases = [case for case in load("row-pattern") if case.feature == feature]
     results = [recorded(axis, value, case) for case in cases]
     failing = [result for result in results if result.outcome in ("failed", "error")][:3]
     return defects_behind(Peeler(lambda case, query, S: recorded(axis, value, case)), failing, results)

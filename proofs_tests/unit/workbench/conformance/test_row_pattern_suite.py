@@ -6,18 +6,19 @@ from collections import Counter
 import pytest
 
 from cerify.api import match
+from cerify.conformance.cases import load
 from cerify.conformance.oracle import stream_of
 from cerify.languages import LANGUAGES
 from cerify.semantics.json_events import schema_of_json
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.show import show
-from proofs_tests.support import built_in_cases, sampled
+from proofs_tests.support import sampled
 from proofs_tests.tools.make_suite import numbered
 from proofs_tests.tools.mutants.row_pattern import MEANING, MUTANTS
 from proofs_tests.tools.suites.row_pattern.queries import CLAUSES, QUERIES
 from proofs_tests.tools.suites.row_pattern.suite import SOURCE
 
-SUITE = built_in_cases("row-pattern")
+SUITE = load("row-pattern")
 
 
 @pytest.mark.parametrize("start", sampled(range(10), (0,)))

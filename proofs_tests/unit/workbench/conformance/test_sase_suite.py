@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from cerify.api import match
-from cerify.conformance.cases import case_of_line
+from cerify.conformance.cases import case_of_line, load
 from cerify.conformance.model import Case
 from cerify.conformance.oracle import stream_of
 from cerify.languages import LANGUAGES
@@ -16,7 +16,7 @@ from cerify.semantics.events import Match, result_of
 from cerify.semantics.json_events import json_of_event, schema_of_json
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show
-from proofs_tests.support import built_in_cases, sampled
+from proofs_tests.support import sampled
 from proofs_tests.tools.make_suite import numbered
 from proofs_tests.tools.mutants.mutant import Mutant
 from proofs_tests.tools.mutants.sase import MUTANTS, READING_FEATURE, READINGS
@@ -25,8 +25,8 @@ from proofs_tests.tools.suites.sase.suite import LONG, SOURCE, STREAMS, printed
 from proofs_tests.tools.suites.twins import twins
 
 
-def suite() -> tuple[Case, ...]:
-    return built_in_cases("sase")
+def suite() -> list[Case]:
+    return load("sase")
 
 
 @pytest.mark.parametrize("start", sampled(range(4), (0,)))

@@ -12,13 +12,13 @@ import pytest
 
 from cerify import protocol
 from cerify.conformance import sql
+from cerify.conformance.cases import load
 from cerify.conformance.harness import Engine, message_of
 from cerify.conformance.model import Case
 from cerify.conformance.run import conform
 from cerify.semantics.errors import InputError
-from proofs_tests.support import built_in_cases
 
-CASES = built_in_cases("row-pattern")
+CASES = load("row-pattern")
 
 
 def case(query: str, events: Sequence[dict[str, Any]], schema: dict[str, str]) -> Case:
@@ -87,7 +87,6 @@ def test_tables_for_what_is_no_clause_are_a_wrong_answer() -> None:
 ENGINE = """
 import json, sys
 from proofs_tests.unit.workbench.conformance import fake_database
-from proofs_tests.support import built_in_cases
 
 TYPES = {"BIGINT": "int", "DOUBLE PRECISION": "float", "VARCHAR(200)": "string", "BOOLEAN": "bool"}
 for line in sys.stdin:
