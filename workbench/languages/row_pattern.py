@@ -223,8 +223,8 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             fragment |= _never(query, schema)
         with suppress(BudgetExceeded):  # then they are not looked for
             if not found:
-                fragment["never_taken"] = list(map(show_pattern, parts_without_rows(fixed)))
-                fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(fixed)))
+                fragment["never_taken"] = list(map(show_pattern, parts_without_rows(fixed, schema)))
+                fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(fixed, schema)))
         return Checked(fragment, "\n".join(_said(query, fragment, why)), found)
 
 

@@ -14,7 +14,7 @@ from cerify.equivalence.generate import row_pattern
 from cerify.equivalence.generate.row_pattern import RowProfile
 from cerify.semantics import trees
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW, Definition, MatchRecognize, Skip
 from cerify.semantics.row_pattern.interpreter import answers
@@ -125,7 +125,17 @@ def test_conditions_on_the_match_so_far_are_left_alone() -> None:
 
 def test_the_variable_is_a_part_of_a_condition_that_names_it() -> None:
     q = parse("MATCH_RECOGNIZE (PATTERN (A | B) DEFINE A AS CLASSIFIER() = 'B', B AS CLASSIFIER() = 'B')")
-    assert parts_without_rows(q) == []
+    assert list(map(show_pattern, parts_without_rows(q))) == ["A"]
+
+
+def test_conditions_are_looked_at() -> None:
+    define = "A AS x > 1, B AS Y IS NULL AND x > 5, D AS X > 0, C AS x = 1"
+    q = parse(f"MATCH_RECOGNIZE (PATTERN (A C | B C | D C+?) DEFINE {define})")
+    assert list(map(show_pattern, parts_without_rows(q))) == ["B C"]
+    q = parse("MATCH_RECOGNIZE (PATTERN (A | B | C*? D) DEFINE A AS x >= 2, B AS x > 1, C AS x < 9, D AS x > 9)")
+    integers = Schema({"row": {"x": "int"}})
+    assert [list(map(show_pattern, parts_without_rows(q, schema))) for schema in (None, integers)] == [[], ["B"]]
+    assert list(map(show_pattern, idle_quantifiers(q))) == ["C*?"]
 
 
 def test_a_large_pattern_exceeds_the_budget() -> None:
