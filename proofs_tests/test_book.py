@@ -386,6 +386,15 @@ def test_signs_of_a_formula_have_room_beside_them() -> None:
     ]
 
 
+def test_a_list_in_a_docstring_is_a_list() -> None:
+    """Its items ran on in the paragraph before them, and the second line of one was a block of code."""
+    docstrings = pytest.importorskip("docstrings", reason="needs the extra docs")
+    lines = ["The rules:", "- `x` is", "  one;", "- two.", "  as it is", "Not so", "  a = b"]
+    docstrings.escaped(None, "", "", None, None, lines)
+    text, code = ["The rules:", "", "- x is", "  one;", "- two.", "  as it is", "", "Not so"], ["  a = b", ""]
+    assert lines == [*text, "", ".. code-block:: text", "", *code]
+
+
 def test_code_is_formatted_where_it_is_too_wide() -> None:
     sessions = pytest.importorskip("sessions", reason="needs the extra docs")
     case = "case A(x):\n    return function_with_a_long_name(argument_with_a_long_name=x, another_argument_with_one=x)"

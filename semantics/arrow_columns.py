@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
@@ -40,9 +41,9 @@ def arrow_table(source: object) -> pa.Table:
 def stream_table(table: pa.Table, type_column: str) -> pa.Table:
     """The table of a stream, its columns of the types in ARROW; type_column has no nulls. Raises InputError."""
     if type_column not in table.column_names:
-        raise InputError(
-            f"no column {type_column!r} for the event type; the columns are {', '.join(table.column_names)}"
-        )
+        names = table.column_names
+        hint = did_you_mean(type_column, names) or "; as_stream(events, type_column='...') names one"
+        raise InputError(f"no column {type_column!r} for the event type; the columns are {', '.join(names)}{hint}")
     table = _with_value_types(table)
     if table[type_column].type != ARROW["string"] and not pa.types.is_dictionary(table[type_column].type):
         raise InputError(f"the column {type_column!r} holds {table[type_column].type}; the event type is a string")

@@ -7,7 +7,7 @@ Pictures go into a page as images, so that their colours stay with them; each ha
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from cerify.api import match
+from cerify.api import match, read_query, stream_of
 from cerify.automata.cea.model import CEA
 from cerify.automata.dfa.model import DFA
 from cerify.draw.automaton import diagram_of_cea, diagram_of_dfa
@@ -30,10 +30,13 @@ from cerify.draw.timeline import Row
 from cerify.drawing import diagram_of, record
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided
 from cerify.explanations.evidence import braces
+from cerify.explanations.explainer import Request
 from cerify.explanations.explanation import Derived, Rejected, rejection_lines, steps_of
 from cerify.explanations.explanation import summary as explained
+from cerify.explanations.html import render
 from cerify.explanations.step import Step
-from cerify.languages import DEFAULT, LANGUAGES
+from cerify.languages import DEFAULT, LANGUAGES, language_named
+from cerify.languages.language import OutputTable
 from cerify.semantics.budget import Budget
 from cerify.semantics.csv_rows import Source, events_of_csv
 from cerify.semantics.errors import BudgetExceeded, CerifyError, QueryWarning, Unsupported
@@ -81,9 +84,9 @@ def automaton(query: str, language: str = DEFAULT, schema: Schema | None = None,
     return _of_diagram(diagram_of(query, language, schema, budget))
 
 
-def timeline(events: Events | str | Path, matches: Collection[Match] = ()) -> Picture:
-    """A stream as a timeline, with a row for each of the first matches."""
-    S = as_stream(events)
+def timeline(events: Events | str | Path, matches: Collection[Match] = (), language: str = DEFAULT) -> Picture:
+    """A stream as a timeline, with a row for each of the first matches; language: one whose rows need no type."""
+    S = as_stream(events, default_type=language_named(language).row_type)
     shown = sorted(matches)[:MOST_ROWS]
     found = f" Matches: {', '.join(map(_at, shown))}." if shown else ""
     return Picture(document(drawn(S, list(map(match_row, shown)))), _description(S) + found)
@@ -92,6 +95,22 @@ def timeline(events: Events | str | Path, matches: Collection[Match] = ()) -> Pi
 def steps(query: str, events: Events | str | Path, language: str = DEFAULT, budget: Budget = Budget()) -> Page:
     """The run of a query over a stream, step by step. Raises what cerify.draw.record.record raises."""
     return _of_recording(record(query, events, language, budget=budget))
+
+
+def explanation(
+    query: str, events: Events | str | Path, match: Iterable[int] | None = None, language: str = DEFAULT
+) -> Page:
+    """Why positions are a match, or why they are none, as `cerify explain --html` writes it; None: all matches.
+
+    Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
+    """
+    S = stream_of(events, query, language)
+    lang, tree = read_query(query, language, S.schema)
+    explainer = lang.explainer(tree, S, query)
+    request = Request(None if match is None else frozenset(match))
+    found = explainer.one(request)
+    listing = explainer.all(request) if found is None else None
+    return Page(render(explainer, [found] if listing is None else listing.found, listing), f"Why: {query}")
 
 
 def explore(query: str = "", events: Events | str | Path = (), language: str = DEFAULT) -> Any:
@@ -103,7 +122,7 @@ def explore(query: str = "", events: Events | str | Path = (), language: str = D
         import ipywidgets
 
     wide = ipywidgets.Layout(width="95%")
-    S = as_stream(events)
+    S = as_stream(events, default_type=language_named(language).row_type)
     inputs = (
         ipywidgets.Text(query, description="query", layout=wide),
         ipywidgets.Textarea(csv_of(S), description="events", rows=min(len(S) + 2, 12), layout=wide),
@@ -197,6 +216,16 @@ def _table(matches: Sequence[Match]) -> str:
     return f"<table><caption>{said}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
+def _output_table(table: OutputTable) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in table.rows[:MOST_LISTED]
+    )
+    more = f", of which the first {MOST_LISTED} are shown" if len(table.rows) > MOST_LISTED else ""
+    said = f"{_count(len(table.rows), 'row')}{more}"
+    return f"<table><caption>{said}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
 def _different(verdict: Different) -> str:
     rows = [
         *(Row("missing", m.events, m.at, f"left alone: {_at(m)}") for m in verdict.left_only[:MOST_ROWS]),
@@ -285,6 +314,7 @@ HTML: Mapping[type, Callable[[Any], str | None]] = {
     Stream: lambda S: timeline(S)._repr_html_(),
     list: _list,
     Matches: _matches,
+    OutputTable: _output_table,
     CEA: _or_plain(lambda A: _of_diagram(diagram_of_cea(A, "Automaton"))._repr_html_()),
     DFA: _or_plain(lambda A: _of_diagram(diagram_of_dfa(A, "Automaton"))._repr_html_()),
     Diagram: _or_plain(lambda diagram: _of_diagram(diagram)._repr_html_()),

@@ -6,6 +6,7 @@ A docstring is plain text: its stars, bars and backticks are themselves, and wha
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import groupby
 
@@ -36,12 +37,20 @@ def escaped(app: Sphinx, what: str, name: str, obj: object, options: object, lin
     """The lines so that reStructuredText shows them as they are, but for those of fields of tuples."""
     lines[:] = [line for line in lines if not line.startswith("Alias for field number ")]
     written: list[str] = []
-    for verbatim, group in groupby(lines, key=lambda line: line.startswith("  ")):
-        if verbatim:
-            written += ["", ".. code-block:: text", "", *group, ""]
-        else:
-            written += [MARKUP.sub(r"\\\1", re.sub(r"`([^`]+)`", r"\1", line)) for line in group]
+    for kind, pairs in groupby(zip(_kinds(lines), lines, strict=True), key=lambda pair: pair[0]):
+        group = [line for _, line in pairs]
+        plain = [MARKUP.sub(r"\\\1", re.sub(r"`([^`]+)`", r"\1", line)) for line in group]
+        written += {"verbatim": ["", ".. code-block:: text", "", *group, ""], "list": ["", *plain, ""]}.get(kind, plain)
     lines[:] = written
+
+
+def _kinds(lines: Sequence[str]) -> Iterator[str]:
+    """Of each line whether it is of a "list", which has hyphens, "verbatim", which is indented, or "text"."""
+    kind = "text"
+    for line in lines:
+        if not (kind == "list" and line.startswith("  ")):
+            kind = "list" if line.startswith("- ") else "verbatim" if line.startswith("  ") else "text"
+        yield kind
 
 
 @cache

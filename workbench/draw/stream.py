@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 
 from cerify.draw.svg import document
 from cerify.draw.timeline import Column, Row, timeline
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.predicate_text import show_value
+from cerify.semantics.values import Value, show_time
 
 WHOLE = 30  # events up to which a stream is drawn whole; of a longer one, what lies around the matches
 AROUND = 1
@@ -56,5 +58,10 @@ def every_column(S: Stream) -> list[Column]:
 
 
 def _column(S: Stream, p: int, more: Mapping[int, str]) -> Column:
-    values = [f"{name} {show_value(value)}" for name, value in S[p].attributes.items()]
+    values = [f"{name} {_shown(value)}" for name, value in S[p].attributes.items()]
     return Column(p, S[p].type, [*values, *([more[p]] if p in more else [])])
+
+
+def _shown(value: Value) -> str:
+    """A value as a query writes it, but for a time, of which the word and the quotes around it would leave little."""
+    return show_time(value) if isinstance(value, datetime) else show_value(value)

@@ -37,7 +37,7 @@ class Row:
 
 # All lengths in CSS pixels. The text is monospaced: at 12 px a character takes 7.3 at most.
 CHARACTER = 7.3
-LONGEST = 20  # characters of a card's line; a longer one is cut, and whole in the tooltip
+LONGEST = 25  # characters of a card's line, as of a time; a longer one is cut, and whole in the tooltip
 PADDING = 8
 BETWEEN = 10  # from card to card
 GAP = 46  # where positions are left out

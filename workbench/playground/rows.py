@@ -67,6 +67,8 @@ def _read_csv(text: str, row_type: str | None) -> tuple[list[list[str]], set[str
     header, *rows = [[cell.strip() for cell in row] for row in found]
     if row_type is not None and TYPE not in header:
         header, rows = [TYPE, *header], [[row_type, *row] for row in rows]
+    if TYPE not in header:
+        raise InputError(f"{PASTED} has no column for the event type: call one of {', '.join(header)} {TYPE!r}")
     events_in(PASTED, header, rows, [f"line {line}" for line in lines[1:]])
     first = header.index(TYPE)
     return [[row[first], *row[:first], *row[first + 1 :]] for row in (header, *rows)], set()

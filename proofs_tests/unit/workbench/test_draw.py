@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
+from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -317,6 +318,12 @@ def test_texts_and_strokes_stand_out_in_light_and_dark() -> None:
 
 
 # --- streams ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_time_is_seen_on_its_card() -> None:
+    """Of each was to be seen that it is a timestamp, and the beginning of its year."""
+    time = datetime(2026, 1, 31, 10, 0, 30, tzinfo=UTC)
+    assert "time 2026-01-31T10:00:30Z" in texts(drawn(matches_svg(Stream([Event("A", {"time": time})]), [])))
 
 
 def test_places_are_not_joined_and_have_no_flag() -> None:

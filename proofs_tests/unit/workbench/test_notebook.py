@@ -84,6 +84,47 @@ def said(text: str | None) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())
 
 
+RISE = "MATCH_RECOGNIZE (MEASURES LAST(UP.x) AS top PATTERN (A UP) DEFINE UP AS x > PREV(x))"
+ROWS = [{"x": x} for x in (1, 2, 1)]
+
+
+def test_the_output_table_of_match_recognize_is_a_table(html: Formatter) -> None:
+    shown = html(match(RISE, ROWS, language="row-pattern", output="rows"))
+    assert shown is not None
+    assert "<caption>1 row</caption>" in shown
+    assert '<th scope="col">top</th>' in shown
+    assert "<td>2</td>" in shown
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "text"),
+    [
+        ("A : B", "cel", "{0, 3} is not a match at 3"),
+        ("A AS x ; A AS y", "core-cel", "{0, 3} is not a match at 3"),
+        ("PATTERN SEQ(A a, A b) RETURN a.x", "sase", "{0, 3} is not a match"),
+        (RISE, "row-pattern", "{0, 3} is not a match"),
+    ],
+)
+def test_positions_are_explained_in_every_language(query: str, language: str, text: str) -> None:
+    rows = [Event(type_, {"x": x}) for x, type_ in enumerate("ABAB")]
+    page = notebook.explanation(query, rows, [0, 3], language)
+    assert text in page.text
+    assert query in page.title
+
+
+def test_without_positions_all_matches_are_explained() -> None:
+    text = notebook.explanation("A : B", S).text
+    assert "{0, 1} is a match at 1" in text
+    assert "{2, 3} is a match at 3" in text
+
+
+def test_rows_without_a_type_are_drawn() -> None:
+    """A frame of columns was refused: it has no column for the event type."""
+    assert "3 events" in notebook.timeline(ROWS, language="row-pattern").words
+    with pytest.raises(CerifyError, match="event 0: no field 'type'"):
+        notebook.timeline(ROWS)
+
+
 def test_streams_and_automata_are_pictures(html: Formatter) -> None:
     assert len(list(image(html(S)).iter("{http://www.w3.org/2000/svg}rect"))) == 1 + len(S)
     for value in (compile_cel(PHI), diagram_of("A ; B"), compile_expression(parse_expression("prior(a, b)"))):

@@ -200,7 +200,7 @@ def test_what_is_pasted_becomes_the_stream(text: str) -> None:
         ("type,time\nA,1\nB,noon", "what was pasted, line 3, field 'time': 'noon' is not of one form with"),
         ("type,x\nA,1,2", "what was pasted, line 2: 3 fields, where the header has 2 (type, x)"),
         ('type,x\nA,"1', "what was pasted, line 2: a quotation mark is opened"),
-        ("user,x\na,1", "what was pasted: no column 'type'"),
+        ("user,x\na,1", "what was pasted has no column for the event type: call one of user, x 'type'"),
         ('[{"type": "A"}, {"x": 1}]', "what was pasted, event 1: an event has the key 'type'"),
         ('[{"type": "A", "x": [1]}]', "what was pasted, event 0, field 'x': a list"),
         ('{"type": "A"}\n{x', "what was pasted, line 2: not JSON"),
