@@ -253,7 +253,7 @@ def _class(items: str, negated: bool) -> str:
 
     ranges = [(_character(item["low"]), _character(item["high"] or item["low"])) for item in _ITEM.finditer(items)]
     klass = Charclass(tuple(ranges))
-    return _text(~klass if negated else klass)
+    return str(~klass if negated else klass)
 
 
 def _character(text: str) -> str:
@@ -267,8 +267,4 @@ def _quoted(text: str) -> str:
 def _range(low: str, high: str) -> str:
     from greenery import Charclass
 
-    return _text(Charclass(((low, high),)))
-
-
-def _text(klass: Charclass) -> str:
-    return str(klass)
+    return str(Charclass(((low, high),)))

@@ -120,10 +120,10 @@ def over_values(
     for values in product(*(_pool(where[X], schema, pools) for X in where)):
         ground = grounded(body_of(E), dict(zip(where, values, strict=True)), definitions, order, budget)
         seen = (expr.Happened(_has(where[X], v, order)) for X, v in zip(where, values, strict=True))
-        found.append(reduce(_and, seen, ground))
+        found.append(reduce(expr.And, seen, ground))
         if len(found) > budget.states:
             raise BudgetExceeded("there are too many choices of values", E.span)
-    return reduce(_or, found) if found else expr.Null()
+    return reduce(expr.Or, found) if found else expr.Null()
 
 
 def attributes_of(where: Mapping[str, frozenset[Place]], schema: Schema) -> Iterator[tuple[str, str]]:
@@ -146,12 +146,4 @@ def _has(where: frozenset[Place], v: Value, order: ArgumentOrder) -> expr.Expres
         for T, k in sorted(where)
         if k < len(order.get(T, ()))
     ]
-    return reduce(_or, masked) if masked else expr.Null()
-
-
-def _and(E: expr.Expression, F: expr.Expression) -> expr.Expression:
-    return expr.And(E, F)
-
-
-def _or(E: expr.Expression, F: expr.Expression) -> expr.Expression:
-    return expr.Or(E, F)
+    return reduce(expr.Or, masked) if masked else expr.Null()

@@ -140,11 +140,16 @@ def attribute_names(phi: Formula) -> Iterator[str]:
 
 def constants(phi: Formula) -> list[Value]:
     """The constants in the filters of a formula, with repetitions, in the order in which `mapped` meets them."""
-    found: list[Value] = []
+    return noted(lambda note: mapped(phi, value=note))
 
-    def note(value: Value) -> Value:
-        found.append(value)
-        return value
 
-    mapped(phi, value=note)
+def noted(visit: Callable[[Callable[[T], T]], object]) -> list[T]:
+    """What a visit calls its argument with, in order; the argument returns what it is given."""
+    found: list[T] = []
+
+    def note(one: T) -> T:
+        found.append(one)
+        return one
+
+    visit(note)
     return found

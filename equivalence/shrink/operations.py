@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from cerify.equivalence.rewrite.trees import noted
 from cerify.semantics.operators import Operators, with_operands
 from cerify.semantics.predicates import Predicate
 from cerify.semantics.values import Value
@@ -62,25 +63,11 @@ class QueryOperations(Generic[Q]):
 
     def names(self, query: Q) -> list[str]:
         """The event types and variables in a query, with repetitions, in the order in which `mapped` replaces them."""
-        found: list[str] = []
-
-        def note(name: str) -> str:
-            found.append(name)
-            return name
-
-        self.mapped(query, name=note)
-        return found
+        return noted(lambda note: self.mapped(query, name=note))
 
     def constants(self, query: Q) -> list[Value]:
         """The constants in a query, with repetitions, in the order in which `mapped` replaces them."""
-        found: list[Value] = []
-
-        def note(value: Value) -> Value:
-            found.append(value)
-            return value
-
-        self.mapped(query, value=note)
-        return found
+        return noted(lambda note: self.mapped(query, value=note))
 
     def is_wellformed(self, query: Q) -> bool:
         """Whether the query is parsed back from its text. Raises ParseError, IllFormed."""

@@ -121,7 +121,9 @@ class Interpreter:
             for C2, nu2 in rights:
                 if max(C1) >= min(C2) or not is_function(nu1 | nu2) or not self.follows(C1, C2, nu1 | nu2, left, right):
                     continue
-                if another is None or not self.occurs(another, C1, C2, without(nu1 | nu2, _own(another))):
+                if another is None or not self.occurs(
+                    another, C1, C2, without(nu1 | nu2, defined_outside_iteration(another))
+                ):
                     yield C1 | C2, nu1 | nu2
 
     def follows(
@@ -134,13 +136,13 @@ class Interpreter:
             case "strict":
                 return min(C2) == max(C1) + 1
             case "next-from-left":
-                outside = without(nu, _own(right))
+                outside = without(nu, defined_outside_iteration(right))
                 return not any(
                     max(C1) < min(C) < min(C2) and max(C) <= max(C2) and is_function(outside | mu)
                     for C, mu in self.meaning(right)
                 )
             case _:
-                outside = without(nu, _own(left))
+                outside = without(nu, defined_outside_iteration(left))
                 return not any(max(C1) < max(C) < min(C2) and is_function(outside | mu) for C, mu in self.meaning(left))
 
     def iterated(self, psi: core.Formula) -> Iterator[Pair]:
@@ -169,7 +171,7 @@ class Interpreter:
 
     def occurs(self, psi: core.Formula, C1: ComplexEvent, C2: ComplexEvent, nu: Valuation) -> bool:
         """Whether psi has a complex event between C1 and C2, under a valuation that agrees with nu."""
-        outside = without(nu, _own(psi))
+        outside = without(nu, defined_outside_iteration(psi))
         return any(max(C1) < min(C) and max(C) < min(C2) and is_function(outside | mu) for C, mu in self.meaning(psi))
 
     def another_round(self, phi: core.Formula) -> core.Formula | None:
@@ -217,11 +219,6 @@ class Interpreter:
                 return all(parts) if self.choices["filter-connectives"] == "or-as-and" else any(parts)
             case _:
                 assert_never(condition)
-
-
-def _own(phi: core.Formula) -> frozenset[str]:
-    """The variables that phi defines, which another valuation of it may have elsewhere."""
-    return defined_outside_iteration(phi)
 
 
 KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
