@@ -18,6 +18,8 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
 
+LATEST = 2**62  # a position that no stream reaches, and that fits 64 bits with the next ones
+
 
 class ReadableEvaluator(Evaluator):
     """The matches of one event expression, by tables or by a parametric monitor.
@@ -59,8 +61,8 @@ class ReadableEvaluator(Evaluator):
     def load(self, data: bytes) -> None:
         state = json.loads(data)
         position = int(state["position"])
-        if position < 0:
-            raise ValueError("the position is negative")
+        if not 0 <= position < LATEST:
+            raise ValueError("the position is negative, or no event has it")
         self._machine.resume(state["machine"], position)
         self.position = position
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
@@ -76,6 +77,8 @@ def _matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
 
 def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Schema | None = None) -> Iterator[Stream]:
     """All tables of 1 row, of 2, and so on, with these values of the columns, as long as they are not too many."""
+    if math.prod(map(len, columns.values())) > TABLES:
+        return
     values_of_rows = (zip(columns, row, strict=True) for row in product(*columns.values()))
     letters = [Event(ROW, {a: v for a, v in row if v is not None}) for row in values_of_rows]
     yield from streams_of(letters, bound, TABLES, schema)

@@ -95,7 +95,7 @@ def case(data: bytes) -> str:
 
 def link(data: bytes) -> str:
     """Refused with a message, or what the page then says of its query, and of two, is so."""
-    text = data.decode("utf-8", "surrogateescape")
+    text = data.decode("utf-8", "replace")  # as a browser decodes it
     found = json.loads(answer(text))
     if "error" in found:
         if found["error"]["code"] == "internal":

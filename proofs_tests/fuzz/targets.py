@@ -272,7 +272,7 @@ def links() -> list[bytes]:
 
 def asked_of_page(data: bytes) -> object:
     """What the page of the playground is answered, whose fields a link fills. Raises the error that it is answered."""
-    found = json.loads(answer(data.decode("utf-8", "surrogateescape")))
+    found = json.loads(answer(data.decode("utf-8", "replace")))  # as a browser decodes it
     if "error" in found:
         raise (InternalError if found["error"]["code"] == "internal" else InputError)(found["error"]["message"])
     return found

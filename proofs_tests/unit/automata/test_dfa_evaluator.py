@@ -89,7 +89,7 @@ def test_a_state_of_something_else_or_a_damaged_one_is_refused(text: str) -> Non
         with pytest.raises(InputError, match="damaged"):
             fresh.restore(sealed(fresh, bad))
     machines = [None, [], [1000], [[]], [[[None], [0]]], [-1]]
-    for damaged in [{"position": -1}, {"position": None}, *({"machine": m} for m in machines)]:
+    for damaged in [{"position": -1}, {"position": 2**62}, {"position": None}, *({"machine": m} for m in machines)]:
         with pytest.raises(InputError, match="damaged"):
             fresh.restore(sealed(fresh, json.dumps(state | damaged).encode()))
     assert fresh.push(S) == matches_of(parse(text), S)

@@ -75,6 +75,7 @@ def test_the_values_are_those_compared_with_and_some_next_to_them() -> None:
     assert known["k"] == [0, 1, 2, None]
     assert known["Y"] == [0, 1, 2, None]  # as the table has it
     assert len(list(tables({"x": [0, None]}, 3))) == 2 + 4 + 8
+    assert not list(tables({f"x{i}": [0, 1, None] for i in range(40)}, 3))  # 3^40 rows
 
 
 @pytest.mark.parametrize("seed", sampled(range(60), range(0, 60, 15)))
