@@ -298,7 +298,7 @@ def test_an_option_is_no_folder_to_build_the_page_in(
 
 def test_an_exercise_is_graded() -> None:
     assert "cel-then" in [one["id"] for one in ask("tasks")["exercises"]]
-    proved, tried = (ask("grade", id=id_, query=exercise(id_).answers[-1]) for id_ in ("cel-then", "sase-any"))
+    proved, tried = (ask("grade", id=id_, query=exercise(id_).answers[-1]) for id_ in ("cel-then", "sase-average"))
     assert (proved["right"], proved["proved"]) == (True, True)
     assert (tried["right"], tried["proved"]) == (True, False)
     wrong = ask("grade", id="cel-then", query="Open : Close")
