@@ -233,10 +233,11 @@ def match(
     event has, and a comparison of an attribute with a value of another kind, is a QueryWarning, or with strict an
     error. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
+    values: OptionValues = {**options, "output": "matches" if output == "rows" else output}
+    chosen = _options(match, values)
     S = stream_of(events, query, language)
     text = query if isinstance(query, str) else None
-    values: OptionValues = {**options, "output": "matches" if output == "rows" else output}
-    made = planned(query, language, S.schema, _options(match, values), evaluator, selection)
+    made = planned(query, language, S.schema, chosen, evaluator, selection)
     with errors_in(text or ""), made.options.budget.timed():
         warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
         if output == "rows":

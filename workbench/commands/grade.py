@@ -65,11 +65,17 @@ class Asked:
     @property
     def tasks(self) -> Mapping[str, Exercise]:
         """The exercises that are listed or marked. Raises InputError."""
-        return {
+        every = exercises(self.source).values()
+        found = {
             one.id: one
-            for one in exercises(self.source).values()
+            for one in every
             if self.language in (None, one.language) and self.session in (None, one.session)
         }
+        if every and not found:
+            languages = ", ".join(sorted({one.language for one in every}))
+            sessions = ", ".join(sorted({str(one.session) for one in every if one.session is not None})) or "none"
+            raise InputError(f"there is no such exercise; the languages are {languages}, the sessions {sessions}")
+        return found
 
     def require_consistent(self) -> None:
         """Raises UsageError for options that do not go together."""

@@ -567,3 +567,11 @@ def test_list_task_and_solution() -> None:
     only = [json.loads(line)["language"] for line in run("--language", "sase", "--json").stdout.splitlines()]
     assert set(only) == {"sase"}
     assert "no exercise 'nope'" in str(run("nope").exception)
+
+
+def test_a_session_that_there_is_not_is_named() -> None:
+    """What was printed was the line below an empty list."""
+    for options in (("--session", "9"), ("--session", "7", "--language", "cel")):
+        error = run(*options).exception
+        assert isinstance(error, InputError)
+        assert "there is no such exercise; the languages are cel, core-cel, " in error.message

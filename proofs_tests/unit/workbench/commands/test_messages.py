@@ -238,6 +238,7 @@ MISSPELT: list[tuple[str, Callable[[], Any]]] = [
         lambda: cerify.parse("A", language="Match-Recognize"),
     ),
     ("there is no language 'x'; use one of cel, core-cel,", lambda: cerify.match("A", S, language="x")),
+    ("match has no argument 'type_column'", lambda: cerify.match("A", [{"x": 1}], type_column="x")),  # type: ignore[call-arg]
     ("differ has no argument 'proceses'", lambda: cerify.differ(len, len, proceses=2)),  # type: ignore[call-arg, arg-type]
 ]
 
