@@ -74,6 +74,18 @@ AXE = """async (runs) => {
     return found;
 }"""
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
+COVERED = """() => {  // signatures of which a part lies under the link to the source
+    const boxes = (node) => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        return [...range.getClientRects()].filter((box) => box.width > 0);
+    };
+    const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2;
+    const texts = (signature, link) => [...signature.childNodes].filter((node) => node !== link).flatMap(boxes);
+    return [...document.querySelectorAll(".sig > a:has(> .viewcode-link)")]
+        .filter((link) => texts(link.parentElement, link).some((box) => boxes(link).some((other) => meet(box, other))))
+        .map((link) => link.parentElement.textContent.trim().slice(0, 60));
+}"""
 FOCUS = """() => {
     let e = document.activeElement;
     while (e.contentDocument?.activeElement) e = e.contentDocument.activeElement;
@@ -131,6 +143,8 @@ def problems_of(tab: Any, name: str, width: int, pictures: Path | None = None, w
                 said = "; ".join(check["message"] for check in [*node["any"], *node["all"], *node["none"]])
                 where = " ".join(map(str, node["target"]))
                 yield Problem(name, width, scheme, found["id"], said or found["help"], where)
+    for signature in tab.evaluate(COVERED):
+        yield Problem(name, width, scheme, "covered", "a link lies over a part of the signature", signature)
     if (beyond := tab.evaluate(OVERFLOW)) > 0:
         yield Problem(name, width, scheme, "overflow", f"the page is {beyond} pixels wider than the window", "")
 

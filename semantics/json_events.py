@@ -140,7 +140,8 @@ def schema_of_json(obj: object) -> Schema:
         raise InputError(f"a schema is a JSON object from event types to their attributes, not {_kind(obj)}")
     for type_, attributes in obj.items():
         if not isinstance(attributes, dict) or not all(isinstance(kind, str) for kind in attributes.values()):
-            raise InputError(f"schema, event type {type_!r}: give an object from attribute names to value types")
+            form = '{"T": {"x": "int"}}'
+            raise InputError(f"schema, event type {type_!r}: give an object of attributes and value types, as {form}")
     return Schema(obj)
 
 

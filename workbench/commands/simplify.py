@@ -50,7 +50,7 @@ class Asked:
 @click.command()
 @takes(Asked)
 def command(asked: Asked) -> None:
-    """Write QUERY smaller, with the same meaning.
+    """Write QUERY, a formula of CEL, smaller, with the same meaning.
 
     Every step on a unary query, or on a unary part of another, is proved for all streams. Other steps stand on a law,
     and are counted apart.
