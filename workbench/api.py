@@ -439,11 +439,11 @@ def _decided(left: Any, right: Any, languages: tuple[str, str], question: Questi
     (mine, phi), (theirs, psi) = (
         read_query(query, name, question.schema) for query, name in zip((left, right), languages, strict=True)
     )
-    if mine == theirs:
-        return mine.compare(phi, psi, question)
     for lang in (mine, theirs):
         if question.level == "valuations" and lang.answer:
             raise IllFormed(f"{lang.answer}; compare at the level of events")
+    if mine == theirs:
+        return mine.compare(phi, psi, question)
     in_cel = []
     for query, lang, tree in ((left, mine, phi), (right, theirs, psi)):
         with errors_in(query if isinstance(query, str) else ""):

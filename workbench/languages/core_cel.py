@@ -13,7 +13,7 @@ from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Evaluation
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strict
 from cerify.semantics.core_cel.wellformed import is_unary, problems
-from cerify.semantics.errors import IllFormed, Unsupported
+from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.selection import Selection
@@ -91,8 +91,6 @@ class CoreCel(BuiltInLanguage[Formula]):
         """By way of CEL."""
         from cerify.equivalence.verdict import Undecided
 
-        if question.level == "valuations":
-            raise IllFormed(f"{ANSWER}; compare at the level of events")
         phi, psi = (_in_cel(query, question.budget) for query in (left, right))
         for refused in (phi, psi):
             if isinstance(refused, Unsupported):

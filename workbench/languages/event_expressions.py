@@ -10,7 +10,7 @@ from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.languages.built_in import BuiltInLanguage
 from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, Question, ValuedMatch
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.syntax import Expression, children, rebuilt
 from cerify.semantics.event_expressions.wellformed import problems
@@ -118,8 +118,6 @@ class EventExpressions(BuiltInLanguage[Expression]):
     def compare(self, left: Expression, right: Expression, question: Question) -> Verdict:
         from cerify.equivalence.decide.expressions import contained, equivalent
 
-        if question.level == "valuations":
-            raise IllFormed(f"{ANSWER}; compare at the level of events")
         decide = equivalent if question.claim == "equivalent" else contained
         return decide(left, right, question.schema, question.budget)
 

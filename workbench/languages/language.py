@@ -457,10 +457,7 @@ class Language(ABC, Generic[F]):
         return phi
 
     def compare(self, left: F, right: F, question: Question) -> Verdict:
-        """Whether two queries have the same matches on every stream, with the evidence.
-
-        Raises IllFormed for a level that the language does not have.
-        """
+        """Whether two queries have the same matches, on a level of the language, on every stream, with the evidence."""
         from cerify.equivalence.verdict import Undecided
 
         return Undecided(f"there is no decider for {self.title}")
