@@ -88,14 +88,14 @@ def test_chunks_of_an_event_expression_begin_where_those_before_them_end() -> No
 
 def test_numbers_of_matches_are_composed() -> None:
     rng, profile, carried, matched = Random(4), replace(generate.EVERYTHING, correlated=0.0), 0, 0
-    for _ in range(150):
+    for _ in range(75):
         phi, S = generate.case(rng, profile, 7, 10)
         found = composed(Query(show(phi)), S, cut(rng, S))
         if found is not None:
             carried, matched = carried + 1, matched + (found[1] > 0)
             assert found[1] == len(cerify.match(phi, S))
-    assert carried > 120
-    assert matched > 50
+    assert carried > 60
+    assert matched > 25
 
 
 def test_numbers_past_a_machines_word_are_exact() -> None:
