@@ -96,6 +96,7 @@ class _Search:
             )
             found: dict[Truth, Values | None] = {}
             for truth, values in split:
+                check_time()  # of the call under way, of which this may be one of many questions
                 if found.get(truth) is None:
                     found[truth] = values
                 if len(found) > self.budget.states:

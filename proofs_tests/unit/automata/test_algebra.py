@@ -165,6 +165,12 @@ def test_too_many_types_stop() -> None:
         minterms(predicates(*(f"x{i} = 0" for i in range(12))), None, Budget(states=100))
 
 
+def test_the_types_are_found_within_the_time_of_the_call() -> None:
+    """Each of many questions of simplify had the seconds of the budget anew."""
+    with pytest.raises(BudgetExceeded, match="more than 0 seconds"), Budget(seconds=0).timed():
+        minterms(predicates(*(f"x{i} = 0" for i in range(12))), None, Budget(seconds=1000))
+
+
 @pytest.mark.parametrize(
     "pattern", ["^a", "a$", "(?i)a", "[[:alpha:]]", r"\pL", "a**", "(?P<n>a)", "a{51}", "a{2000}", ")(", r"\bx"]
 )
