@@ -395,6 +395,13 @@ def test_a_list_in_a_docstring_is_a_list() -> None:
     assert lines == [*text, "", ".. code-block:: text", "", *code]
 
 
+def test_stars_around_words_of_a_docstring_are_emphasis() -> None:
+    docstrings = pytest.importorskip("docstrings", reason="needs the extra docs")
+    lines = ["It returns *unknown*, as CEL* and A* have the *-property; 2 * x * y"]
+    docstrings.escaped(None, "", "", None, None, lines)
+    assert lines == [r"It returns *unknown*, as CEL\* and A\* have the \*-property; 2 \* x \* y"]
+
+
 def test_code_is_formatted_where_it_is_too_wide() -> None:
     sessions = pytest.importorskip("sessions", reason="needs the extra docs")
     case = "case A(x):\n    return function_with_a_long_name(argument_with_a_long_name=x, another_argument_with_one=x)"

@@ -1,6 +1,7 @@
 """Docstrings as they are written, and signatures with the names that the source gives to its types.
 
-A docstring is plain text: its stars, bars and backticks are themselves, and what is indented stays as it is.
+A docstring is plain text: stars around words are emphasis, others are themselves, as bars and backticks are, and what
+is indented stays as it is.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from cerify.semantics.core_cel import syntax as core_cel
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.sase import syntax as sase
 
+EMPHASIS = re.compile(r"(?<![\w*\\])\\\*(\w[\w ]*)\\\*(?![\w*\\])")  # once it is escaped
 MARKUP = re.compile(r"([\\*`|]|_(?!\w))")
 ALIASES = {
     "cerify.semantics.cel.syntax": (cel, "Formula Condition Window Atom"),
@@ -39,7 +41,8 @@ def escaped(app: Sphinx, what: str, name: str, obj: object, options: object, lin
     written: list[str] = []
     for kind, pairs in groupby(zip(_kinds(lines), lines, strict=True), key=lambda pair: pair[0]):
         group = [line for _, line in pairs]
-        plain = [MARKUP.sub(r"\\\1", re.sub(r"`([^`]+)`", r"\1", line)) for line in group]
+        escaped_lines = (MARKUP.sub(r"\\\1", re.sub(r"`([^`]+)`", r"\1", line)) for line in group)
+        plain = [EMPHASIS.sub(r"*\1*", line) for line in escaped_lines]
         written += {"verbatim": ["", ".. code-block:: text", "", *group, ""], "list": ["", *plain, ""]}.get(kind, plain)
     lines[:] = written
 
