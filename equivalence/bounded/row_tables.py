@@ -20,6 +20,7 @@ from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value, ValueType, value_type_of
 
 TABLES = 20_000  # that are tried at most
+SECONDS = 10.0  # that the search takes at most, unless the budget says how many
 SAMPLES: Mapping[ValueType, Sequence[Value]] = {
     "int": (0, 1, 2),
     "float": (0.0, 1.0, 2.0),
@@ -42,20 +43,37 @@ def compared(
 ) -> Different | Undecided:
     """A table of at most `bound` rows on which the matches differ, by the definition; Undecided where none is found.
 
-    The values of a column are those that it is compared with, some next to them, and NULL. Times are not varied. why
-    says why the two are not decided.
+    The values of a column are those that it is compared with, some next to them, and NULL. Times are not varied. What
+    takes longer than the budget, or SECONDS, is broken off. why says why the two are not decided.
     """
-    longest = 0
-    with suppress(BudgetExceeded), budget.timed():
+    longest, fails = 0, ""
+    with suppress(BudgetExceeded), budget.timed(), Budget(seconds=budget.seconds or SECONDS).timed():
         for S in tables(values((left, right), schema), bound, schema):
             check_time()
-            with suppress(IllFormed):  # where AFTER MATCH SKIP leads nowhere
+            longest = len(S) - 1
+            try:
                 if (found := difference_on(S, left, right, claim, level)) is not None:
                     return found
-            longest = len(S)
+            except IllFormed as error:  # where AFTER MATCH SKIP leads nowhere
+                fails = fails or _failure(left, right, S, error)
+        longest = min(longest + 1, bound)
     number = f"{longest} row{'s' * (longest != 1)}"
     tried = f"no difference on tables of up to {number} over a few values" if longest else "nothing was tried"
-    return Undecided(f"{tried}; {why}")
+    return Undecided(f"{tried}; {fails}{why}")
+
+
+def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllFormed) -> str:
+    """That one of the two ends in an error on a table, as a part of a sentence; nothing if both do."""
+    failed = []
+    for side, q in (("left", left), ("right", right)):
+        with suppress(IllFormed):
+            _matches(q, S, "events")
+            continue
+        failed.append(side)
+    if len(failed) != 1:
+        return ""
+    table = ", ".join("(" + ", ".join(f"{name} = {v}" for name, v in event.attributes.items()) + ")" for event in S)
+    return f"on the table {table} the {failed[0]} ends in an error, which is no difference: {error.message}; "
 
 
 def difference_on(

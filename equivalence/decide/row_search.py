@@ -45,9 +45,9 @@ class Place(NamedTuple):
     row_taken: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Search:
-    """The automata of two clauses, on words of their conditions; limit: the most places that are looked at.
+    """The automata of two clauses, on words of their conditions; limit: the most transitions that are looked at.
 
     claim: whether a row at which only the right has a match is a difference, too.
     """
@@ -57,6 +57,7 @@ class Search:
     level: Level
     claim: Claim
     limit: int
+    transitions: int = 0
 
     @cached_property
     def before(self) -> bool:
@@ -75,11 +76,14 @@ class Search:
             check_time()
             now = pending.popleft()
             for letter, later in self.after(now, facts):
+                self.transitions += 1
+                if self.transitions > self.limit:
+                    raise BudgetExceeded(
+                        f"the comparison has more than {self.limit} transitions between sets of threads"
+                    )
                 if later in words:
                     continue
                 words[later] = (now, letter)
-                if len(words) > self.limit:
-                    raise BudgetExceeded(f"the comparison has more than {self.limit} ordered sets of threads")
                 if self.separates(later, facts):
                     return _word(later, words)
                 pending.append(later)

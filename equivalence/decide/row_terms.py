@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from cerify.equivalence.decide.row_words import ClausePair, Word
+from cerify.equivalence.decide.row_words import ClausePair, Word, nulls_of
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TYPE, Schema
 from cerify.semantics.packages import z3
@@ -83,7 +83,8 @@ class Rows:
         return z3.Bool(f"there {r}")
 
     def cell(self, name: str, r: int) -> Point:
-        return Point(z3.Int(f"kind {r} {name}"), z3.Real(f"value {r} {name}"))
+        at = z3.ToReal(z3.Int(f"whole {r} {name}")) if self.types.get(name) == "int" else z3.Real(f"value {r} {name}")
+        return Point(z3.Int(f"kind {r} {name}"), at)
 
     def literal(self, i: int, true: bool, r: int) -> Any:
         """A literal that stands for the truth of a condition in a row."""
@@ -112,9 +113,7 @@ class Rows:
                 strictly, back = self._compared("<", low, high)[0], self._compared(">", low, high)[0]
                 yield z3.Implies(known, strictly if self.exact else z3.Not(back))
                 null = [end.kind == NULL for end in ends]
-                first, later = (
-                    null if (order.nulls or ("FIRST" if order.descending else "LAST")) == "LAST" else reversed(null)
-                )
+                first, later = null if nulls_of(order) == "LAST" else reversed(null)
                 yield z3.Implies(z3.And(known, first), later)
         for name in self.names:
             kinds = (NULL, *KINDS[self.types[name]]) if name in self.types else tuple(range(6))
@@ -122,8 +121,6 @@ class Rows:
                 x = self.cell(name, r)
                 yield among(x.kind, (TEXT,) if name == TYPE else kinds)
                 yield z3.Implies(x.kind == TRUTH, z3.Or(x.at == 0, x.at == 1))
-                if self.types.get(name) == "int":
-                    yield z3.IsInt(x.at)
                 if self.exact and self.likes:
                     yield z3.Implies(x.kind == TEXT, among(x.at, range(len(self.texts))))
         for r in range(self.number):
@@ -190,13 +187,15 @@ class Rows:
         """What + - * / % make of numbers, and || of texts; NULL of other values, and where it is too large."""
         x, y = self._value(left, r), self._value(right, r)
         kind = TEXT if sign == "||" else NUMBER
-        if sign in "+-*" and (self.exact or (self._is_whole(left) and self._is_whole(right))):
+        whole = self._is_whole(left) and self._is_whole(right)
+        if sign in "+-*" and (self.exact or whole):
             result = _point(NUMBER, {"+": x.at + y.at, "-": x.at - y.at, "*": x.at * y.at}[sign])
-        elif sign == "/" and self.exact:
-            both_whole, size = z3.And(z3.IsInt(x.at), z3.IsInt(y.at)), z3.ToReal(z3.ToInt(z3.Abs(x.at) / z3.Abs(y.at)))
+        elif (sign == "/" and self.exact) or (sign in "/%" and whole):
+            size = z3.ToReal(z3.ToInt(z3.Abs(x.at) / z3.Abs(y.at)))
             truncated = z3.If((x.at < 0) == (y.at < 0), size, -size)
-            divided = _point(NUMBER, z3.If(both_whole, truncated, x.at / y.at))
-            result = _either(y.at == 0, self.null, divided)
+            both = whole or z3.And(z3.IsInt(x.at), z3.IsInt(y.at))
+            divided = x.at - y.at * truncated if sign == "%" else z3.If(both, truncated, x.at / y.at)
+            result = _either(y.at == 0, self.null, _point(NUMBER, divided))
         else:
             found = _unknown(sign, x, y)
             result = _either(found.kind == kind, found, self.null)
@@ -209,7 +208,7 @@ class Rows:
                 return self.types.get(name) == "int"
             case rows.Constant(value):
                 return isinstance(value, int) and not isinstance(value, bool)
-            case rows.Sum(left, "+" | "-", right) | rows.Product(left, "*", right):
+            case rows.Sum(left, "+" | "-", right) | rows.Product(left, _, right):
                 return self._is_whole(left) and self._is_whole(right)
             case rows.Negative(one) | rows.Absolute(one) | rows.Physical(_, one):
                 return self._is_whole(one)

@@ -7,7 +7,7 @@ which conditions are true and which are not; a fact is a factor that the word of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, assert_never
 
@@ -18,12 +18,15 @@ from cerify.semantics import trees
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Skip
+from cerify.semantics.row_pattern.clauses import MatchRecognize, Order
 from cerify.semantics.row_pattern.resolve import columns_in, resolved
 
 Letter: TypeAlias = frozenset[tuple[int, bool]]
 """What is known of a row: the number of a condition, and whether it is true there; a NULL is not."""
 Word: TypeAlias = tuple[Letter, ...]
+
+
+FARTHEST = 50  # rows that PREV and NEXT may look back or on; each makes what the solver is told longer
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,11 @@ class ClausePair:
         for q in (found.left, found.right):
             if (refused := why_not(q)) is not None:
                 raise refused
+        if any(found.reach(function) > FARTHEST for function in ("PREV", "NEXT")):
+            raise Unsupported(f"PREV and NEXT look further than {FARTHEST} rows")
         if found.left.window is not None or found.right.window is not None:
             raise Unsupported("in WINDOW each row has the match of its frame")
-        if (found.left.partition, found.left.order) != (found.right.partition, found.right.order):
+        if _table_order(found.left) != _table_order(found.right):
             raise Unsupported("they do not partition and order the rows alike")
         if _place(found.left) != _place(found.right) and not found.match_at_each_row:
             raise Unsupported("they go on at different rows after a match")
@@ -107,8 +112,20 @@ class ClausePair:
         return max((e.offset for e in nodes if isinstance(e, rows.Physical) and e.function == function), default=0)
 
 
-def _place(q: MatchRecognize) -> Skip:
-    return replace(q.skip, span=None)
+def _place(q: MatchRecognize) -> tuple[str, frozenset[str]]:
+    """Where AFTER MATCH SKIP goes: for TO a variable those whose rows it stands for."""
+    return q.skip.to, frozenset() if q.skip.variable is None else q.unions[q.skip.variable]
+
+
+def _table_order(q: MatchRecognize) -> tuple[frozenset[str], list[tuple[str, bool, str]]]:
+    """The columns of PARTITION BY, and of ORDER BY with the direction and the place of NULL."""
+    order = [(one.column.name, one.descending, nulls_of(one)) for one in q.order]
+    return frozenset(one.name for one in q.partition), order
+
+
+def nulls_of(one: Order) -> str:
+    """FIRST or LAST: where NULL is in an order; above all values, if the text leaves it open."""
+    return one.nulls or ("FIRST" if one.descending else "LAST")
 
 
 def _conditions(q: MatchRecognize) -> dict[str, rows.Expression]:

@@ -17,7 +17,7 @@ from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
 from cerify.explanations.evidence import braces, row
-from cerify.semantics.events import TIME, Match
+from cerify.semantics.events import TIME, Event, Match
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
@@ -156,7 +156,7 @@ def verdict_json(verdict: Verdict, asked: Claim) -> dict[str, Any]:
             return answer | {"verdict": "contained"}
         case Different(stream, at, left_only, right_only, shortest):
             witness = {
-                "events": [json_of_event(event) for event in stream],
+                "events": [json_of_event(_with_text(event)) for event in stream],
                 "at": at,
                 "left_only": [_match_json(match) for match in left_only],
                 "right_only": [_match_json(match) for match in right_only],
@@ -174,6 +174,12 @@ def verdict_json(verdict: Verdict, asked: Claim) -> dict[str, Any]:
             }
         case Undecided(reason):
             return answer | {"verdict": "undecided", "evidence": None, "reason": reason}
+
+
+def _with_text(event: Event) -> Event:
+    """The event with the text NaN in place of NaN, for which JSON has no number."""
+    values = {name: "NaN" if value != value else value for name, value in event.attributes.items()}
+    return Event(event.type, values)
 
 
 def _match_json(match: Match) -> list[int] | dict[str, list[int]]:

@@ -220,10 +220,10 @@ def _wrong(
 
 
 def _nulls_decide(lang: Language[Any], model: Any, answer: Any, S: Stream) -> bool:
-    """Whether two that differ on a stream do so only since attributes are absent there: with values they do not."""
+    """Whether two that differ on a stream do so only since attributes are absent, or NaN: with values they do not."""
     assert S.schema is not None
     values = few_values(lang, S.schema, model, answer)
-    absent = sorted({name for event in S for name in S.schema.types[event.type] if name not in event.attributes})
+    absent = sorted({name for event in S for name in S.schema.types[event.type] if _without_value(event, name)})
     filled = product(*(values[name] for name in absent))
     return bool(absent) and not any(
         _matches(lang, model, T) != _matches(lang, answer, T)
@@ -232,11 +232,16 @@ def _nulls_decide(lang: Language[Any], model: Any, answer: Any, S: Stream) -> bo
 
 
 def _filled(S: Stream, values: Mapping[str, Value]) -> Stream:
-    """The stream with values in place of the attributes that are absent."""
+    """The stream with values in place of the attributes that are absent, or NaN."""
     assert S.schema is not None
     types = S.schema.types
-    events = [Event(e.type, {**{n: v for n, v in values.items() if n in types[e.type]}, **e.attributes}) for e in S]
-    return Stream(events, S.schema)
+    filled = ({n: v for n, v in values.items() if n in types[e.type] and _without_value(e, n)} for e in S)
+    return Stream([Event(e.type, {**e.attributes, **more}) for e, more in zip(S, filled, strict=True)], S.schema)
+
+
+def _without_value(event: Event, name: str) -> bool:
+    value = event.attributes.get(name)
+    return value is None or value != value
 
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:

@@ -179,7 +179,7 @@ class Mistake:
         return self.kind in ("condition", "comparison", "connective", "attribute", "NULL")
 
 
-NULLS = Mistake("NULL", "an attribute is absent there, NULL: no comparison with it is true, and NOT makes none true")
+NULLS = Mistake("NULL", "an attribute is NULL or NaN there: it is neither below, nor equal to, nor above another value")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import cerify
+from cerify.equivalence.bounded import row_tables
 from cerify.equivalence.bounded.row_tables import tables, values
 from cerify.equivalence.generate.row_pattern import RowProfile, clause
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
@@ -59,6 +60,18 @@ def test_where_none_is_found_it_is_undecided() -> None:
     assert "up to 1 row over" in asked(LABELS, TURNED, bound=1).reason  # type: ignore[union-attr]
     assert "up to 2 rows" in asked(LABELS, TURNED, bound=2).reason  # type: ignore[union-attr]
     assert isinstance(asked(FALLS, RISES, budget=Budget(seconds=0)), Undecided)
+
+
+def test_an_error_of_one_alone_is_named() -> None:
+    left, right = (f"AFTER MATCH SKIP TO B PATTERN (A B{q}) DEFINE A AS x = 1, B AS x = 2" for q in ("?", "??"))
+    said = "; on the table (x = 1), (x = 2) the right ends in an error, which is no difference: no row of match 1 is"
+    assert said in asked(left, right).reason  # type: ignore[union-attr]
+    assert "error" not in asked(left, left + " AND SUM(x) > 0").reason  # type: ignore[union-attr]
+
+
+def test_what_takes_long_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_tables, "SECONDS", 0.0)
+    assert asked(LABELS, TURNED).reason.startswith("nothing was tried; ")  # type: ignore[union-attr]
 
 
 def test_contained_asks_for_what_the_left_has() -> None:

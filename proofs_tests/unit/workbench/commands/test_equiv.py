@@ -44,3 +44,9 @@ def test_without_a_proof_no_certificate_is_written(run, tmp_path) -> None:  # ty
 def test_with_a_bound_of_0_nothing_is_looked_at_and_the_answer_says_so(run) -> None:  # type: ignore[no-untyped-def]
     code, said, _ = run("equiv", "A+ PARTITION BY [x]", "A+", "--bound", "0")
     assert (code, "with a bound of 0 no stream is looked at" in said) == (3, True)
+
+
+def test_nan_is_a_text_in_json(run) -> None:  # type: ignore[no-untyped-def]
+    clauses = (f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {condition})" for condition in ("x < 1", "NOT x >= 1"))
+    code, printed, _ = run("equiv", *clauses, "--language", "row-pattern", "--json")
+    assert (code, json.loads(printed)["witness"]["events"]) == (1, [{"type": "row", "x": "NaN"}])
