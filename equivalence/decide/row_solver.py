@@ -24,6 +24,7 @@ from cerify.semantics.values import Value, time_at, value_type_of
 
 STEPS = 500_000  # of z3 for one question; a limit of time would make the answer depend on the machine
 SMALL = 9  # a table has numbers from 0 to this one where it can
+MADE_LEAST = 60  # cells of a table, of which each is made as small as it can be
 COMPARING = rows.Comparison | rows.Between | rows.In | rows.Like
 
 
@@ -61,7 +62,7 @@ class Solver:
         known = asked.rows.known(word, True, True)
         for simpler in asked.simpler():
             if asked.answer([*known, *simpler]) == z3.sat:
-                yield asked.table(self.schema)
+                yield asked.least([*known, *simpler], self.schema)
 
 
 class _Question:
@@ -117,6 +118,17 @@ class _Question:
         )
         found = (one.value for some in near for one in some if isinstance(one, rows.Constant) and one.value is not None)
         return next((KINDS[value_type_of(value)][0] for value in found), NUMBER)
+
+    def least(self, known: list[Any], schema: Schema | None) -> Stream:
+        """The rows that the solver has found, with the least whole numbers, cell by cell: any solver finds these."""
+        cells = [self.rows.cell(name, r) for r in range(self.rows.number) for name in self.rows.names]
+        for x in cells if len(cells) <= MADE_LEAST else ():
+            for n in range(SMALL + 1):
+                if self.answer([*known, x.kind == NUMBER, x.at == n]) == z3.sat:
+                    known = [*known, x.kind == NUMBER, x.at == n]
+                    break
+        self.answer(known)
+        return self.table(schema)
 
     def table(self, schema: Schema | None) -> Stream:
         """The rows that the solver has found."""

@@ -27,6 +27,7 @@ FUNCTIONS = (
 MEANT = {
     "LAG": "PREV", "LEAD": "NEXT", "FIRST_VALUE": "FIRST", "LAST_VALUE": "LAST",
     "NVL": "COALESCE", "IFNULL": "COALESCE",
+    "NULLIF": "CASE WHEN a = b THEN NULL ELSE a END",
 }  # fmt: skip
 """Functions of other places in SQL that are often meant."""
 

@@ -75,6 +75,8 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     foreign: ClassVar = {
         "SELECT": "MATCH_RECOGNIZE (...) alone, the clause without SELECT ... FROM",
         "->": "without a sign, as in PATTERN (A B)",
+        "::": "CAST(price AS DOUBLE)",
+        "DISTINCT": "NOT COALESCE(a = b, a IS NULL AND b IS NULL) for a IS DISTINCT FROM b",
         **{"==": "= once", "=>": ">=", "=<": "<=", "&&": "AND"},
         "LIMIT": "without a limit: the clause reports all matches; LIMIT belongs to the SELECT around it",
     }

@@ -58,9 +58,9 @@ def test_what_an_automaton_cannot_carry_is_unsupported() -> None:
     with pytest.raises(Unsupported, match="its valuations are not listed"):
         cerify.match("A AS x", S, language="core-cel", output="valuations")
     with pytest.raises(
-        IllFormed, match="no language 'sql'; use one of cel, core-cel, event-expression, sase, row-pattern"
+        IllFormed, match="no language 'basic'; use one of cel, core-cel, event-expression, sase, row-pattern"
     ):
-        cerify.match("A AS x", S, language="sql")
+        cerify.match("A AS x", S, language="basic")
     with pytest.raises(IllFormed, match="no output 'nope'; use one of matches, valuations"):
         cerify.match("A", S, output="nope")  # type: ignore[arg-type]
     with pytest.raises(IllFormed, match="a query is a text or a parsed formula, not 5"):

@@ -64,6 +64,17 @@ S = Stream(map(Event, "ABAB"))
             "'.' is not expected here; in CEL it is written once, between a variable and an attribute",
         ),
         ("cel", "T FILTER T.tmp => 40", "'=>' is not expected here; in CEL it is written >=\n"),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x::int > 1)", "it is written CAST(price AS DOUBLE)"),
+        (
+            "row-pattern",
+            "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x IS DISTINCT FROM y)",
+            "NOT COALESCE(a = b, a IS NULL",
+        ),
+        (
+            "row-pattern",
+            "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NULLIF(x, 1) = 2)",
+            "CASE WHEN a = b THEN NULL ELSE a",
+        ),
         ("cel", "T FILTER T.x > 1, T.y > 2", "in CEL it is written ; between events, and AND between conditions"),
         ("cel", "T ; H LIMIT 3", "in CEL it is written without a limit: all matches are reported"),
         ("cel", "T ; (H OR )", "')' is not expected here; expected ("),
