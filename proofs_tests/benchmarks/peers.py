@@ -1,9 +1,9 @@
 """Speed beside other engines: Q1 to Q8 over the same streams, by processor time; the numbers of matches are compared.
 
 `python -m proofs_tests.benchmarks peers [--quick] [--write docs/findings]` asks every engine that ships with an adapter
-and is built on this machine. Each gets the longest stream of LADDER that it reads in SHORT seconds and that has at most
-MOST matches. With a folder, what was measured is written there, engine after engine: speed.json, and from it speed.md
-and speed.svg; the rows of engines that are not on this machine stay.
+for CEL or SASE+ and is built on this machine. Each gets the longest stream of LADDER that it reads in SHORT seconds and
+that has at most MOST matches. With a folder, what was measured is written there, engine after engine: speed.json, and
+from it speed.md and speed.svg; the rows of engines that are not on this machine stay.
 """
 
 from __future__ import annotations
@@ -62,9 +62,15 @@ class Peer:
         started = self.process.ask(protocol.line({"cmd": "start", "protocol": protocol.PROTOCOL}), LIMITS.start_seconds)
         self.info = protocol.info_of_json(json.loads(started))
 
+    @property
+    def language(self) -> str | None:
+        """The language in which it is asked; None for an engine that has neither CEL nor SASE+."""
+        return next((name for name in ("cel", "sase") if name in self.info.languages), None)
+
     def measure(self, name: str, S: Stream) -> tuple[int, Cpu]:
         """The number of matches of a query, and the time that the engine took. Raises Skips."""
-        language = "cel" if "cel" in self.info.languages else "sase"
+        language = self.language
+        assert language is not None
         query = QUERIES[name] if language == "cel" else IN_SASE.get(name)
         if query is None:
             raise Skips(f"cannot be said in {language}")
@@ -140,7 +146,7 @@ def peers(quick: bool, folder: Path | None = None) -> Iterator[Figure]:
         if missing_for(engine) is not None:
             continue
         peer, rows = Peer(engine), list[Json]()
-        for name in QUERIES:
+        for name in QUERIES if peer.language is not None else ():
             row = measured(peer, name, streams)
             rows.append(row)
             if "why" in row and row["why"].startswith(("timeout", "crashed", "memory")):
@@ -152,7 +158,7 @@ def peers(quick: bool, folder: Path | None = None) -> Iterator[Figure]:
                 spread = (rates[0], rates[-1])
                 yield Figure(f"peers.{name}.{engine}", median(rates), "events/s", against, row["ratio"], RUNS, spread)
         peer.process.close()
-        if folder is not None:
+        if folder is not None and rows:
             write(folder, rows)
 
 
