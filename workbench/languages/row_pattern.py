@@ -13,6 +13,7 @@ from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, O
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, MissingPackage, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.predicate_types import Problem
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
@@ -227,6 +228,9 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             if not found:
                 fragment["never_taken"] = list(map(show_pattern, parts_without_rows(fixed, schema)))
                 fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(fixed, schema)))
+        if fragment["no_match"]:
+            message = "no table has a match" + _IN_FRAMES * (query.window is not None)
+            found = [*found, Problem("never", message, query.pattern.span, advice="ask for less in PATTERN or DEFINE")]
         return Checked(fragment, "\n".join(_said(query, fragment, why)), found)
 
 
@@ -253,7 +257,6 @@ def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported |
             for p in fragment["fewest"]
         ),
         *fragment["never_true"],
-        *(["no table has a match" + _IN_FRAMES * (query.window is not None)] if fragment["no_match"] else []),
         *([f"match refuses it: {fragment['too_large']}"] if fragment["too_large"] else []),
         *(
             f"{e} is a whole number, as its parts are: CAST one AS DOUBLE, or give --reading integer_division=exact"

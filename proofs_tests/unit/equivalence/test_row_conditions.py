@@ -61,7 +61,8 @@ def test_what_is_named_never_happens(window: str) -> None:
 
 
 def said(text: str) -> str:
-    return check(text, language="row-pattern").summary
+    known = check(text, language="row-pattern")
+    return "\n".join([known.summary, *(problem.message for problem in known.problems)])
 
 
 @pytest.mark.parametrize(
