@@ -117,7 +117,9 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
     for name, some in near.items():
         of_values: list[ValueType] = [value_type_of(v) for v in sorted(some, key=repr)]
         type_ = known.get(name) or (of_values[0] if of_values else "int")
-        fitting = [v for v in some if value_type_of(v) in (type_, "int" if type_ == "float" else type_)]
+        fitting = {v for v in some if value_type_of(v) in (type_, "int" if type_ == "float" else type_)}
+        if known.get(name) == "float":
+            fitting = {float(v) for v in fitting if isinstance(v, int | float)}
         found[name] = [*sorted(fitting or SAMPLES[type_], key=repr), None]
     return found
 

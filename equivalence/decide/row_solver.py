@@ -141,10 +141,14 @@ class _Question:
         texts = self._texts(at for kind, at in found.values() if kind == TEXT)
         events = []
         for r in range(self.rows.number):
-            cells = {name: _read(*found[name, r], texts) for name in self.rows.names}
+            cells = {name: self._typed(name, _read(*found[name, r], texts)) for name in self.rows.names}
             type_ = cells.pop(TYPE, ROW)
             events.append(Event(str(type_), {name: value for name, value in cells.items() if value is not None}))
         return Stream(events, schema)
+
+    def _typed(self, name: str, value: Value | None) -> Value | None:
+        """The value as the schema has it: a column of floats has no whole numbers, which are divided otherwise."""
+        return float(value) if type(value) is int and self.rows.types.get(name) == "float" else value
 
     def _texts(self, points: Iterable[Fraction]) -> dict[Fraction, str]:
         """Texts in the order of points; those of the conditions are at the whole numbers from 0 on."""

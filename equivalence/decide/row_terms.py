@@ -193,13 +193,23 @@ class Rows:
         elif (sign == "/" and self.exact) or (sign in "/%" and whole):
             size = z3.ToReal(z3.ToInt(z3.Abs(x.at) / z3.Abs(y.at)))
             truncated = z3.If((x.at < 0) == (y.at < 0), size, -size)
-            both = whole or z3.And(z3.IsInt(x.at), z3.IsInt(y.at))
+            both = whole or (not self._has_float(left, right) and z3.And(z3.IsInt(x.at), z3.IsInt(y.at)))
             divided = x.at - y.at * truncated if sign == "%" else z3.If(both, truncated, x.at / y.at)
             result = _either(y.at == 0, self.null, _point(NUMBER, divided))
         else:
             found = _unknown(sign, x, y)
             result = _either(found.kind == kind, found, self.null)
         return _either(z3.And(x.kind == kind, y.kind == kind), result, self.null)
+
+    def _has_float(self, *operands: rows.Expression) -> bool:
+        """Whether a column or constant is a float, as the schema or the text has it."""
+        nodes = (node for e in operands for node in subtrees(e))
+        return any(
+            isinstance(node.value, float)
+            if isinstance(node, rows.Constant)
+            else isinstance(node, rows.Column) and self.types.get(node.name) == "float"
+            for node in nodes
+        )
 
     def _is_whole(self, e: rows.Expression) -> bool:
         """Whether an expression is a whole number of any size, or NULL."""

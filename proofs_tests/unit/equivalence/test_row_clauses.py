@@ -177,6 +177,20 @@ def test_the_types_of_columns_count() -> None:
 
 
 @pytest.mark.parametrize(
+    ("left", "right"), [("x / 2 = 0", "x = 0"), ("x / 2 = 0.5", "x = 1.0"), ("x / 4 * 4 = x", "x = x")]
+)
+def test_a_column_of_floats_is_not_divided_as_whole_numbers_are(left: str, right: str) -> None:
+    clauses = [of(f"PATTERN (A) DEFINE A AS {condition}") for condition in (left, right)]
+    floats = Schema({"row": {"x": "float"}})
+    try:
+        found = compare(*clauses, "equivalent", "events", floats, BUDGET)
+    except Unsupported:
+        return
+    assert isinstance(found, Different)  # by rounding
+    assert all(isinstance(event.attributes.get("x", 0.0), float) for event in found.stream)
+
+
+@pytest.mark.parametrize(
     ("left", "right", "reason"),
     [
         ("PATTERN (A+ B) DEFINE B AS B.x > FIRST(A.x)", "PATTERN (A B)", "looks at what the match has so far"),
