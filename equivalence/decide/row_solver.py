@@ -1,4 +1,4 @@
-"""What z3 says of words of conditions in a partition: a fact that a word goes against, or a table that has the word.
+"""Questions to z3 about the words of conditions of a partition: a fact that refutes a word, or a table that has it.
 
 Whether a word is impossible does not depend on what z3 is not told, see row_terms.py. A table may not have the word for
 that; the definition tries it.
