@@ -58,7 +58,8 @@ def pair(rng: Random) -> tuple[MatchRecognize, MatchRecognize]:
     common = [A for A in q.primary if A in changed.primary]
     skip = rng.choice([Skip(), Skip("next row"), *(Skip(to, A) for A in common for to in SKIPS)])
     define = tuple(Definition(A, e) for A, e in conditions.items() if A in changed.primary)
-    return replace(q, skip=skip, subsets=(), measures=()), replace(changed, skip=skip, define=define)
+    left, right = replace(q, skip=skip, subsets=(), measures=()), replace(changed, skip=skip, define=define)
+    return replace(left, rows="one"), replace(right, rows="one")  # {- -} goes with not all others
 
 
 def differences(
