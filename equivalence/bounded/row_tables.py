@@ -46,17 +46,17 @@ def compared(
     The values of a column are those that it is compared with, some next to them, and NULL. Times are not varied. What
     takes longer than the budget, or SECONDS, is broken off. why says why the two are not decided.
     """
-    longest, fails = 0, ""
+    longest, last, fails = 0, 0, ""
     with suppress(BudgetExceeded), budget.timed(), Budget(seconds=budget.seconds or SECONDS).timed():
         for S in tables(values((left, right), schema), bound, schema):
             check_time()
-            longest = len(S) - 1
+            longest, last = len(S) - 1, len(S)
             try:
                 if (found := difference_on(S, left, right, claim, level)) is not None:
                     return found
             except IllFormed as error:  # where AFTER MATCH SKIP leads nowhere
                 fails = fails or _failure(left, right, S, error)
-        longest = min(longest + 1, bound)
+        longest = last
     number = f"{longest} row{'s' * (longest != 1)}"
     tried = f"no difference on tables of up to {number} over a few values" if longest else "nothing was tried"
     return Undecided(f"{tried}; {fails}{why}")

@@ -1,8 +1,8 @@
 """The rows of a partition as terms of z3: what its cells hold, and where conditions are true.
 
 A value is of a kind and a point of a line, on which the values of this kind have their order; texts are between those
-that the conditions name. Without a schema a column has a value of any kind in each row, or NULL. What LIKE, CAST, ||
-and arithmetic give, which floats round, is not known, but for + - * on columns of whole numbers; for a table it is
+that the conditions name. Without a schema a column has a value of any kind in each row, or NULL. What LIKE, CAST and ||
+give is not known, nor what arithmetic gives, which floats round, but on columns of whole numbers; for a table it is
 taken to be exact.
 """
 

@@ -69,6 +69,12 @@ def test_an_error_of_one_alone_is_named() -> None:
     assert "error" not in asked(left, left + " AND SUM(x) > 0").reason  # type: ignore[union-attr]
 
 
+def test_too_many_columns_for_any_table_are_said_to_be_untried() -> None:
+    many = " AND ".join(f"c{i} > SUM(A.c{i})" for i in range(12))
+    found = asked(f"PATTERN (A B) DEFINE B AS {many}", f"PATTERN (A B) DEFINE B AS {many} AND TRUE")
+    assert found.reason.startswith("nothing was tried; ")  # type: ignore[union-attr]
+
+
 def test_what_takes_long_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_tables, "SECONDS", 0.0)
     assert asked(LABELS, TURNED).reason.startswith("nothing was tried; ")  # type: ignore[union-attr]
