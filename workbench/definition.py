@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.semantics.errors import BudgetExceeded, IllFormed
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.packages import pa
 
 F = TypeVar("F")
@@ -20,23 +20,25 @@ F = TypeVar("F")
 class DefinitionEvaluator(Evaluator, Generic[F]):
     """The matches of a query by its language's definition; each batch costs as much as the whole stream up to its end.
 
-    waits: whether a match may depend on events after its position, so that all matches are returned by `finish`. Raises
-    what the definition raises, and IllFormed for a query that waits and consumes.
+    waits: whether a match may depend on events after its position, so that all matches are returned by `finish`.
+    schema: that of all batches. Raises what the definition raises, and IllFormed for a query that waits and consumes.
     """
 
     STATE = "definition"
 
-    def __init__(self, language: Language[F], query: F, waits: bool, options: Options = Options()) -> None:
+    def __init__(
+        self, language: Language[F], query: F, waits: bool, options: Options = Options(), schema: Schema | None = None
+    ) -> None:
         if waits and options.consumption is not Consumption.NONE:
             raise IllFormed("a query whose matches depend on later events cannot consume events")
         self.language, self.query, self.options, self.budget = language, query, options, options.budget
-        self.waits_for_end, self.default_type = waits, language.row_type
+        self.waits_for_end, self.default_type, self.schema = waits, language.row_type, schema
         self._begin = 0  # the position after the last match that consumed
-        self._events = Stream()
+        self._events = Stream([], schema)
 
     def read(self, S: Stream, limit: int | None = None) -> list[Match]:
         """As `push`, of a Stream. Raises BudgetExceeded; then nothing has changed."""
-        events, first, begin = Stream([*self._events, *S]), len(self._events), self._begin
+        events, first, begin = Stream([*self._events, *S], self.schema), len(self._events), self._begin
         found: list[Match] = []
         if self.options.consumption is Consumption.ANY:
             for n in range(first, len(events)):
@@ -58,7 +60,8 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
     def identity(self) -> str:
         name, text = self.language.name, self.language.show(self.query)
         options = [self.options.output, repr(self.options.reading), self.options.consumption.value, self.waits_for_end]
-        return json.dumps([name, text, *options])
+        schema = [] if self.schema is None else [{R: dict(types) for R, types in self.schema.types.items()}]
+        return json.dumps([name, text, *options, *schema])
 
     def dump(self) -> bytes:
         """All events so far, as an Arrow stream."""
@@ -73,7 +76,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         begin = int(table.schema.metadata[b"begin"])
         if not 0 <= begin <= table.num_rows:
             raise ValueError("a position is out of range")
-        self._events, self._begin, self.position = Stream.from_table(table), begin, table.num_rows
+        self._events, self._begin, self.position = Stream.from_table(table, self.schema), begin, table.num_rows
 
     @property
     def counters(self) -> Counters:
@@ -81,7 +84,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return Counters(self.position, 0, 0)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return type(self), (self.language, self.query, self.waits_for_end, self.options)
+        return type(self), (self.language, self.query, self.waits_for_end, self.options, self.schema)
 
     def _matches(self, S: Stream, begin: int, end: int, first: int = 0, limit: int | None = None) -> list[Match]:
         """The matches of a part of the stream, from the first position on, with positions in the stream.

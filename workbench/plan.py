@@ -129,4 +129,6 @@ def _in_batches(
     refused = language.evaluators[name].prepare(query, schema, want.options)
     if isinstance(refused, Unsupported):
         return refused
-    return None, DefinitionEvaluator(language, query, language.waits(query), want.options)
+    if schema is None and language.needs_schema(query):
+        return Unsupported("which attribute an argument means depends on all events to come; give a schema")
+    return None, DefinitionEvaluator(language, query, language.waits(query), want.options, schema)

@@ -75,6 +75,10 @@ class EventExpressions(BuiltInLanguage[Expression]):
     def waits(self, query: Expression) -> bool:
         return False
 
+    def needs_schema(self, query: Expression) -> bool:
+        """An argument means an attribute by its place, and without a schema the places are those of first occurrences."""
+        return any(isinstance(E, expr.Primitive) and E.arguments for E in self.subterms(query))
+
     def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
         """The compatible tuples of attribute variables (vldb92, section 6.1)."""
         if evaluator == DENOTATIONAL:

@@ -431,6 +431,10 @@ class Language(ABC, Generic[F]):
         """Whether a match may depend on events after the position at which it is reported."""
         return True
 
+    def needs_schema(self, query: F) -> bool:
+        """Whether, without a schema, an event to come can change what a part of the query means of earlier ones."""
+        return False
+
     def rewrites(self, query: F, evaluator: str) -> tuple[str, ...]:
         """The languages into which an evaluator of this language rewrites the query, one after the other."""
         return ()

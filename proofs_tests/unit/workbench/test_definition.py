@@ -9,8 +9,9 @@ from cerify.definition import DefinitionEvaluator
 from cerify.languages import language_named
 from cerify.languages.language import Options
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError
-from cerify.semantics.events import Event, Match, Stream
+from cerify.plan import Want, plan
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
+from cerify.semantics.events import Event, Match, Schema, Stream
 
 S = Stream([Event(type_, {"v": i}) for i, type_ in enumerate("ABABCAB")])
 QUERIES = {
@@ -40,6 +41,24 @@ def test_batches_give_what_the_whole_stream_gives(name: str) -> None:
         assert E.count(S.part(cut, len(S))) == len(whole) - len(first)
         assert sorted([*first, *again.push(S.part(cut, len(S)).table), *again.finish()]) == whole
         assert again.counters == Counters(len(S), 0, 0)
+
+
+def test_an_argument_means_the_same_attribute_in_every_batch() -> None:
+    language = language_named("event-expression")
+    query = language.parse("p(I) := a(I); sequence(p(J), p(J))")
+    events = Stream([Event("a", {"m": 1}), Event("a", {"n": 2, "m": 1}), Event("a", {"n": 2, "m": 3})])
+    want = Want(evaluator="denotational", batches=True)
+    assert isinstance(plan(language, query, None, want).why_not["denotational"], Unsupported)
+    schema = Schema({"a": {"n": "int", "m": "int"}})
+    whole = language.matches(query, Stream(events, schema), "denotational")
+    E = plan(language, query, schema, want).batches
+    assert E is not None
+    saved = pickle.dumps(E)
+    for some in (E, pickle.loads(saved)):
+        assert [*some.push(events.part(0, 1)), *some.push(events.part(1, 2))] == whole == [Match(2, (2,))]
+    other = Schema({"a": {"m": "int", "n": "int"}})
+    with pytest.raises(InputError):
+        E.fresh().restore(plan(language, query, other, want).batches.save())  # type: ignore[union-attr]
 
 
 def test_a_query_that_waits_is_answered_at_the_end() -> None:
