@@ -103,11 +103,16 @@ class Schema:
     def of(cls, events: Iterable[Event]) -> Schema:
         """The schema that the events themselves show; an attribute with integers and floats is a float.
 
+        The attributes of each type are in the order in which the events first have them, whatever the type, as the
+        columns of a table are: arguments of event expressions mean the same with this schema and without.
+
         Raises InputError where an attribute is of several types.
         """
         types: dict[str, dict[str, ValueType]] = {}
+        order: dict[str, None] = {}
         for position, event in enumerate(events):
             attributes = types.setdefault(event.type, {})
+            order |= dict.fromkeys(event.attributes)
             for name, value in event.attributes.items():
                 new = value_type_of(value)
                 seen = attributes.setdefault(name, new)
@@ -118,12 +123,9 @@ class Schema:
                     )
                 attributes[name] = both
         floats = {name for attributes in types.values() for name, kind in attributes.items() if kind == "float"}
-        return cls(
-            {
-                name: {a: "float" if a in floats and kind == "int" else kind for a, kind in attributes.items()}
-                for name, attributes in types.items()
-            }
-        )
+        for attributes in types.values():
+            attributes.update({name: "float" for name, kind in attributes.items() if kind == "int" and name in floats})
+        return cls({T: {name: its[name] for name in order if name in its} for T, its in types.items()})
 
 
 @dataclass(frozen=True, slots=True, order=True)

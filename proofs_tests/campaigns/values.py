@@ -167,7 +167,7 @@ def from_file(language: Language[Any], case: Wild, suffix: str, write: Callable[
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"events.{suffix}")
         write(case.S, path)
-        schema = Schema.of(case.S) if suffix == "csv" else None  # where it is known what is no text
+        schema = case.S.schema or (Schema.of(case.S) if suffix == "csv" else None)  # CSV has values without types
         return sorted(language.matches(case.query, read(path, schema=schema), DENOTATIONAL, OPTIONS))
 
 

@@ -76,7 +76,7 @@ class EventExpressions(BuiltInLanguage[Expression]):
         return False
 
     def needs_schema(self, query: Expression) -> bool:
-        """An argument means an attribute by its place, and without a schema the places are those of first occurrences."""
+        """An argument means an attribute by its place, which without a schema is that of its first occurrence."""
         return any(isinstance(E, expr.Primitive) and E.arguments for E in self.subterms(query))
 
     def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
