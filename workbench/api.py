@@ -24,6 +24,7 @@ from cerify.languages.language import (
     OptionValues,
     OutputTable,
     Question,
+    without_numba,
 )
 from cerify.plan import Plan, Want, plan
 from cerify.semantics.arguments import require_keywords, require_kind, require_whole
@@ -253,12 +254,13 @@ def count(
     evaluator: str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
+    workers: int = 1,
     **options: Unpack[OptionValues],
 ) -> int:
     """The exact number of the matches of a query over a stream, as match has them.
 
-    They are not built where an evaluator can do without. Warns and raises as match does, BudgetExceeded only where the
-    matches have to be built.
+    They are not built where an evaluator can do without. workers: as of compile. Warns and raises as match does,
+    BudgetExceeded only where the matches have to be built.
     """
     S = stream_of(events, query, language)
     text = query if isinstance(query, str) else None
@@ -267,7 +269,8 @@ def count(
         warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
         if made.batches is None:
             return len(plan(made.language, made.query, S.schema, Want(made.options, evaluator)).all_matches(S))
-        return made.batches.count(S) + len(made.batches.finish())
+        reading = _parallel(made.batches, workers)
+        return reading.count(S) + len(reading.finish())
 
 
 def compile(
@@ -278,13 +281,14 @@ def compile(
     selection: Selection | str = Selection.ALL,
     schema: Schema | None = None,
     strict: bool = False,
+    workers: int = 1,
     **options: Unpack[OptionValues],
 ) -> Evaluator:
     """An evaluator of the query that reads one stream in batches: push each of them, then finish.
 
-    selection and the options are those of match. Without a schema the first batch that has events is held against the
-    query, and match's warnings are issued, or with strict its error is raised before the batch is read. Where a type
-    may come later give a schema.
+    workers: the threads that read a batch, for CEL with evaluator="kernel". selection and the options are those of
+    match. Without a schema the first batch that has events is held against the query, and match's warnings are issued,
+    or with strict its error is raised before the batch is read. Where a type may come later give a schema.
 
     Raises ParseError, IllFormed, Unsupported where a named evaluator evaluates whole streams only, and BudgetExceeded.
     """
@@ -292,9 +296,23 @@ def compile(
     with errors_in(query if isinstance(query, str) else ""):
         if made.batches is None:
             raise list(made.why_not.values())[-1]
+    reading = _parallel(made.batches, workers)
     if schema is None:
-        made.batches.check = FirstBatch(made.language, made.query, query if isinstance(query, str) else None, strict)
-    return made.batches
+        reading.check = FirstBatch(made.language, made.query, query if isinstance(query, str) else None, strict)
+    return reading
+
+
+def _parallel(evaluator: Evaluator, workers: int) -> Evaluator:
+    """The evaluator, with so many threads. Raises IllFormed, Unsupported."""
+    require_whole("workers", workers, 1)
+    if workers == 1:
+        return evaluator
+    if (missing := without_numba()) is not None:
+        raise missing
+    from cerify.automata.evaluate.parallel import parallel
+    from cerify.reach import reach_of
+
+    return parallel(evaluator, workers, reach_of)
 
 
 def generate(

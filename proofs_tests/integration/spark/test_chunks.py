@@ -13,7 +13,9 @@ import pyarrow as pa
 import pytest
 
 import cerify
+from cerify.automata.evaluate.reach import Reach
 from cerify.equivalence.generate import cel as generate
+from cerify.reach import reach_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
@@ -27,7 +29,6 @@ from cerify.spark.chunking.cuts import counted, lows_of, place_of, starts_of
 from cerify.spark.columns import columns_of, selected
 from cerify.spark.errors import worker_errors
 from cerify.spark.runs.query import Query
-from cerify.spark.runs.reach import Reach, reach_of
 from cerify.spark.runs.start import start
 
 if TYPE_CHECKING:

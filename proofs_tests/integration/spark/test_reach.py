@@ -7,8 +7,10 @@ from random import Random
 import pytest
 
 from cerify.api import match
+from cerify.automata.evaluate.reach import Reach
 from cerify.automata.evaluate.scope import within_width
 from cerify.equivalence.generate import sase, sase_profiles, scoped
+from cerify.reach import reach_of
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
@@ -16,7 +18,7 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Stream
 from cerify.semantics.sase.parse import parse as parse_sase
-from cerify.spark.runs.reach import Reach, reach_of, reach_of_block
+from cerify.spark.runs.reach import reach_of_block
 from proofs_tests.support import stream
 
 AROUND = (cel.Next, cel.Last, cel.Max, cel.Strict, cel.Start, lambda phi: cel.Project(frozenset({"A", "X"}), phi))

@@ -1,7 +1,8 @@
 """Queries over a stream without keys: in chunks where that gives the same answer, else in one task.
 
 A match is reported by the chunk that owns the event at which it is reported, so no two chunks report the same one. A
-chunk also reads the events before its own that the reach of the query includes (reach.py), without reporting matches.
+chunk also reads the events before its own that the reach of the query includes (runs/reach.py), without reporting
+matches.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from cerify.automata.evaluate.reach import Reach
 from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.semantics.events import TIME
 from cerify.spark.columns import TIMES, WHOLE, column
-from cerify.spark.runs.reach import Reach
 from cerify.spark.runs.rows import Columns
 
 CHUNK, LAST = "cerify_chunk", "cerify_last_chunk"

@@ -18,6 +18,7 @@ from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluate.partitions import batch_scope
+from cerify.automata.evaluate.reach import Reach
 from cerify.automata.evaluate.scope import Width, reports_at_last_event
 from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.automata.saved_state import seal, unseal
@@ -27,7 +28,7 @@ from cerify.semantics.errors import InputError, Unsupported, errors_in
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Anything
 from cerify.spark.runs.query import Query
-from cerify.spark.runs.reach import Reach, reach_of_query
+from cerify.spark.runs.reach import reach_of_query
 from cerify.spark.runs.run import Classes, Run, shift_positions
 from cerify.spark.runs.start import CelRun, ExpressionRun, automaton_of, start
 

@@ -1,0 +1,238 @@
+"""One stream on several cores: threads that read chunks of a batch, or the events of some keys each.
+
+The compiled loops and Arrow run without the interpreter's lock. How a batch is divided depends on the query; the
+matches do not.
+
+- Where it looks back over a window (cerify.reach), each thread reads a chunk of consecutive events, and before it,
+  without reporting matches, so many events as the window has. The last chunk's partial matches are the batch's.
+- Else, under PARTITION BY, each thread reads all events and follows the partial matches of some keys. To it the other
+  events have no key: it skips them.
+- Else one thread reads the events, while others classify those that come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from io import BytesIO
+from typing import Any, TypeVar
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate.classify import dictionary_of
+from cerify.automata.evaluate.compiled_evaluator import PIECE, Classes, CompiledCelEvaluator
+from cerify.automata.evaluate.reach import Reach
+from cerify.automata.evaluate.scope_columns import RangeWindowState
+from cerify.automata.evaluator import Batch, Consumption, Counters, Evaluator
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Match, Stream
+
+T = TypeVar("T")
+Work = Callable[[CompiledCelEvaluator, Stream, Classes | None], T]
+
+LEAST = 65_536  # events of a chunk; below, threads gain little
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples spread over 64 bits
+
+
+class ParallelEvaluator(Evaluator):
+    """The matches of a formula of CEL by compiled loops in several threads.
+
+    parts: the evaluators, one for each share of the keys, or a single one. An error inside a batch stops all of them.
+    """
+
+    STATE = "parallel"
+
+    def __init__(self, evaluator: CompiledCelEvaluator, workers: int, reach: Reach | None, least: int = LEAST) -> None:
+        """An evaluator of the same query, which has read nothing.
+
+        reach: of the query; None if it may depend on all events before. least: the events of a chunk, at least.
+        """
+        self.workers, self.budget, self._least = workers, evaluator.budget, least
+        divisible = evaluator.consumption is Consumption.NONE  # else a match takes events away from all later ones
+        self._reach = reach if divisible else None
+        # a match that binds nothing has no key, and would be reported by each thread
+        keyed = divisible and self._reach is None and evaluator.scope.attributes and evaluator.reports_at_last_event
+        self.parts = [evaluator.fresh() for _ in range(workers if keyed else 1)]
+        for E in self.parts:
+            E.check = None
+        self._made = 0  # nodes of parts that are gone
+
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+        found = sorted(m for some in self._each(S, lambda E, part, c: E.read(part, limit, c)) for m in some)
+        self._require_at_most(len(found), limit)
+        return found[:limit]
+
+    def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
+        """As CompiledEvaluator.push_arrow; where keys are divided, the matches of one thread after those of another."""
+        with self.budget.timed():
+            found = pa.concat_tables(self._each(self._opened(batch), lambda E, S, c: E.push_arrow(S, limit, c)))
+        self._require_at_most(found.num_rows, limit)
+        if limit is not None and found.num_rows > limit:
+            found = found.take(pc.sort_indices(found["at"])[:limit])
+        return found
+
+    def tally(self, S: Stream) -> int:
+        return sum(self._each(S, lambda E, part, classes: E.tally(part, classes)))
+
+    def _require_at_most(self, found: int, limit: int | None) -> None:
+        if limit is None and found > self.budget.matches:
+            raise BudgetExceeded(f"more than {self.budget.matches} matches; ask for the first ones, or count them")
+
+    def _each(self, S: Stream, work: Work[T]) -> list[T]:
+        """What the work is for each part of a batch, which is read."""
+        self._require_whole()
+        self._whole = False
+        with ThreadPoolExecutor(self.workers) as pool:
+            threads = _Threads(pool)
+            if len(self.parts) > 1:
+                found = self._by_keys(S, work, threads)
+            elif (cuts := self._cuts(S)) is not None:
+                found = self._by_chunks(S, cuts, work, threads)
+            else:
+                parts = pieces(S, PIECE)
+                classes = threads.start(self.parts[0].classes, parts)
+                found = [work(self.parts[0], part, some()) for part, some in zip(parts, classes, strict=True)]
+        self.position = self.parts[0].position
+        self._whole = True
+        return found
+
+    def _by_keys(self, S: Stream, work: Work[T], threads: _Threads) -> list[T]:
+        first = self.parts[0]
+        name, slices = first.scope.attributes[0], pieces(S, len(S) // self.workers + 1)
+        classes = np.concatenate(threads.all(first.classes, slices))
+        shares = np.concatenate(threads.all(lambda part: shares_of(part.table, name, self.workers), slices))
+        numbered = list(enumerate(self.parts))
+        return threads.all(lambda one: work(one[1], _with_keys(S, name, shares == one[0]), classes), numbered)
+
+    def _cuts(self, S: Stream) -> list[tuple[int, int, int]] | None:
+        """The chunks of a batch as rows (low, start, end): their own are from start, and they are read from low on.
+
+        None if chunks would be short, or if the window of one may begin before the batch.
+        """
+        size = -(-len(S) // self.workers)
+        if self._reach is None or self.workers == 1 or size < self._least:
+            return None
+        cuts = [(0, 0, size)]
+        for start in range(size, len(S), size):
+            lows = [start - self._reach.events + 1, *(self._low(S, start, *one) for one in self._reach.widths)]
+            if min(lows) < 1:
+                return None
+            cuts.append((min(lows), start, min(start + size, len(S))))
+        return cuts
+
+    def _low(self, S: Stream, start: int, attribute: str, width: float) -> int:
+        """The first row that is in a window on the attribute with the row at start; 0 if it may begin before row 1."""
+        length = self._least
+        while length < start:
+            first = self.position + start - length
+            _, low, _ = RangeWindowState(attribute, width).read(S.table.slice(start - length, length + 1), first)
+            if low[-1] > first:
+                return int(low[-1]) - self.position
+            length *= 2
+        return 0
+
+    def _by_chunks(self, S: Stream, cuts: list[tuple[int, int, int]], work: Work[T], threads: _Threads) -> list[T]:
+        before, parts = self.parts[0].position, [self.parts[0], *(self.parts[0].fresh() for _ in cuts[1:])]
+
+        def chunk(one: tuple[CompiledCelEvaluator, tuple[int, int, int]]) -> T:
+            E, (low, start, end) = one
+            E.position = before + low
+            for _ in E.advance(S.part(low, start - low)):
+                pass
+            return work(E, S.part(start, end - start), None)
+
+        found = threads.all(chunk, list(zip(parts, cuts, strict=True)))
+        self._made += sum(E.store.made for E in parts[:-1])
+        self.parts = parts[-1:]
+        return found
+
+    @property
+    def identity(self) -> str:
+        return f"{self.parts[0].identity} {len(self.parts)}"
+
+    def dump(self) -> bytes:
+        file = BytesIO()
+        np.savez(file, *(np.frombuffer(E.dump(), np.uint8) for E in self.parts))
+        return file.getvalue()
+
+    def load(self, data: bytes) -> None:
+        with np.load(BytesIO(data), allow_pickle=False) as saved:
+            parts = [E.fresh() for E in self.parts]
+            for i, E in enumerate(parts):
+                E.load(saved[f"arr_{i}"].tobytes())
+        if len({E.position for E in parts}) > 1:
+            raise ValueError("the parts are at different positions")
+        self.parts, self.position = parts, parts[0].position
+
+    @property
+    def counters(self) -> Counters:
+        made = self._made + sum(E.store.made for E in self.parts)
+        return Counters(self.position - self._first, made, self.parts[0].counters.states)
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return ParallelEvaluator, (self.parts[0].fresh(), self.workers, self._reach, self._least)
+
+
+class _Threads:
+    """Threads of a pool, in the context of the call: its time is theirs too."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+
+    def start(self, work: Callable[[Any], T], items: Iterable[Any]) -> list[Callable[[], T]]:
+        """For each item a function that waits for what the work is for it."""
+        return [self._pool.submit(copy_context().run, work, item).result for item in items]
+
+    def all(self, work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
+        """What the work is for each item."""
+        return [result() for result in self.start(work, items)]
+
+
+def parallel(evaluator: Evaluator, workers: int, reach_of: Callable[[Formula], Reach | None]) -> ParallelEvaluator:
+    """An evaluator of the same query with so many threads. Raises Unsupported for evaluators of other kinds."""
+    if not isinstance(evaluator, CompiledCelEvaluator):
+        raise Unsupported("workers are threads of the compiled loops of CEL; leave them out, or use evaluator='kernel'")
+    return ParallelEvaluator(evaluator, workers, reach_of(evaluator.phi))
+
+
+def pieces(S: Stream, size: int) -> list[Stream]:
+    """The stream in parts of a size; the last one may be shorter. An empty stream is one part."""
+    return [S.part(start, size) for start in range(0, len(S), size)] or [S]
+
+
+def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
+    """For each row to which of the shares its value of an attribute belongs; equal values to the same, always."""
+    if name not in table.column_names or pa.types.is_null(table[name].type):
+        return np.zeros(table.num_rows, np.uint8)
+    column = table[name]
+    if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
+        encoded = dictionary_of(column)
+        hashes = [crc32((value or "").encode()) % workers for value in encoded.dictionary.to_pylist()]
+        codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
+        by_text: NDArray[np.uint8] = np.array(hashes or [0], np.uint8)[codes]
+        return by_text
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us")).cast(pa.int64())
+    # as floats, since 1 and 1.0 are one key, in batches that differ in the column's type; -0.0 + 0.0 is 0.0
+    values = pc.fill_null(column.cast(pa.float64(), safe=False), 0.0).to_numpy() + 0.0
+    shares: NDArray[np.uint8] = ((values.view(np.uint64) * GOLDEN >> np.uint64(48)) % np.uint64(workers)).astype(
+        np.uint8
+    )
+    return shares
+
+
+def _with_keys(S: Stream, name: str, rows: NDArray[np.bool_]) -> Stream:
+    """The stream in which only these rows have a value of an attribute."""
+    if name not in S.table.column_names:
+        return S
+    column = S.table[name]
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kept = pc.if_else(pa.array(rows), column, pa.scalar(None, column.type))
+    return Stream.from_table(S.table.set_column(S.table.column_names.index(name), name, kept))
