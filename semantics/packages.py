@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     import z3
     from pyarrow import csv as arrow_csv
+    from pyarrow import json as arrow_json
 
-__all__ = ["arrow_csv", "np", "pa", "pc", "z3"]
+__all__ = ["arrow_csv", "arrow_json", "np", "pa", "pc", "z3"]
 
 EXTRAS: Mapping[str, str] = {
     "hypothesis": "hypothesis",
@@ -81,4 +82,5 @@ class _Package:
 
 
 if not TYPE_CHECKING:
-    np, pa, pc, arrow_csv, z3 = map(_Package, ("numpy", "pyarrow", "pyarrow.compute", "pyarrow.csv", "z3"))
+    np, pa, pc, z3 = map(_Package, ("numpy", "pyarrow", "pyarrow.compute", "z3"))
+    arrow_csv, arrow_json = map(_Package, ("pyarrow.csv", "pyarrow.json"))

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from cerify.semantics.csv_rows import TYPE_OPTION, Source, events_of_csv, line_of
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE, Event, Events, Schema, Stream, items_of, table_of
+from cerify.semantics.events import TIME, TYPE, Event, Events, Schema, Stream, items_of, table_of, with_type
 from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
 from cerify.semantics.observed import observed
 from cerify.semantics.packages import installed, pa
@@ -38,7 +38,7 @@ SUFFIXES: Mapping[str, Format] = {
 }
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin
-SMALL = 2**16  # bytes of a CSV file that are read in plain Python, in less time than it takes to import Arrow
+SMALL = 2**16  # bytes of a file of text that are read in plain Python, in less time than it takes to import Arrow
 VALUE_BYTES = 8  # that a value takes in memory, about
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
 
@@ -69,10 +69,10 @@ def read(
         case "jsonl":
             return _json_lines(opened, schema, reserved, default_type)
         case "parquet":
-            rows = _with_type(_read_parquet(opened), type_column, default_type)
+            rows = with_type(_read_parquet(opened), type_column, default_type)
             return _positioned(rows, schema, reserved, opened.name)
         case "arrow":
-            rows = _with_type(_read_ipc(opened), type_column, default_type)
+            rows = with_type(_read_ipc(opened), type_column, default_type)
             return _positioned(rows, schema, reserved, opened.name)
 
 
@@ -114,7 +114,7 @@ def as_stream(
         if schema is None:
             return S
         table, reserved = S.table, {TYPE: TYPE}
-    table = _with_type(table, type_column, default_type)
+    table = with_type(table, type_column, default_type)
     if schema is None and reserved == {TYPE: TYPE}:
         return Stream(table)
     return _fitted(table, schema, reserved, "the events", "event {}".format)
@@ -168,9 +168,7 @@ def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str], def
 
     Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
     """
-    with source.open() as file:
-        small = len(file.read(SMALL + 1)) <= SMALL
-    if (small and default_type is None) or not installed("pyarrow"):
+    if (not _is_large(source) and default_type is None) or not installed("pyarrow"):
         try:
             return Stream(events_of_csv(source, schema, reserved, default_type), schema)
         except InputError:
@@ -182,15 +180,14 @@ def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str], def
     known: dict[str, ValueType] = {fields[TYPE]: "string"}
     for name, value_type in schema.attributes.items() if schema is not None else ():
         known[fields.get(name, name)] = value_type
-    table = _with_type(read_csv(source, known), fields[TYPE], default_type)
+    table = with_type(read_csv(source, known), fields[TYPE], default_type)
     return _fitted(table, schema, reserved, source.name, lambda row: line_of(source, row))
 
 
-def _with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
-    """The table, with a column for the type if it has none and there is a default."""
-    if default_type is None or type_column in table.column_names:
-        return table
-    return table.append_column(type_column, pa.repeat(pa.scalar(default_type, pa.string()), table.num_rows))
+def _is_large(source: Source) -> bool:
+    """Whether a file is read by Arrow if it can be."""
+    with source.open() as file:
+        return len(file.read(SMALL + 1)) > SMALL
 
 
 def _typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
@@ -258,8 +255,15 @@ def _validated(table: pa.Table) -> pa.Table:
 
 
 def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None) -> Stream:
-    events: list[Event] = []
+    """The stream of a file of JSON Lines: of a large one by Arrow, if it is clear that that reads the same."""
     fields = {meant: name for name, meant in reserved.items()}
+    if schema is None and _is_large(source) and installed("pyarrow"):
+        from cerify.semantics.json_table import read_json_lines
+
+        table = read_json_lines(source, reserved, fields[TYPE], default_type)
+        if table is not None:
+            return Stream(table)
+    events: list[Event] = []
     columns = _Columns(fields)
     for place, parsed in _json_values(source):
         where = f"{source.name}, {place}"
