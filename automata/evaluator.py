@@ -7,6 +7,7 @@ one that follows the definition.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 from cerify.automata.saved_state import seal, unseal
 from cerify.semantics.arguments import require_whole
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import IllFormed, InputError
+from cerify.semantics.errors import IllFormed, InputError, QueryWarning
 from cerify.semantics.events import Events, Match, Stream
 from cerify.semantics.matches import Matches
 from cerify.semantics.packages import pa
@@ -75,6 +76,7 @@ class Evaluator(ABC):
     `dump`, `load`, `identity`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and
     pickled by what `remade` returns and by its saved state. STATE is what its saved states are called. check: called
     once, with the first batch that has events, before it is read. default_type: the type of events without one.
+    attributes: those that are looked at, None for all; of a file that is given as a batch no others need be read.
     """
 
     STATE: ClassVar[str]
@@ -83,6 +85,7 @@ class Evaluator(ABC):
     finished: bool = False
     check: Callable[[Stream], None] | None = None
     default_type: str | None = None
+    attributes: frozenset[str] | None = None
     _first: int = 0  # the position at which a saved state was restored
     _whole: bool = True  # false once an error has stopped the evaluator inside a batch
 
@@ -189,11 +192,24 @@ class Evaluator(ABC):
 
     def _opened(self, batch: Batch) -> Stream:
         self._require_open()
-        S = as_stream(batch, default_type=self.default_type)
+        S = as_stream(batch, default_type=self.default_type, attributes=self.attributes)
         if self.check is not None and len(S):
+            if self.attributes is not None and isinstance(batch, str | Path) and not self._fits(S):
+                S = as_stream(batch, default_type=self.default_type)  # a message says what else the events have
             self.check(S)
             self.check = None
         return S
+
+    def _fits(self, S: Stream) -> bool:
+        """Whether the check of the first batch has nothing to say."""
+        assert self.check is not None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", QueryWarning)
+                self.check(S)
+        except (QueryWarning, IllFormed):
+            return False
+        return True
 
     def _require_open(self) -> None:
         if self.finished:

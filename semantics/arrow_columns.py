@@ -100,11 +100,15 @@ def _with_value_types(table: pa.Table) -> pa.Table:
 
 def _kept(column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
     """A dictionary that has each text once as it is; any other column in its canonical type."""
-    if pa.types.is_dictionary(column.type) and column.type.value_type == ARROW["string"]:
-        dictionaries = [chunk.dictionary for chunk in column.chunks]
-        if all(d.null_count == 0 and len(pc.unique(d)) == len(d) for d in dictionaries):
-            return column
-    return canonical(column, field, "the table", "row {}".format)
+    return column if has_each_text_once(column) else canonical(column, field, "the table", "row {}".format)
+
+
+def has_each_text_once(column: pa.ChunkedArray) -> bool:
+    """Whether a column is a dictionary of different texts, and has no null in it."""
+    if not pa.types.is_dictionary(column.type) or column.type.value_type != ARROW["string"]:
+        return False
+    dictionaries = [chunk.dictionary for chunk in column.chunks]
+    return all(d.null_count == 0 and len(pc.unique(d)) == len(d) for d in dictionaries)
 
 
 def canonical(column: pa.ChunkedArray, field: str, name: str, place: Place) -> pa.ChunkedArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cerify.semantics.arrow_columns import canonical, lossless
+from cerify.semantics.arrow_columns import canonical, has_each_text_once, lossless
 from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
 from cerify.semantics.csv_rows import renamed
 from cerify.semantics.errors import InputError
@@ -15,9 +15,11 @@ from cerify.semantics.values import shown
 
 
 def fitted_table(
-    table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, place: Place
+    table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, place: Place, coded: bool = False
 ) -> pa.Table:
     """The table with every column of a type in ARROW and the reserved columns renamed. Raises InputError.
+
+    With coded event types may stay a dictionary.
 
     reserved maps the columns of the event type and of the time to "type" and "time". For messages, name is the name of
     the file, and place gives the place of a row in it.
@@ -25,14 +27,26 @@ def fitted_table(
     in_file = table.column_names
     table = table.rename_columns(renamed(in_file, reserved, name))
     fields = dict(zip(table.column_names, in_file, strict=True))  # for messages
-    columns = {column: canonical(table[column], field, name, place) for column, field in fields.items()}
-    columns[TYPE] = _types(columns[TYPE], fields[TYPE], schema, place)
+    coded = coded and schema is None and _all_coded(table[TYPE])
+    columns = {
+        column: table[column] if coded and column == TYPE else canonical(table[column], field, name, place)
+        for column, field in fields.items()
+    }
+    if not coded:
+        columns[TYPE] = _types(columns[TYPE], fields[TYPE], schema, place)
     if TIME in columns and (schema is None or TIME not in schema.attributes):
         columns[TIME] = _times(columns[TIME], fields[TIME], place)
     if schema is not None:
         for column in columns.keys() - {TYPE}:
             columns[column] = _fitted(columns[column], column, fields[column], columns[TYPE], schema, place)
     return pa.table({column: values for column, values in columns.items() if not pa.types.is_null(values.type)})
+
+
+def _all_coded(types: pa.ChunkedArray) -> bool:
+    """Whether each row has one of the different texts of a dictionary, none of which is empty."""
+    if types.null_count or not has_each_text_once(types):
+        return False
+    return not any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)
 
 
 def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Place) -> pa.ChunkedArray:

@@ -51,13 +51,15 @@ def read(
     type_column: str = TYPE,
     time_column: str | None = None,
     default_type: str | None = None,
+    attributes: Set[str] | None = None,
 ) -> Stream:
     """The stream of the events in a file, or in standard input if the source is "-". Raises InputError.
 
     The format is that of the file's suffix, or else of its first bytes, unless it is given. With a schema every
     value has to fit it. type_column and time_column are the fields that hold an event's type and its time, which become
     "type" and "time"; a time is in whole seconds, or ISO 8601 or a timestamp. default_type is the type of events
-    without that field; None makes them an error.
+    without that field; None makes them an error. attributes are those that are wanted, None for all: of Parquet other
+    columns are not read, and the types are not unpacked.
     """
     if format is not None and format not in get_args(Format):
         raise InputError(f"no format {format!r}; there is {', '.join(get_args(Format))}")
@@ -69,8 +71,8 @@ def read(
         case "jsonl":
             return _json_lines(opened, schema, reserved, default_type)
         case "parquet":
-            rows = with_type(_read_parquet(opened), type_column, default_type)
-            return _positioned(rows, schema, reserved, opened.name)
+            rows = with_type(_read_parquet(opened, reserved, attributes), type_column, default_type)
+            return _positioned(rows, schema, reserved, opened.name, attributes is not None)
         case "arrow":
             rows = with_type(_read_ipc(opened), type_column, default_type)
             return _positioned(rows, schema, reserved, opened.name)
@@ -84,6 +86,7 @@ def as_stream(
     type_column: str = TYPE,
     time_column: str | None = None,
     default_type: str | None = None,
+    attributes: Set[str] | None = None,
 ) -> Stream:
     """The stream of any source of events: a Stream, what a Stream is made from, or a file by its path.
 
@@ -99,6 +102,7 @@ def as_stream(
             type_column=type_column,
             time_column=time_column,
             default_type=default_type,
+            attributes=attributes,
         )
     if isinstance(source, Stream) and schema in (None, source.schema):
         return source
@@ -202,20 +206,28 @@ def _fitted(
     return Stream(fitted_table(table, schema, reserved, name, place), schema)
 
 
-def _positioned(table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str) -> Stream:
-    return _fitted(table, schema, reserved, name, lambda row: f"{name}, position {row}")
+def _positioned(
+    table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, coded: bool = False
+) -> Stream:
+    from cerify.semantics.arrow_tables import fitted_table
+
+    return Stream(fitted_table(table, schema, reserved, name, lambda row: f"{name}, position {row}", coded), schema)
 
 
-def _read_parquet(source: Source) -> pa.Table:
+def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[str] | None) -> pa.Table:
     import pyarrow.parquet as pq  # a fifth of a second, which only those who read Parquet need to wait
 
     with _errors_of_arrow(source, "a Parquet file"), source.open() as file:
         size = file.seek(0, io.SEEK_END)
-        parquet = pq.ParquetFile(file)
+        coded = [name for name, meant in reserved.items() if meant == TYPE and attributes is not None]
+        parquet = pq.ParquetFile(file, read_dictionary=coded)
         data = parquet.metadata
         # not the metadata of a column: where that is damaged, Arrow ends the process
         _require_plausible(sum(data.row_group(g).total_byte_size for g in range(data.num_row_groups)), size)
         _require_plausible(data.num_rows * data.num_columns * VALUE_BYTES, size)
+        names = parquet.schema_arrow.names
+        if attributes is not None and len(set(names)) == len(names):
+            return _validated(parquet.read([name for name in names if reserved.get(name, name) in {TYPE, *attributes}]))
         return _validated(parquet.read())
 
 

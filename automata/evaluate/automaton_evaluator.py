@@ -21,6 +21,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match
+from cerify.semantics.predicates import mentions
 
 
 class AutomatonEvaluator(Evaluator):
@@ -36,6 +37,8 @@ class AutomatonEvaluator(Evaluator):
     ) -> None:
         self.scope, self.output, self.consumption, self.budget = scope, output, consumption, budget
         self.reports_at_last_event = reports_at_last_event(automaton.A)
+        named = (attribute.name for P in automaton.A.predicates for attribute in mentions(P))
+        self.attributes = frozenset([*named, *scope.attributes, *(a for a, _ in scope.widths)])
         self._start(automaton)
 
     @abstractmethod

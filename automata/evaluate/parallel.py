@@ -54,6 +54,7 @@ class ParallelEvaluator(Evaluator):
         reach: of the query; None if it may depend on all events before. least: the events of a chunk, at least.
         """
         self.workers, self.budget, self._least = workers, evaluator.budget, least
+        self.attributes = evaluator.attributes
         divisible = evaluator.consumption is Consumption.NONE  # else a match takes events away from all later ones
         self._reach = reach if divisible else None
         # a match that binds nothing has no key, and would be reported by each thread
