@@ -41,12 +41,21 @@ CLEAR: Mapping[ValueType, Sequence[re.Pattern[str]]] = {
 """Of each value type, forms of cells; where all cells of a column have one form, the column is of that type."""
 
 
+SMALL = 2**16  # bytes
+
+
 @dataclass(frozen=True)
 class Source:
     """A file by its name in messages, and how to open it from its beginning, as often as needed."""
 
     name: str
     open: Callable[[], BinaryIO]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a file of text is read by Arrow if it can be; else plain Python takes less time than its import."""
+        with self.open() as file:
+            return len(file.read(SMALL + 1)) > SMALL
 
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}

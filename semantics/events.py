@@ -259,13 +259,6 @@ def table_of(source: object) -> pa.Table | None:
     return arrow_table(source)
 
 
-def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
-    """The table, with a column for the type if it has none and there is a default."""
-    if default_type is None or type_column in table.column_names:
-        return table
-    return table.append_column(type_column, pa.repeat(pa.scalar(default_type, pa.string()), table.num_rows))
-
-
 def items_of(events: object) -> Iterable[Any]:
     """The events one by one, as they are given. Raises InputError for what cannot be iterated."""
     if not isinstance(events, Iterable):

@@ -13,14 +13,15 @@ from cerify.semantics.arrow_tables import fitted_table
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.csv_rows import Source
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, with_type
+from cerify.semantics.events import TIME
+from cerify.semantics.json_lines import with_type
 from cerify.semantics.packages import arrow_json, pa, pc
 from cerify.semantics.text_columns import may_be_rounded, values_of_text
 
 FIRST = 2**20  # bytes that tell which columns look like times; others that do are found when all are read
 
 
-def read_json_lines(
+def table_of_json_lines(
     source: Source, reserved: Mapping[str, str], type_column: str, default_type: str | None
 ) -> pa.Table | None:
     """The table of a stream's events, as fitted_table returns it; None where the file is to be read line by line."""

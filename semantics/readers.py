@@ -12,15 +12,16 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from cerify.semantics.csv_rows import TYPE_OPTION, Source, events_of_csv, line_of
+from cerify.semantics.csv_rows import Source, events_of_csv, line_of
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE, Event, Events, Schema, Stream, items_of, table_of, with_type
-from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
+from cerify.semantics.events import TIME, TYPE, Events, Schema, Stream, items_of, table_of
+from cerify.semantics.json_events import parse_json, schema_of_json
+from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving, typed, with_type
 from cerify.semantics.observed import observed
 from cerify.semantics.packages import installed, pa
-from cerify.semantics.values import ValueType, is_exact_float, joined, value_type_of
+from cerify.semantics.values import ValueType
 
 Format = Literal["csv", "jsonl", "parquet", "arrow"]
 
@@ -36,9 +37,7 @@ SUFFIXES: Mapping[str, Format] = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin
-SMALL = 2**16  # bytes of a file of text that are read in plain Python, in less time than it takes to import Arrow
 VALUE_BYTES = 8  # that a value takes in memory, about
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
 
@@ -69,7 +68,7 @@ def read(
         case "csv":
             return _csv(opened, schema, reserved, default_type)
         case "jsonl":
-            return _json_lines(opened, schema, reserved, default_type)
+            return read_json_lines(opened, schema, reserved, default_type)
         case "parquet":
             rows = with_type(_read_parquet(opened, reserved, attributes), type_column, default_type)
             return _positioned(rows, schema, reserved, opened.name, attributes is not None)
@@ -109,7 +108,7 @@ def as_stream(
     reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
     if (table := table_of(source.table if isinstance(source, Stream) else source)) is None:
         items = (
-            _reserving(_typed(item, type_column, default_type), reserved, f"event {n}")
+            reserving(typed(item, type_column, default_type), reserved, f"event {n}")
             if isinstance(item, Mapping)
             else item
             for n, item in enumerate(items_of(source))
@@ -172,7 +171,7 @@ def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str], def
 
     Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
     """
-    if (not _is_large(source) and default_type is None) or not installed("pyarrow"):
+    if (not source.is_large and default_type is None) or not installed("pyarrow"):
         try:
             return Stream(events_of_csv(source, schema, reserved, default_type), schema)
         except InputError:
@@ -186,16 +185,6 @@ def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str], def
         known[fields.get(name, name)] = value_type
     table = with_type(read_csv(source, known), fields[TYPE], default_type)
     return _fitted(table, schema, reserved, source.name, lambda row: line_of(source, row))
-
-
-def _is_large(source: Source) -> bool:
-    """Whether a file is read by Arrow if it can be."""
-    with source.open() as file:
-        return len(file.read(SMALL + 1)) > SMALL
-
-
-def _typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
-    return obj if default_type is None or type_column in obj else {type_column: default_type, **obj}
 
 
 def _fitted(
@@ -261,100 +250,3 @@ def _require_plausible(claimed: int, size: int) -> None:
 def _validated(table: pa.Table) -> pa.Table:
     table.validate(full=True)  # offsets and UTF-8, which Arrow does not check when it reads
     return table
-
-
-# --- JSON Lines -------------------------------------------------------------------------------------------------------
-
-
-def _json_lines(source: Source, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None) -> Stream:
-    """The stream of a file of JSON Lines: of a large one by Arrow, if it is clear that that reads the same."""
-    fields = {meant: name for name, meant in reserved.items()}
-    if schema is None and _is_large(source) and installed("pyarrow"):
-        from cerify.semantics.json_table import read_json_lines
-
-        table = read_json_lines(source, reserved, fields[TYPE], default_type)
-        if table is not None:
-            return Stream(table)
-    events: list[Event] = []
-    columns = _Columns(fields)
-    for place, parsed in _json_values(source):
-        where = f"{source.name}, {place}"
-        obj = _reserving(
-            _typed(parsed, fields[TYPE], default_type) if isinstance(parsed, dict) else parsed, reserved, where
-        )
-        events.append(event_of_json(obj, schema, where, fields))
-        columns.see(events[-1], place, where)
-    if not events:
-        raise InputError(f"{source.name}: no events; JSON Lines has an event in each line")
-    for field, meant in reserved.items():
-        if meant == TIME and TIME not in columns.types:
-            raise InputError(f"{source.name}: no event has the field {field!r} for the time")
-    columns.check_exact(source.name)
-    floats = {name for name, value_type in columns.types.items() if value_type == "float"}
-    return Stream((_with_floats(event, floats) for event in events), schema)
-
-
-def _json_values(source: Source) -> Iterator[tuple[str, Any]]:
-    """The values in the lines of a file, or the elements of the one array in it, each with its place there."""
-    with source.open() as file:
-        is_array = file.read(4096).removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"[")
-        file.seek(0)
-        if is_array:
-            for n, element in enumerate(parse_json(file.read(), source.name)):
-                yield f"element {n}", element
-            return
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield f"line {number}", parse_json(line, f"{source.name}, line {number}")
-
-
-def _with_floats(event: Event, names: Set[str]) -> Event:
-    """The event with the numbers of these attributes as floats, as they are in a column."""
-    return Event(event.type, {a: float(v) if type(v) is int and a in names else v for a, v in event.attributes.items()})
-
-
-def _reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
-    """The object with the fields of type and time under their reserved names."""
-    if not isinstance(obj, Mapping):
-        return obj
-    for name, meant in reserved.items():
-        if meant == TYPE and name not in obj:
-            raise InputError(f"{where}: no field {name!r} for the event type{TYPE_OPTION if name == TYPE else ''}")
-        if name != meant and name in obj and meant in obj and meant not in reserved:
-            raise InputError(f"{where}: two fields are called {meant!r}; {name!r} takes that name, so rename the other")
-    return {reserved.get(name, name): value for name, value in obj.items()}
-
-
-class _Columns:
-    """The value type of each attribute as the lines show it, to refuse the first event that departs from it."""
-
-    def __init__(self, fields: Mapping[str, str]) -> None:
-        self.types: dict[str, ValueType] = {}
-        self._fields = fields  # what the file calls the attributes that are renamed
-        self._first: dict[str, str] = {}  # the place that first has the attribute, as "line 1"
-        self._large: dict[str, tuple[int, str]] = {}  # the first integer that no float carries, and its place
-
-    def see(self, event: Event, place: str, where: str) -> None:
-        """Take note of an event. Raises InputError."""
-        for name, value in event.attributes.items():
-            new = value_type_of(value)
-            if name == TIME and new not in ("int", "timestamp"):
-                raise InputError(f"{where}, field {self._field(name)}: {new}; a time is in whole seconds or ISO 8601")
-            seen, first = self.types.setdefault(name, new), self._first.setdefault(name, place)
-            if isinstance(value, int) and not is_exact_float(value):
-                self._large.setdefault(name, (value, place))
-            if (both := joined(seen, new)) is None:
-                raise InputError(
-                    f"{where}, field {self._field(name)}: {new}, but {seen} in {first}; an attribute has one "
-                    "type throughout a stream"
-                )
-            self.types[name] = both
-
-    def check_exact(self, file: str) -> None:
-        """Raises InputError for an integer that would be rounded because its attribute has floats as well."""
-        for name, (value, place) in self._large.items():
-            if self.types[name] == "float":
-                raise InputError(f"{file}, {place}, field {self._field(name)}: {value} is not exact as 64-bit float")
-
-    def _field(self, name: str) -> str:
-        return repr(self._fields.get(name, name))

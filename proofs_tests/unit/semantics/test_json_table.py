@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from cerify.semantics.csv_rows import Source
+from cerify.semantics.csv_rows import SMALL, Source
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Stream
-from cerify.semantics.json_table import read_json_lines
+from cerify.semantics.json_table import table_of_json_lines
 from cerify.semantics.observed import observed
-from cerify.semantics.readers import SMALL, read
+from cerify.semantics.readers import read
 from proofs_tests.support import sampled
 
 PLAIN = (
@@ -65,7 +65,7 @@ LEFT = [
 
 
 def by_arrow(data: bytes, name: str = "e.jsonl") -> Stream | None:
-    table = read_json_lines(Source(name, lambda: io.BytesIO(data)), {"type": "type"}, "type", None)
+    table = table_of_json_lines(Source(name, lambda: io.BytesIO(data)), {"type": "type"}, "type", None)
     return None if table is None else Stream(table)
 
 
