@@ -57,14 +57,15 @@ class MatchBatch:
 class Enumeration:
     """The state and the buffers of an enumeration in a compiled loop; they grow where a complex event needs it."""
 
-    def __init__(self, columns: int, labelled: bool) -> None:
+    def __init__(self, labelled: bool) -> None:
         self.path, self.marks = np.empty(1024, np.int64), np.empty(1024, np.int32)
-        self.pending = np.empty((1024, columns), np.int32)
-        self.state = np.zeros(2, np.int64)
+        self.pending = np.empty((1024, 2), np.int32)
+        self.state = np.zeros(4, np.int64)
+        self._run = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64), np.zeros(2 * CHUNK, np.int32)
         self._labelled, self._room = labelled, 4 * CHUNK
 
-    def match_batches(self, kernel: Any, roots: NDArray[np.int64], tree: NDArray[np.void]) -> Any:
-        """The complex events of the roots, by a loop such as enumerate_lists or enumerate_scoped."""
+    def match_batches(self, kernel: Any, roots: NDArray[np.int64], nodes: Any) -> Any:
+        """The complex events of the roots in these nodes, by a loop such as enumerate_lists or enumerate_scoped."""
         r = -1
         while r < roots.shape[0]:
             at, offsets = np.empty(CHUNK, np.int64), np.empty(CHUNK + 1, np.int64)
@@ -72,7 +73,7 @@ class Enumeration:
             events = np.empty(self._room, np.int64)
             labels = np.empty(self._room if self._labelled else 0, np.int32)
             r, found = kernel(
-                roots, r, tree, self.path, self.marks, self.pending, self.state, at, offsets, events, labels
+                roots, r, nodes, self.path, self.marks, self.pending, self.state, self._run, at, offsets, events, labels
             )
             if found:
                 yield MatchBatch(at, offsets, events, labels).first(found)
@@ -90,10 +91,11 @@ def total(numbers: NDArray[Any]) -> int:
     return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())
 
 
-def enlarged(tree: NDArray[np.void], nodes: int, size: int) -> NDArray[np.void]:
+def enlarged(tree: NDArray[Any], nodes: int, size: int) -> NDArray[Any]:
     """An array of a larger size that begins with the nodes of a tree."""
-    larger = np.zeros(size, tree.dtype)  # what no kernel writes is saved, too
-    larger.view(np.uint8)[: nodes * tree.itemsize] = tree[:nodes].view(np.uint8)  # field by field numpy is slow
+    larger = np.zeros((*tree.shape[:-1], size), tree.dtype)  # what no kernel writes is saved, too
+    width = nodes * tree.itemsize
+    larger.view(np.uint8)[..., :width] = tree.view(np.uint8)[..., :width]  # field by field numpy is slow
     return larger
 
 

@@ -11,10 +11,9 @@ from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate import answers, streaming
 from cerify.automata.evaluate.answers import Applied, AutomatonPlan, EvaluationPlan
 from cerify.automata.evaluate.batches import EventBatch
-from cerify.automata.evaluate.ces import CompactComplexEventSet
 from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, ListNodes, in_reference
 from cerify.automata.evaluate.match_store import MatchStore
 from cerify.automata.evaluate.scope import within_width
 from cerify.automata.evaluate.scope_columns import ascends
@@ -50,7 +49,9 @@ def passing(query: AutomatonPlan, S: Stream, output: Output, budget: Budget) -> 
     if not query.scope.everything:
         return streaming.passing(query, S, output, budget)
     automaton = lazily(query.scope.core, budget, partial(answers.kept_marks, output=output))
-    return _passing(unwindowed_store(), automaton, S, CorrelatedFilterChecker(query.checks, S, budget), budget)
+    return _passing(
+        unwindowed_store(labelled=True), automaton, S, CorrelatedFilterChecker(query.checks, S, budget), budget
+    )
 
 
 def _passing(
@@ -60,9 +61,8 @@ def _passing(
     tables = tabulate(automaton, types, budget)
     store.resize(tables.final.size, 1)
     for roots in store.advance(EventBatch.of_classes(classes), transition_tables(tables)):
-        D, tree = CompactComplexEventSet(), store.tree[: store.nodes]
-        D.event, D.marks = tree["event"].tolist(), [tables.labels[label] for label in tree["label"].tolist()]
-        D.first, D.last, D.next = tree["first"].tolist(), tree["last"].tolist(), tree["next"].tolist()
-        for position, first, last, _ in roots.tolist():
-            for path in in_list(D, (first, last), checker):
-                yield position, answers.without_marks(D.valuation(path))
+        marks = [tables.labels[label] for label in store.labels.tolist()]
+        nodes = ListNodes(store.positions.tolist(), marks, *store.tree[1:3, : store.nodes].tolist())
+        for position, ref, _ in roots.tolist():
+            for mu in in_reference(nodes, ref, checker):
+                yield position, answers.without_marks(mu)

@@ -19,7 +19,7 @@ from cerify.semantics.events import Stream
 class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
     """The matches of a unary formula by compiled loops.
 
-    last: int64 [., 4], the roots at the last position with any, of a formula that looks ahead; see update_lists.
+    last: int64 [., 3], the roots at the last position with any, of a formula that looks ahead; see update_lists.
     """
 
     def advance(
@@ -39,23 +39,26 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
         return len(self.read(S, None, classes))
 
     def at_end(self) -> Iterator[tuple[int, ...]]:
-        roots = self.last[self.last[:, 0] == self.position - 1]
+        roots = self._last_roots()
         for matches in self.store.match_batches(roots, False) if roots.size else ():
             events, ends = matches.events.tolist(), matches.offsets.tolist()
             yield from (tuple(events[start:end]) for start, end in pairwise(ends))
 
     def _begin(self) -> None:
         super()._begin()
-        self.last = np.empty((0, 4), np.int64)
+        self.last = np.empty((0, 3), np.int64)
 
     def _arrays(self) -> dict[str, Any]:
-        return super()._arrays() | {"last": self.last}
+        return super()._arrays() | {"last": self._last_roots()}
+
+    def _last_roots(self) -> NDArray[np.int64]:
+        """The roots at the position that was read last; nodes of others may be gone."""
+        roots: NDArray[np.int64] = self.last[self.last[:, 0] == self.position - 1]
+        return roots
 
     def _load_rest(self, arrays: dict[str, NDArray[Any]]) -> None:
-        from cerify.automata.evaluate.list_kernels import in_lists
-
         last = arrays["last"]
-        require(last.dtype == np.int64 and last.shape[1:] == (4,), "the last roots have no such shape")
-        require(((last[:, 1:3] > 0) & (last[:, 1:3] < self.store.nodes)).all(), "a root is out of range")
-        require(bool(in_lists(self.store.tree, last[:, 1:3].astype(np.int32))), "a root is no list")
+        require(last.dtype == np.int64 and last.shape[1:] == (3,), "the last roots have no such shape")
+        lists = np.maximum(last[:, 1], ~last[:, 1])
+        require(((last[:, 1] != 0) & (lists < self.store.nodes)).all(), "a root is out of range")
         self.last = last

@@ -52,7 +52,7 @@ class CompiledState(AutomatonEvaluator):
 
     def _empty_store(self) -> MatchStore:
         if self.unwindowed:
-            return unwindowed_store()
+            return unwindowed_store(self.output == "valuations")
         consuming = self.consumption is Consumption.ANY
         return windowed_store(self.reports_at_last_event, self.scope.windowed, consuming)
 

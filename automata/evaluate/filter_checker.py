@@ -202,6 +202,39 @@ def in_list(D: CompactComplexEventSet, nodes: NodeList, checker: CorrelatedFilte
             pending.append((D.first[node], D.last[node], depth + 1))
 
 
+class ListNodes(NamedTuple):
+    """The nodes of list_kernels: position, marks, children and what comes after, by number."""
+
+    position: list[int]
+    marks: list[Marks]
+    child: list[int]
+    next: list[int]
+
+
+def in_reference(nodes: ListNodes, ref: int, checker: CorrelatedFilterChecker) -> Iterator[list[tuple[str, int]]]:
+    """The complex events of a list of list_kernels that pass, each as pairs (variable, position)."""
+    path: list[int] = []
+    known = [checker.start]
+    pending = [(ref, 0)]
+    while pending:
+        ref, depth = pending.pop()
+        del path[depth:], known[depth + 1 :]
+        if ref < 0:
+            yield [(variable, nodes.position[n]) for n in path for variable in nodes.marks[n]]
+            ref = ~ref
+        if ref == 0:
+            continue
+        child, following = nodes.child[ref], nodes.next[ref]
+        if following < 0:
+            pending += (~following, depth), (child, depth)
+            continue
+        pending.append((following, depth))
+        if (rounds := checker.extended(known[-1], nodes.position[ref], nodes.marks[ref])) is not None:
+            path.append(ref)
+            known.append(rounds)
+            pending.append((child, depth + 1))
+
+
 def in_node(node: Node, low: list[int], checker: CorrelatedFilterChecker) -> Iterator[list[Output]]:
     """The complex events of a node that are in its window and pass; otherwise as ces_window.enumerate_."""
     path: list[Output] = []

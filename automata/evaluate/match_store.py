@@ -21,7 +21,7 @@ NODES_AT_FIRST = 8_192
 
 
 class MatchStore(ABC):
-    """Partial matches of one stream; `tree` [capacity] has the nodes as records, of which node 0 is the terminator.
+    """Partial matches of one stream; `tree` [..., capacity] has the nodes, of which node 0 ends the others.
 
     growth: by which factor the capacity grows. most: the greatest capacity.
     """
@@ -29,8 +29,8 @@ class MatchStore(ABC):
     growth: ClassVar[int]
     most: ClassVar[int]
 
-    def __init__(self, node: np.dtype[np.void]) -> None:
-        self.tree: NDArray[np.void] = np.zeros(NODES_AT_FIRST, node)
+    def __init__(self, rows: tuple[int, ...], node: np.dtype[Any]) -> None:
+        self.tree: NDArray[Any] = np.zeros((*rows, NODES_AT_FIRST), node)
         self._compact_from = 0  # the capacity from which on compaction is tried; greater after one that freed little
         self._freed, self._loaded = 0, 1  # nodes removed by compaction; nodes at the beginning
 
@@ -53,6 +53,11 @@ class MatchStore(ABC):
     @abstractmethod
     def labels(self) -> NDArray[np.int32]:
         """How each node is marked, as an index into Tables.labels."""
+
+    @property
+    @abstractmethod
+    def positions(self) -> NDArray[np.int64]:
+        """The position of each node; any number for what is no event."""
 
     @abstractmethod
     def resize(self, states: int, keys: int) -> None:
@@ -99,7 +104,7 @@ class MatchStore(ABC):
 
     def _make_room(self, more: int, bound: int) -> None:
         """Room for more nodes, by compaction or a larger array. Raises BudgetExceeded."""
-        size = self.tree.size
+        size = self.tree.shape[-1]
         if bound > 0 or size >= self._compact_from:
             self.compact(bound)
             self._compact_from = 16 * size if 2 * self.nodes > size else size
@@ -108,5 +113,5 @@ class MatchStore(ABC):
         size = min(size, self.most)
         if size < self.nodes + more:
             raise BudgetExceeded(f"the partial matches take more than {self.most} nodes; a shorter window takes fewer")
-        if size > self.tree.size:
+        if size > self.tree.shape[-1]:
             self.tree = enlarged(self.tree, self.nodes, size)

@@ -18,11 +18,11 @@ def numba_required() -> Iterator[None]:
         raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
 
 
-def unwindowed_store() -> MatchStore:
+def unwindowed_store(labelled: bool) -> MatchStore:
     """A store for formulas without windows and partitions. Raises Unsupported where numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.unwindowed_store import UnwindowedStore
-    return UnwindowedStore()
+    return UnwindowedStore(labelled)
 
 
 def windowed_store(reports_at_last_event: bool, windowed: bool, consuming: bool) -> MatchStore:

@@ -36,7 +36,7 @@ class WindowedStore(MatchStore):
     def __init__(self, reports_at_last_event: bool, windowed: bool, consume: bool) -> None:
         self._how = reports_at_last_event, windowed, consume
         self._reports_at_last_event = reports_at_last_event
-        super().__init__(NODE)
+        super().__init__((), NODE)
         self.tree["latest"][0] = np.iinfo(np.int64).max
         self.counters = np.zeros(kernels.COUNTERS, np.int64)
         self.counters[kernels.NODES_MADE] = 1
@@ -59,6 +59,11 @@ class WindowedStore(MatchStore):
         """How the nodes are marked; 0 for unions."""
         labels: NDArray[np.int32] = np.maximum(-self.tree["right"][: self.nodes], 0)
         return labels
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        positions: NDArray[np.int64] = self.tree["event"][: self.nodes]
+        return positions
 
     def resize(self, states: int, keys: int) -> None:
         had_keys, had_states, had_width = self.rows.shape
@@ -130,7 +135,7 @@ class WindowedStore(MatchStore):
                 roots = np.empty((2 * ends, 2), np.int64)
 
     def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
-        found: Iterator[MatchBatch] = Enumeration(2, labelled).match_batches(enumerate_scoped, roots, self.tree)
+        found: Iterator[MatchBatch] = Enumeration(labelled).match_batches(enumerate_scoped, roots, self.tree)
         return found
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:

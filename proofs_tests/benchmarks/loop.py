@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.automata.evaluate.unwindowed_store import NODE, ROOTS
+from cerify.automata.evaluate.list_kernels import BLOCK
+from cerify.automata.evaluate.unwindowed_store import ROOTS
 
 SOURCE = Path(__file__).with_name("loop.c")
 
@@ -37,25 +38,27 @@ def loop_in_c(classes: NDArray[np.int32], evaluator: CompiledCelEvaluator) -> Ca
     if found is None:
         return None
     tables, states = evaluator.transitions, evaluator.tables.final.size
+    nclasses, nodes = len(tables.skip), classes.size * max(1, len(tables.marks)) + 1
 
     def run() -> int:
-        ends, runs = np.full((states, 2), -1, np.int32), np.zeros(states, np.int64)
-        ends[0], runs[0] = 0, 1
-        tree = np.empty(classes.size * max(1, len(tables.marks)) + 1, NODE)
-        roots = np.empty((ROOTS + tables.finals.size, 4), np.int64)
-        scratch, numbers = (
-            np.empty(4 * states + len(tables.marks), np.int32),
-            np.empty(states + len(tables.marks)),
-        )
-        arrays = [_pointer(a) for a in (tables.skip, tables.begin, tables.marks, tables.finals)]
-        more = [_pointer(a) for a in (tables.ended, tables.moving, tables.busy, tree, ends, runs, roots)]
+        refs, runs = np.zeros(states, np.int32), np.zeros(states, np.int64)
+        refs[0], runs[0] = -1, 1
+        roots = np.empty((ROOTS + tables.finals.size, 3), np.int64)
+        inputs = (tables.skip, tables.begin, tables.marks, tables.finals)
+        more = (tables.ended, tables.moving, tables.busy, np.empty((3, nodes), np.int32))
+        scratch = (
+            np.empty(states, np.int32), np.empty(states, np.int32), np.empty(states, np.int64),
+            np.empty((len(tables.marks), 3), np.int64), np.empty(nclasses, np.int32),
+            np.zeros((2 * nclasses, 6), np.int32), np.empty(2 * BLOCK + 1, np.int64),
+        )  # fmt: skip
         update = found.update
         update.restype = ctypes.c_int64
-        nodes: int = update(
-            _pointer(classes), ctypes.c_int64(classes.size), ctypes.c_int32(states), *arrays,
-            ctypes.c_int32(tables.finals.size), *more, ctypes.c_int64(len(roots)), _pointer(scratch), _pointer(numbers),
+        made: int = update(
+            _pointer(classes), ctypes.c_int64(classes.size), ctypes.c_int32(states), ctypes.c_int32(nclasses),
+            *map(_pointer, inputs), ctypes.c_int32(tables.finals.size), *map(_pointer, more), ctypes.c_int64(nodes),
+            _pointer(refs), _pointer(runs), _pointer(roots), ctypes.c_int64(len(roots)), *map(_pointer, scratch),
         )  # fmt: skip
-        return nodes
+        return made
 
     return run
 

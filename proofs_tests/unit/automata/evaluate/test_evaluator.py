@@ -1,6 +1,7 @@
 """The evaluator that is handed a stream in batches: batches do not matter, and neither does a stop in between."""
 
 import sys
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from cerify.automata.evaluate import compiled_evaluator, streaming
-from cerify.automata.evaluate.batches import CHUNK, Enumeration, total
+from cerify.automata.evaluate.batches import CHUNK, Enumeration, EventBatch, total
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluator import Consumption
 from cerify.equivalence.generate.cel import PROFILES
@@ -190,7 +191,7 @@ def test_a_buffer_that_is_too_short_grows_at_the_last_of_many_sets() -> None:
         return (9, 0) if len(path) < 3000 else (10, 1)
 
     roots, tree = np.zeros((10, 4), np.int64), np.zeros(1, np.dtype([("event", "<i8")]))
-    assert len(list(Enumeration(3, labelled=False).match_batches(kernel, roots, tree))) == 1
+    assert len(list(Enumeration(labelled=False).match_batches(kernel, roots, tree))) == 1
     assert lengths == [1024, 2048, 4096]
 
 
@@ -327,33 +328,70 @@ def trees(tree: np.ndarray[Any, Any], *changes: dict[str, int]) -> list[np.ndarr
 
 
 def test_no_file_of_lists_is_trusted() -> None:
-    """A list that leads round in a circle, or past its end, would keep the loops busy for ever."""
+    """A list that leads round in a circle would keep the loops busy for ever."""
     phi = parse("A+ ; B ; C")
-    evaluator = CompiledCelEvaluator(phi)
+    evaluator = CompiledCelEvaluator(phi, "valuations")
     evaluator.push(timed(60))
     saved, good = evaluator.fresh(), dict(np.load(BytesIO(evaluator.dump())))
     saved.restore(evaluator.save())
-    nodes = good["tree"].size
-    restored = CompiledCelEvaluator(phi)
+    nodes = good["tree"].shape[1]
+    restored = saved.fresh()
     restored.restore(evaluator.save())
     assert restored.push(timed(30)) == evaluator.push(timed(30))
-    damages = {
-        "ends": [good["ends"][:, ::-1].copy(), np.full_like(good["ends"], nodes), good["ends"][:1]],
+    rows = {"position": 0, "child": 1, "next": 2, "label": 3}
+    damages: dict[str, list[Any]] = {
+        "refs": [np.full_like(good["refs"], nodes), np.full_like(good["refs"], -1), good["refs"][:1]],
         "runs": [good["runs"] - 10**6],
-        "tree": trees(
-            good["tree"],
-            {"first": nodes},
-            {"last": -1},
-            {"next": nodes},
-            {"next": 1},
-            {"next": -1},
-            {"label": -1},
-            {"label": 9},
-        ),
+        "eras": [np.array([[0, 5]]), np.array([[1, 0]]), np.array([[0, 0], [nodes + 1, 2**31]]), good["eras"][:0]],
+        "tree": [good["tree"][:3], good["tree"].astype(np.int64), good["tree"][:, :0]],
     }
+    for row, value in [
+        ("position", 60), ("position", -1), ("child", nodes), ("child", 5), ("child", ~5), ("child", 0), ("next", 5),
+        ("next", ~5), ("next", -1), ("label", -1), ("label", 9),
+    ]:  # fmt: skip
+        tree = good["tree"].copy()
+        tree[rows[row], 5] = value
+        damages["tree"].append(tree)
     for name, array in [(name, array) for name, arrays in damages.items() for array in arrays]:
         with pytest.raises(InputError, match="damaged"):
-            CompiledCelEvaluator(phi).restore(repacked(saved, {name: array}))
+            saved.fresh().restore(repacked(saved, {name: array}))
+
+
+def test_a_union_leads_to_a_list() -> None:
+    """Lists that meet: a union without children is none, and its children are no union of nothing."""
+    evaluator = CompiledCelEvaluator(parse("((A : B) OR (A ; C)) ; D"))
+    evaluator.push(timed(60))
+    good = dict(np.load(BytesIO(evaluator.dump())))["tree"]
+    union = int(np.flatnonzero(good[2] < 0)[0])
+    for child in (0, -2):
+        tree = good.copy()
+        tree[1, union] = child
+        with pytest.raises(InputError, match="damaged"):
+            evaluator.fresh().restore(repacked(evaluator, {"tree": tree}))
+
+
+def test_positions_past_31_bits_are_found_again() -> None:
+    """A node has the last 31 bits of a position; nodes from before and after each step of 2^31 are in one match."""
+    E = CompiledCelEvaluator(parse("A ; B ; C"))
+    E.push(stream("A B C"))
+    transitions, classes = E.transitions, E.classes(stream("A B C A B C"))
+    found = set()
+    for bases in [(0, 2**31 - 3), (2**31 - 3, 2**31 + 3), (2**31 - 5, 3 * 2**31 - 2), (5 * 2**31 - 1, 2**40)]:
+        for closed_up in (False, True):
+            store = E.fresh().store
+            store.resize(transitions.skip.shape[1], 1)
+            for base in bases:
+                batch = replace(EventBatch.of_classes(classes), base=base)
+                for roots in store.advance(batch, transitions):
+                    for matches in store.match_batches(roots, False):
+                        found |= {tuple(row) for row in (matches.events.reshape(-1, 3) - bases[0]).tolist()}
+                if closed_up:
+                    store.compact(0)
+            step = bases[1] - bases[0]
+            a, b, c = ({at, at + 3, at + step, at + 3 + step} for at in range(3))
+            assert found == {(x, y, z) for x in a for y in b for z in c if x < y < z}
+            assert (np.diff(store.positions[1:]) >= 0).all()
+            found.clear()
 
 
 STUBBORN = [
@@ -414,7 +452,7 @@ def test_numbers_of_keys_are_used_again_inside_a_batch(monkeypatch: pytest.Monke
 def test_without_a_window_what_leads_nowhere_is_let_go() -> None:
     table, evaluator = uniform(100_000).table, CompiledCelEvaluator(parse("A : B : C"))
     found = evaluator.push(table)
-    assert evaluator.store.tree.size <= 8192
+    assert evaluator.store.tree.shape[-1] <= 8192
     assert found == streaming.matches(parse("A : B : C"), Stream.from_table(table))
 
 
@@ -444,6 +482,13 @@ def test_counting_goes_on_past_every_machine_word() -> None:
     assert len(evaluator.read(stream("B"), limit=2)) == 2
     with pytest.raises(BudgetExceeded, match="from the first batch"):
         evaluator.count(S)
+
+
+def test_runs_that_a_batch_ends_are_not_counted_with_the_next() -> None:
+    """The count of the second batch passes a machine word, so that it is made again from where the first ended."""
+    evaluator = CompiledCelEvaluator(parse("(A : B) OR (C+ ; D)"))
+    assert evaluator.count(stream("A N")) == 0
+    assert evaluator.count(stream("B " + "C " * 70 + "D")) == 2**70 - 1
 
 
 def test_counting_in_a_window_goes_on_past_every_machine_word() -> None:

@@ -144,10 +144,10 @@ def test_damaged_roots_of_a_formula_that_looks_ahead_are_refused() -> None:
     evaluator = CompiledCoreEvaluator(phi)
     evaluator.push(stream("A A B", a=[1, 1, 1]))
     arrays = dict(np.load(BytesIO(evaluator.dump())))
-    assert arrays["last"].tolist() == [[2, 3, 3, 2]]
-    assert arrays["tree"]["next"].tolist() == [-1, 2, -1, -1]  # the list of the nodes 1 and 2, for each A one
+    assert arrays["last"].tolist() == [[2, 3, 2]]
+    assert arrays["tree"][2].tolist() == [0, 0, 1, 0]  # the list of the nodes 2 and 1, for each A one
     far = 10**9
-    rows: tuple[Any, ...] = ([[2, 2, 1, 2]], [[2, 3, 4, 2]], [[2, 3, far, 2]], [[[2], [3], [3], [2]]], [2, 3, 3, 2])
+    rows: tuple[Any, ...] = ([[2, 0, 2]], [[2, 4, 2]], [[2, ~4, 2]], [[2, far, 2]], [[[2], [3], [2]]], [2, 3, 2])
     for damage in (np.array(row, np.int64) for row in rows):
         file = BytesIO()
         np.savez(file, **(arrays | {"last": damage}))
