@@ -1,4 +1,4 @@
-"""The plan of list_kernels: what events do while the same states have runs, over streams on which it is made and ends."""
+"""The plan of list_kernels: what events do while the same states have runs, on streams where it is made and ends."""
 
 from random import Random
 
