@@ -11,6 +11,9 @@ from typing import Any
 
 from cerify.semantics.errors import IllFormed
 
+LANGUAGE_ARGUMENT = r'language="([^"]+)"'
+"""How messages name the argument for a language; the command line and the playground put their own way there."""
+
 
 def require_kind(name: str, value: object, kind: type | UnionType, wanted: str) -> None:
     """Raises IllFormed unless the value is of the kind; wanted names it, as in "a cerify.Budget"."""

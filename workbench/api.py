@@ -70,11 +70,12 @@ def _parsed(language: Language[Any], text: str) -> Any:
     try:
         return language.parse(text)
     except ParseError as error:
-        others = [name for name, other in LANGUAGES.items() if other != language and _parses(other, text)]
+        own = language.marks(text)
+        others = [name for name, one in LANGUAGES.items() if one != language and one.marks(text) >= own and _parses(one, text)]
         there = _marked(language, text)
-        hint = f"it is a query in another language: --language {' or '.join(others)}" if others else ""
+        hint = f"it is a query in another language: {_named(others)}" if others else ""
         if there is not None and there.name not in others:
-            hint = f"this looks like {there.title}: --language {there.name}"
+            hint = f"this looks like {there.title}: {_named([there.name])}"
         elif there is None and (found := _foreign_sign(language, text, error.span)) is not None:
             sign, span = found
             wrong = f"{text[span.start : span.end]!r} is not expected here; in {language.title} it is written {sign}"
@@ -83,6 +84,11 @@ def _parsed(language: Language[Any], text: str) -> Any:
             raise
         wrong, _, _ = error.message.partition("; expected ")  # with what was meant, the list of what fits is of no use
         raise ParseError(f"{wrong}; {hint}", error.span) from None
+
+
+def _named(languages: Iterable[str]) -> str:
+    """The argument that chooses one of these languages."""
+    return " or ".join(f'language="{name}"' for name in languages)
 
 
 def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tuple[str, Span] | None:

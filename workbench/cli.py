@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import re
 import signal
 import sys
 import traceback
@@ -17,7 +18,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from cerify.semantics.arguments import did_you_mean
+from cerify.semantics.arguments import LANGUAGE_ARGUMENT, did_you_mean
 from cerify.semantics.errors import CerifyError, QueryWarning
 from cerify.semantics.packages import naming_extras
 from cerify.terminal import echo_error
@@ -107,6 +108,7 @@ def main() -> NoReturn:
     except click.ClickException as error:
         fail(_usage(error), 2)
     except CerifyError as error:
+        error.message = re.sub(LANGUAGE_ARGUMENT, r"--language \1", error.message)
         fail(error.described(), 2)
     except BrokenPipeError:
         sys.stderr.close()

@@ -34,13 +34,23 @@ TERMINALS = {
 
 ONLY_IN = {"ROWS PER MATCH": "MATCH_RECOGNIZE", "ROWS BETWEEN": "WINDOW", "INITIAL or SEEK": "WINDOW"}
 REQUIRED = {"MATCH_RECOGNIZE": ("PATTERN",), "WINDOW": ("ROWS BETWEEN", "PATTERN")}
+ONE, ROWS_AWAY = "one argument, as in {}(price)", "an expression and a number of rows, as in {}(price, 2)"
+TAKES = {"COUNT": ONE, "AGGREGATE": ONE, "_ABS": ONE, "PHYSICAL": ROWS_AWAY, "LOGICAL": ROWS_AWAY}
+"""The arguments of each function that takes a fixed number of them, by the terminal of its name."""
+
+WHOLE = "a clause is MATCH_RECOGNIZE (...), or WINDOW (...), as in MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS price > 3)"
 SKIP = "AFTER MATCH SKIP is followed by PAST LAST ROW, TO NEXT ROW, or TO, TO FIRST or TO LAST and a variable"
+_PART = re.compile("|".join(PARTS.values()), re.IGNORECASE)
+_PATTERN_END = re.compile(r"\b(?:SUBSET|DEFINE|WITHIN)\b|\)\s*\Z", re.IGNORECASE)
+_ARGUMENT = ("LPAR", "COMMA")  # what stands before an argument
 
 
 def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
     """The error for a text that is no clause."""
     span = place_of(error, text)
     tokens, _ = read_before(text, span.start, parser)
+    if (wrong := _outside_brackets(text, span, tokens) or _argument(text, span, tokens)) is not None:
+        return ParseError(wrong, span)
     if not tokens or span.start == len(text):
         return explained(error, text, parser)
     kinds = [token.type for token in tokens]
@@ -58,6 +68,34 @@ def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseEr
     elif "SKIP_VARIABLE" in kinds[-2:]:
         message = SKIP
     return explained(error, text, parser) if message is None else ParseError(message, span)
+
+
+def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
+    """What is wrong where the brackets of a clause or of PATTERN are not opened, or the word before them is missing."""
+    if text.startswith("(", span.start) and tokens:
+        return None
+    if not tokens:
+        return WHOLE if _PART.search(text) else None
+    if len(tokens) == 1:
+        return f"brackets are missing after {tokens[0].upper()}; {WHOLE}"
+    if tokens[-1].type != "_PATTERN":
+        return None
+    pattern = _PATTERN_END.split(text[span.start :])[0].strip()
+    return f"the pattern stands in brackets: PATTERN ({pattern or 'A B'})"
+
+
+def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
+    """What is wrong where an argument is missing, or is one too many, or is none that the function takes."""
+    opened: list[int] = []
+    for i, token in enumerate(tokens):
+        if token.type == "LPAR":
+            opened.append(i)
+        elif token.type == "RPAR" and opened:
+            opened.pop()
+    name = tokens[opened[-1] - 1] if opened and opened[-1] > 0 else None
+    if name is None or name.type not in TAKES or not (text[span.start : span.end] == "," or tokens[-1].type in _ARGUMENT):
+        return None
+    return f"{name.upper()} takes {TAKES[name.type].format(name.upper())}"
 
 
 def _begun(text: str, at: int, tokens: Sequence[Token]) -> tuple[str, Span] | None:

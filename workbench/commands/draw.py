@@ -75,7 +75,8 @@ def command(asked: Asked) -> int:
                 echo(dot(diagram), newline=False)
                 return 0
             inline = svg(diagram)
-            says = f"{_count(len(diagram.states), 'state')}, {_count(len(diagram.edges), 'arrow')}"
+            node, edge = ("node", "branch") if diagram.is_tree else ("state", "arrow")
+            says = f"{_count(len(diagram.states), node)}, {_count(len(diagram.edges), edge)}"
         else:
             title = "Stream and matches"
             inline, says = _stream(query, asked.language, asked.source.read_for(query, asked.language, asked.file))
@@ -127,11 +128,11 @@ def _stream(query: str, language: str, S: Stream) -> tuple[str, str]:
         found = list(islice(plan.matches(S), MOST_ROWS + 1))
         shown = found[:MOST_ROWS]
         rows = list(map(match_row, shown))
-        says = f"{_count(len(S), 'event')}, {_count(len(shown), 'match', 'matches')}"
+        says = f"{_count(len(S), 'event')}, {_count(len(shown), 'match')}"
     if len(found) > len(shown):
         says = f"{says}; only the first {len(shown)} are drawn" if rows[0].at is None else f"{says}, and there are more"
     return drawn(S, rows), says
 
 
-def _count(number: int, word: str, words: str | None = None) -> str:
-    return f"{number:,} {word if number == 1 else words or word + 's'}"
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 'es' if word.endswith('ch') else 's'}"

@@ -63,7 +63,7 @@ class Section:
 class Diagram:
     """A drawing before it is laid out. title names it; below it are the sections of a table, and notes: sentences.
 
-    is_ordered: whether the edges from a state are drawn in their order.
+    is_tree: whether it is a tree, of nodes and branches, where the branches from a node are drawn in their order.
     """
 
     title: str
@@ -71,7 +71,7 @@ class Diagram:
     edges: tuple[Edge, ...]
     notes: tuple[str, ...] = ()
     table: tuple[Section, ...] = ()
-    is_ordered: bool = False
+    is_tree: bool = False
 
     def described(self) -> str:
         """The drawing in words, for those who do not see it."""
@@ -84,7 +84,7 @@ class Diagram:
             for edge in self.edges
         )
         table = (f"{section.title}: {'; '.join(section.lines)}." for section in self.table)
-        return " ".join(filter(None, (f"States: {states}.", edges, *table, *self.notes)))
+        return " ".join(filter(None, (f"{'Nodes' if self.is_tree else 'States'}: {states}.", edges, *table, *self.notes)))
 
 
 def merged(title: str, states: tuple[State, ...], edges: list[Edge], notes: tuple[str, ...] = ()) -> Diagram:
@@ -129,7 +129,7 @@ STYLES: Mapping[Kind, str] = {
 def dot(diagram: Diagram) -> str:
     """The text of a .dot file."""
     lines = [f"digraph {_quoted(diagram.title)} {{", "  rankdir=LR;", "  node [shape=circle];"]
-    lines += ["  ordering=out;"] * diagram.is_ordered
+    lines += ["  ordering=out;"] * diagram.is_tree
     for q, state in enumerate(diagram.states):
         shape = ", shape=doublecircle" if state.final else ""
         lines.append(f"  {q} [label={_quoted(state.name)}{shape}];")

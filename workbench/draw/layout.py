@@ -137,7 +137,7 @@ def _dot(diagram: Diagram, texts: Sequence[Size], direction: str, stacks: dict[i
         f'node [shape=circle, fixedsize=true, width={2 * RADIUS / INCH}, label=""];',
         f'edge [arrowsize=0.75, fontname="Courier", fontsize={FONT}];',
     ]
-    lines += ["ordering=out;"] * diagram.is_ordered
+    lines += ["ordering=out;"] * diagram.is_tree
     for q, state in enumerate(diagram.states):
         lines.append(f"q{q};")
         if state.initial:

@@ -171,7 +171,7 @@ def _diagram(tree: _Tree, title: str, is_all: bool) -> Diagram:
             edges.append(Edge(number, len(states), tuple(_lines(child)), child.kind))
             pending.append((child, len(states)))
             states.append(State(child.name, final=child.kind == "end" and child.name == "1"))
-    return Diagram(title, tuple(states), tuple(edges), tuple(_notes(tree, is_all)), is_ordered=True)
+    return Diagram(title, tuple(states), tuple(edges), tuple(_notes(tree, is_all)), is_tree=True)
 
 
 def _lines(node: _Node) -> Iterator[str]:

@@ -126,8 +126,11 @@ def test_the_command_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     text = run(tmp_path, "x.csv", "--tree", "0", "--dot")
     assert "ordering=out;" in text
     assert 'label="row 1: x > 2 is false, where x is 2", style=dashed' in text
-    assert run(tmp_path, "x.csv", "--tree", "0", "-o", "t.svg") == "t.svg: 4 states, 3 arrows\n"
-    assert "the row cannot have this label" in (tmp_path / "t.svg").read_text(encoding="utf-8")
+    assert run(tmp_path, "x.csv", "--tree", "0", "-o", "t.svg") == "t.svg: 4 nodes, 3 branches\n"
+    drawn = (tmp_path / "t.svg").read_text(encoding="utf-8")
+    assert "the row cannot have this label" in drawn
+    assert "Nodes: " in drawn
+    assert "States: " not in drawn
     for options in (["--tree", "0", "--svg"], ["x.csv", "--tree", "0", "--hoa"]):
         with pytest.raises(click.UsageError, match="--tree needs FILE"):
             run(tmp_path, *options)

@@ -101,6 +101,13 @@ S = Stream(map(Event, "ABAB"))
             "PATTERN SEQ(T t) WHERE skip_till_next { t.x > 4 }",
             "it is written skip_till_next_match(a, b) { ... }",
         ),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN A+ B DEFINE B AS x > 1)", "in brackets: PATTERN (A+ B)\n"),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN)", "in brackets: PATTERN (A B)\n"),
+        ("row-pattern", "PATTERN (A B)", "a clause is MATCH_RECOGNIZE (...), or WINDOW (...), as in MATCH_RECOGNIZE (PAT"),
+        ("row-pattern", "MATCH_RECOGNIZE PATTERN (A B)", "brackets are missing after MATCH_RECOGNIZE; a clause is"),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS AVG(x, y) > 1)", "AVG takes one argument, as in AVG("),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS SUM(*) > 1)", "SUM takes one argument, as in SUM(price)"),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS PREV(x, n) > 1)", "and a number of rows, as in PREV("),
         ("row-pattern", "MATCH_RECOGNIZE (MEASURES x PATTERN (A))", "AS is missing before PATTERN: a measure is an"),
         ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x = 1 y < 2)", "'AND' is missing before 'y'"),
         ("event-expression", "T || H", "'||' is not expected here; in event expressions it is written or"),
@@ -144,9 +151,24 @@ def test_a_file_before_the_query_is_named(tmp_path: Path, run: Run) -> None:
     assert "no file A" in run("match", "A", "A")[2]
 
 
+def test_the_language_is_named_as_the_caller_chooses_it(run: Run) -> None:
+    """The text of the query, which is shown below the message, stays as it is."""
+    query = '"language=""cel""" A'
+    with pytest.raises(ParseError, match=r'this looks like SASE\+: language="sase"'):
+        cerify.match("PATTERN SEQ(A a, B b", S)
+    err = run("check", "PATTERN SEQ(A a, B b")[2]
+    assert "this looks like SASE+: --language sase\n" in err
+    assert run("check", query)[2].splitlines()[1] == query
+
+
+def test_a_translation_is_from_a_language_by_either_option(run: Run) -> None:
+    for option in ("--from", "--language"):
+        assert run("translate", "A AS x", option, "core-cel", "--to", "cel")[1] == "A IN x\n"
+
+
 def test_a_query_of_another_language_is_named_before_what_its_rows_lack() -> None:
     """The rows have no column "type", which the default language needs."""
-    with pytest.raises(ParseError, match="it is a query in another language: --language row-pattern"):
+    with pytest.raises(ParseError, match='it is a query in another language: language="row-pattern"'):
         cerify.match("MATCH_RECOGNIZE (PATTERN (A))", pa.table({"x": [1, 2]}))
     with pytest.raises(InputError, match="no column 'type' for the event type"):
         cerify.match("A", pa.table({"x": [1, 2]}))
