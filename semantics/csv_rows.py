@@ -1,6 +1,6 @@
 """CSV files row by row, in plain Python: the lines of rows for messages, and the events of small files.
 
-`events_of_csv` gives what csv_file.py and arrow_tables.py give by Arrow's columns, where it is clear which type Arrow
+`stream_of_csv` gives what csv_file.py and arrow_tables.py give by Arrow's columns, where it is clear which type Arrow
 would infer for a column; a property test compares the two.
 """
 
@@ -19,7 +19,7 @@ from typing import BinaryIO, NoReturn
 
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import InputError, InputWarning
-from cerify.semantics.events import TIME, TYPE, Event, Schema
+from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 from cerify.semantics.values import EXACT, INT64, PATTERNS, Value, ValueType, parse_time, shown
 
 BLOCK = 2**20  # bytes
@@ -154,10 +154,10 @@ def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> lis
     return found
 
 
-def events_of_csv(
+def stream_of_csv(
     source: Source, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None = None
-) -> list[Event]:
-    """The events of a CSV file; schema and reserved are as for `fitted_table`, default_type as for `read`.
+) -> Stream:
+    """The stream of a CSV file; schema and reserved are as for `fitted_table`, default_type as for `read`.
 
     Raises InputError, also where it takes Arrow's reader: for quotes, columns without names, and values of which it is
     not clear what type Arrow would give to their column.
@@ -166,18 +166,18 @@ def events_of_csv(
     field = next(name for name, meant in reserved.items() if meant == TYPE)
     if default_type is not None and field not in header:
         header, rows = [*header, field], [[*row, default_type] for row in rows]
-    return events_of_rows(source.name, header, rows, [f"line {line}" for line in lines], schema, reserved)
+    return stream_of_rows(source.name, header, rows, [f"line {line}" for line in lines], schema, reserved)
 
 
-def events_of_rows(
+def stream_of_rows(
     name: str,
     header: Sequence[str],
     rows: Sequence[Sequence[str]],
     places: Sequence[str],
     schema: Schema | None = None,
     reserved: Mapping[str, str] = MappingProxyType({TYPE: TYPE}),
-) -> list[Event]:
-    """The events of rows of cells, "" being none; for messages, name is that of the whole and places of the rows."""
+) -> Stream:
+    """The stream of rows of cells, "" being none; for messages, name is that of the whole and places of the rows."""
     declared: Mapping[str, ValueType] = {} if schema is None else schema.attributes
     columns: dict[str, list[Value | None]] = {}
     for i, attribute in enumerate(renamed(header, reserved, name)):
@@ -198,7 +198,7 @@ def events_of_rows(
         if unknown := attributes.keys() - known.keys() - {TIME}:
             raise InputError(f"{name}, {places[row]}: {type_} has no attribute {', '.join(sorted(unknown))}")
         events.append(Event(str(type_), attributes))
-    return events
+    return Stream(events, schema, [TYPE, *columns])
 
 
 def _table(source: Source) -> tuple[list[str], list[list[str]], list[int]]:

@@ -174,16 +174,19 @@ class Stream(Sequence[Event]):
     has the column "type" without nulls, and its columns become of the types in ARROW if that loses nothing. Values of
     events may be None, for an absent attribute, scalars of NumPy, and times without an offset, which are taken as UTC.
     Raises InputError for any other value, and for what is no event. `as_stream` takes files and other names of columns.
+
+    columns: those of the table or CSV file of which the events are rows; None for events that are given one by one.
     """
 
-    def __init__(self, events: Events = (), schema: Schema | None = None) -> None:
+    def __init__(self, events: Events = (), schema: Schema | None = None, columns: list[str] | None = None) -> None:
         self._events: tuple[Event, ...] | None = None
         self._table: pa.Table | None = None
-        self.schema = schema
+        self.schema, self.columns = schema, columns
         if (table := table_of(events)) is not None:
             from cerify.semantics.arrow_columns import stream_table
 
             self._table = stream_table(table, TYPE)
+            self.columns = self._table.column_names
         else:
             self._events = tuple(_checked(event, n, schema) for n, event in enumerate(items_of(events)))
 
@@ -215,7 +218,7 @@ class Stream(Sequence[Event]):
 
     def part(self, start: int, length: int) -> Stream:
         """The stream of the length events from position start on; their positions start at 0 again."""
-        part = Stream(schema=self.schema)
+        part = Stream((), self.schema, self.columns)
         part._events = None if self._events is None else self._events[start : start + length]
         part._table = None if self._table is None else self._table.slice(start, length)
         return part
@@ -290,10 +293,7 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
     if isinstance(event, Mapping):
         event = _of_mapping(event, position, schema)
     if not isinstance(event, Event):
-        raise InputError(
-            f"event {position} is {event!r}; write it as Event('T', {{'x': 1}}) or {{'type': 'T', 'x': 1}}, "
-            "T being its type"
-        )
+        raise InputError(f"event {position} is {event!r}; write Event('T', {{'x': 1}}) or {{'type': 'T', 'x': 1}}")
     if not isinstance(event.type, str) or not encodable(event.type):
         raise InputError(f"event {position}: its type is {event.type!r}; it is to be a text")
     if not isinstance(event.attributes, Mapping):

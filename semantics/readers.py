@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, get_args
 
-from cerify.semantics.csv_rows import Source, events_of_csv, line_of
+from cerify.semantics.csv_rows import Source, line_of, stream_of_csv
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Events, Schema, Stream, items_of, table_of
 from cerify.semantics.json_events import parse_json, schema_of_json
@@ -173,7 +173,7 @@ def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str], def
     """
     if (not source.is_large and default_type is None) or not installed("pyarrow"):
         try:
-            return Stream(events_of_csv(source, schema, reserved, default_type), schema)
+            return stream_of_csv(source, schema, reserved, default_type)
         except InputError:
             if not installed("pyarrow"):
                 raise

@@ -71,7 +71,9 @@ def _parsed(language: Language[Any], text: str) -> Any:
         return language.parse(text)
     except ParseError as error:
         own = language.marks(text)
-        others = [name for name, one in LANGUAGES.items() if one != language and one.marks(text) >= own and _parses(one, text)]
+        others = [
+            name for name, one in LANGUAGES.items() if one != language and one.marks(text) >= own and _parses(one, text)
+        ]
         there = _marked(language, text)
         hint = f"it is a query in another language: {_named(others)}" if others else ""
         if there is not None and there.name not in others:

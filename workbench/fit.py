@@ -33,15 +33,18 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     """The warnings about a query over a stream; with strict they are errors.
 
     With a schema of the stream's own, what does not fit it is an error, and only a variable that nothing binds is a
-    warning. A stream without schema and events has none. Raises IllFormed.
+    warning. Without one a column that the query needs of a table (`Language.missing_columns`), and that the stream's
+    table does not have, is an error. A stream without schema and events has no warnings. Raises IllFormed.
     """
+    missing: list[Problem] = []
     if S.schema is not None:
         language.require_typed(query, S.schema)
         # A filter on a variable that nothing binds has a meaning (docs/decisions/filters.md), and is most often a typo.
         found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
     else:
         found = list(misfits(language, query, observed(S))) if len(S) else []
-    for problem in found[:1] if strict else ():
+        missing = [] if S.columns is None else list(language.missing_columns(query, S.columns))
+    for problem in (missing + found * strict)[:1]:
         raise IllFormed(problem.hinted, problem.span)
     return [QueryWarning(problem.hinted, problem.span) for problem in found]
 

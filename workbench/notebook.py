@@ -38,7 +38,7 @@ from cerify.explanations.step import Step
 from cerify.languages import DEFAULT, LANGUAGES, language_named
 from cerify.languages.language import OutputTable
 from cerify.semantics.budget import Budget
-from cerify.semantics.csv_rows import Source, events_of_csv
+from cerify.semantics.csv_rows import Source, stream_of_csv
 from cerify.semantics.errors import BudgetExceeded, CerifyError, QueryWarning, Unsupported
 from cerify.semantics.events import TYPE, Events, Match, Schema, Stream
 from cerify.semantics.matches import Matches
@@ -142,7 +142,7 @@ def explore(query: str = "", events: Events | str | Path = (), language: str = D
 def evaluated_html(query: str, events: str, language: str) -> str:
     """What a query matches in events written as CSV, as HTML, after warnings; or the error, with its place."""
     try:
-        S = Stream(events_of_csv(Source("events", partial(BytesIO, events.encode())), None, {TYPE: TYPE}))
+        S = stream_of_csv(Source("events", partial(BytesIO, events.encode())), None, {TYPE: TYPE})
         with catch_warnings(record=True) as warned:
             simplefilter("always", QueryWarning)
             found = match(query, S, language=language)

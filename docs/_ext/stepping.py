@@ -26,9 +26,8 @@ from cerify.drawing import record
 from cerify.grade.exercises import LEVELS, exercises
 from cerify.languages import DEFAULT
 from cerify.playground.session import evaluate
-from cerify.semantics.csv_rows import events_of_rows
+from cerify.semantics.csv_rows import stream_of_rows
 from cerify.semantics.errors import CerifyError, QueryWarning, Unsupported
-from cerify.semantics.events import Stream
 
 
 class Exercises(SphinxDirective):
@@ -106,7 +105,7 @@ class Example(Stepper):
 def recorded(query: str, language: str, rows: Rows) -> Recording:
     """The run of a query over the events in the rows."""
     header, *events = rows
-    stream = Stream(events_of_rows("the events", header, events, [f"event {n}" for n in range(len(events))]))
+    stream = stream_of_rows("the events", header, events, [f"event {n}" for n in range(len(events))])
     with catch_warnings():  # the events of a drawing have only the attributes that it shows
         simplefilter("ignore", QueryWarning)
         return record(query, stream, language)

@@ -27,11 +27,10 @@ from cerify.conformance.second_opinion import second_opinion
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Contained, Equivalent
 from cerify.languages import LANGUAGES, language_named
-from cerify.playground.rows import events_in
+from cerify.playground.rows import stream_in
 from cerify.playground.session import answer
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError, InputWarning, QueryWarning
-from cerify.semantics.events import Stream
 from proofs_tests.fuzz.run import changed
 from proofs_tests.fuzz.targets import certificates, links, restored, states, suite
 from proofs_tests.robustness import store
@@ -105,7 +104,7 @@ def link(data: bytes) -> str:
     if asked["do"] == "evaluate" and not found["more"]:
         _, query = read_query(asked["query"], asked["language"])
         header, *rows = asked["stream"]
-        S = Stream(events_in("the stream", header, rows, [f"event {n}" for n in range(len(rows))]))
+        S = stream_in("the stream", header, rows, [f"event {n}" for n in range(len(rows))])
         expected = second_opinion(asked["language"], query, S, "matches")
         shown = {(one["at"], tuple(one["events"])) for one in found["matches"]}
         if expected is not None and shown != {(one.at, one.events) for one in expected}:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cerify.semantics.arrow_tables import fitted_table
 from cerify.semantics.csv_file import read_csv
-from cerify.semantics.csv_rows import Source, events_of_csv, line_of
+from cerify.semantics.csv_rows import Source, line_of, stream_of_csv
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Schema, Stream
 
@@ -57,7 +57,7 @@ COLUMNS = st.lists(st.sampled_from(CELLS), min_size=1, max_size=3)
 def test_what_is_read_in_plain_python_is_what_arrow_reads(rows: list[tuple[str, ...]], schema: Schema | None) -> None:
     source = _source("type,x,y,time\n" + "".join(",".join(row) + "\n" for row in rows))
     try:
-        found = events_of_csv(source, schema, {"type": "type"})
+        found = stream_of_csv(source, schema, {"type": "type"})
     except InputError:
         return
     expected = _by_arrow(source, schema)
@@ -66,7 +66,7 @@ def test_what_is_read_in_plain_python_is_what_arrow_reads(rows: list[tuple[str, 
 
 def test_what_is_clear_is_not_left_to_arrow() -> None:
     text = "type,id,tmp,hum,at,ok,name\nT,1,45.5,,2013-01-31,true,a b\nH,2,,20,2013-02-01,false,c\n"
-    T, H = events_of_csv(_source(text), None, {"type": "type"})
+    T, H = stream_of_csv(_source(text), None, {"type": "type"})
     assert (T.type, T.get("id"), T.get("tmp"), T.get("ok"), T.get("name")) == ("T", 1, 45.5, True, "a b")
     assert H.attributes.keys() == {"id", "hum", "at", "ok", "name"}
     assert T.get("at") == datetime(2013, 1, 31, tzinfo=UTC)

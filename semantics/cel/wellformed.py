@@ -6,18 +6,19 @@ With a schema such a comparison is a type error, found here from the event types
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.unused import unused
 from cerify.semantics.errors import IllFormed, Span
-from cerify.semantics.events import TIME, Schema
+from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.predicate_types import (
     Problem,
     kind_problems,
     lacking,
+    listed,
     meant,
     never_true,
     number_problems,
@@ -60,6 +61,20 @@ def require_typed(phi: cel.Formula, schema: Schema) -> None:
     """Raises IllFormed for the first type error."""
     for problem in type_errors(phi, schema):
         raise IllFormed(problem.hinted, problem.span)
+
+
+def missing_columns(phi: cel.Formula, columns: Collection[str]) -> Iterator[Problem]:
+    """The attributes that the formula partitions by or measures a window with, and that are not among the columns."""
+    for node in cel.subformulas(phi):
+        attribute, use = "", ""
+        if isinstance(node, cel.PartitionBy):
+            attribute, use = node.attribute, "partition by"
+        elif isinstance(node, cel.Within) and isinstance(node.window, cel.AttributeWindow):
+            attribute, use = node.window.attribute, "measure the window by"
+        if attribute and attribute not in columns:
+            names = [one for one in columns if one != TYPE]
+            message = f"there is no column {attribute!r} to {use}; the events have {listed(names)}"
+            yield Problem("attribute", message, node.span, meant(attribute, names))
 
 
 def types_held(phi: cel.Formula) -> Types:

@@ -38,7 +38,9 @@ ONE, ROWS_AWAY = "one argument, as in {}(price)", "an expression and a number of
 TAKES = {"COUNT": ONE, "AGGREGATE": ONE, "_ABS": ONE, "PHYSICAL": ROWS_AWAY, "LOGICAL": ROWS_AWAY}
 """The arguments of each function that takes a fixed number of them, by the terminal of its name."""
 
-WHOLE = "a clause is MATCH_RECOGNIZE (...), or WINDOW (...), as in MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS price > 3)"
+WHOLE = (
+    "a clause is MATCH_RECOGNIZE (...), or WINDOW (...), as in MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS price > 3)"
+)
 SKIP = "AFTER MATCH SKIP is followed by PAST LAST ROW, TO NEXT ROW, or TO, TO FIRST or TO LAST and a variable"
 _PART = re.compile("|".join(PARTS.values()), re.IGNORECASE)
 _PATTERN_END = re.compile(r"\b(?:SUBSET|DEFINE|WITHIN)\b|\)\s*\Z", re.IGNORECASE)
@@ -93,7 +95,11 @@ def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
         elif token.type == "RPAR" and opened:
             opened.pop()
     name = tokens[opened[-1] - 1] if opened and opened[-1] > 0 else None
-    if name is None or name.type not in TAKES or not (text[span.start : span.end] == "," or tokens[-1].type in _ARGUMENT):
+    if (
+        name is None
+        or name.type not in TAKES
+        or not (text[span.start : span.end] == "," or tokens[-1].type in _ARGUMENT)
+    ):
         return None
     return f"{name.upper()} takes {TAKES[name.type].format(name.upper())}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
 from cerify.semantics.budget import depth_limited
@@ -47,6 +47,14 @@ def require_typed(q: MatchRecognize, schema: Schema) -> None:
 def require_columns(q: MatchRecognize, known: Mapping[str, ValueType | None]) -> None:
     """As require_typed, over a table with these columns."""
     _raise_first(problems(q) or _typed_over(q, known))
+
+
+def missing_columns(q: MatchRecognize, columns: Collection[str]) -> Iterator[Problem]:
+    """The columns of the clause that a table with these columns, and "type", does not have."""
+    known = {*columns, TYPE}
+    for column in columns_in(q):
+        if (name := named(column, known)) not in known:
+            yield _no_column(column, name, [one for one in columns if one != TYPE])
 
 
 def _raise_first(found: Iterable[Problem]) -> None:
@@ -190,9 +198,8 @@ def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None)
 
     known: the types of the table's columns, None where a column has none; None for a table that is not known.
     """
-    for column in columns_in(q):
-        if known is not None and (name := named(column, known)) not in known:
-            yield _no_column(column, name, [one for one in known if one != TYPE])
+    if known is not None:
+        yield from missing_columns(q, known)
     types = types_of(known)
     for one in q.define:
         yield from type_problems(one.condition, types, condition=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.errors import IllFormed, Span
-from cerify.semantics.events import Schema
-from cerify.semantics.predicate_types import Problem, meant
+from cerify.semantics.events import TYPE, Schema
+from cerify.semantics.predicate_types import Problem, listed, meant
 from cerify.semantics.predicates import Attribute, Both, Either, Not, Predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts, equivalences, negated, variables
@@ -35,6 +35,17 @@ def require_wellformed(q: sase.Tree) -> None:
 def require_typed(q: sase.Tree, schema: Schema) -> None:
     """Raises IllFormed for the first problem, type errors included."""
     _raise_first(problems(q, schema))
+
+
+def missing_columns(q: sase.Tree, columns: Collection[str]) -> Iterator[Problem]:
+    """The attributes of equivalence tests over the input, as [id], that are not among its columns."""
+    for block in (block for query in queries_of(q) for block in blocks_of(query) if source_of(block) is None):
+        for conjunct in conjuncts(block):
+            match conjunct.condition:
+                case sase.Equivalence(name) if name not in columns:
+                    names = [one for one in columns if one != TYPE]
+                    message = f"there is no column {name!r} for [{name}]; the events have {listed(names)}"
+                    yield Problem("attribute", message, conjunct.span, meant(name, names))
 
 
 def _raise_first(found: Iterable[Problem]) -> None:

@@ -22,7 +22,9 @@ from cerify.terminal import echo
 
 @click.command()
 @click.argument("query")
-@click.option("--from", "--language", "from_", type=LanguageChoice(), default=DEFAULT, show_default=True, help="That of QUERY.")
+@click.option(
+    "--from", "--language", "from_", type=LanguageChoice(), default=DEFAULT, show_default=True, help="That of QUERY."
+)
 @click.option("--to", type=LanguageChoice(), required=True, help="The language to write it in.")
 @click.option("--reading", multiple=True, metavar="NAME=VALUE", help="SASE+: another reading, as window=closed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -83,8 +83,9 @@ class Diagram:
             f"{f' ({edge.kind})' if len(kinds) > 1 else ''}: {' or '.join(edge.lines) or 'always'}."
             for edge in self.edges
         )
+        what = "Nodes" if self.is_tree else "States"
         table = (f"{section.title}: {'; '.join(section.lines)}." for section in self.table)
-        return " ".join(filter(None, (f"{'Nodes' if self.is_tree else 'States'}: {states}.", edges, *table, *self.notes)))
+        return " ".join(filter(None, (f"{what}: {states}.", edges, *table, *self.notes)))
 
 
 def merged(title: str, states: tuple[State, ...], edges: list[Edge], notes: tuple[str, ...] = ()) -> Diagram:

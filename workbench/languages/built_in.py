@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -67,6 +67,12 @@ class BuiltInLanguage(Language[F]):
 
     def problems(self, query: F, schema: Schema | None) -> list[Problem]:
         return list(self._module("wellformed").problems(query, schema))
+
+    def missing_columns(self, query: F, columns: Collection[str]) -> Iterable[Problem]:
+        found: Callable[[F, Collection[str]], Iterable[Problem]] = getattr(
+            self._module("wellformed"), "missing_columns", super().missing_columns
+        )
+        return found(query, columns)
 
     def require_typed(self, query: F, schema: Schema) -> None:
         self._module("wellformed").require_typed(query, schema)

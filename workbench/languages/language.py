@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
@@ -320,6 +320,13 @@ class Language(ABC, Generic[F]):
     def problems(self, query: F, schema: Schema | None) -> list[Problem]:
         """What is wrong with the query; what does not fit the schema only if there is one."""
         return []
+
+    def missing_columns(self, query: F, columns: Collection[str]) -> Iterable[Problem]:
+        """The columns without which the query has another meaning than it seems, and which are not among these.
+
+        As long as no language says otherwise: none, as events may have attributes that others lack.
+        """
+        return ()
 
     @abstractmethod
     def require_typed(self, query: F, schema: Schema) -> None:

@@ -7,20 +7,20 @@ import io
 import json
 from typing import Any
 
-from cerify.semantics.csv_rows import Source, events_of_rows, not_csv, records, require_closed_quotes
+from cerify.semantics.csv_rows import Source, not_csv, records, require_closed_quotes, stream_of_rows
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TYPE, Event
+from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.json_events import json_of_event, parse_json, stream_of_json
 
 PASTED = "what was pasted"
 MOST = 1000  # events that are pasted
 
 
-def events_in(name: str, header: list[str], rows: list[list[str]], places: list[str]) -> list[Event]:
-    """The events of rows without their header; name and places are for messages. Raises InputError."""
+def stream_in(name: str, header: list[str], rows: list[list[str]], places: list[str]) -> Stream:
+    """The stream of rows without their header; name and places are for messages. Raises InputError."""
     if "" in header:
         raise InputError(f"an attribute of {name} has no name; give it one, or remove it")
-    return events_of_rows(name, header, rows, places)
+    return stream_of_rows(name, header, rows, places)
 
 
 def rows_of(events: list[dict[str, Any]]) -> list[list[str]]:
@@ -69,7 +69,7 @@ def _read_csv(text: str, row_type: str | None) -> tuple[list[list[str]], set[str
         header, rows = [TYPE, *header], [[row_type, *row] for row in rows]
     if TYPE not in header:
         raise InputError(f"{PASTED} has no column for the event type: call one of {', '.join(header)} {TYPE!r}")
-    events_in(PASTED, header, rows, [f"line {line}" for line in lines[1:]])
+    stream_in(PASTED, header, rows, [f"line {line}" for line in lines[1:]])
     first = header.index(TYPE)
     return [[row[first], *row[:first], *row[first + 1 :]] for row in (header, *rows)], set()
 
@@ -83,7 +83,7 @@ def _read_json(text: str, row_type: str | None) -> tuple[list[list[str]], set[st
         events = [parse_json(line, f"{PASTED}, line {n}") for n, line in lines]
     S = stream_of_json(events, None, PASTED, row_type)
     header, *rows = rows_of([json_of_event(event) for event in S])
-    in_table = events_in(PASTED, header, rows, [f"event {n}" for n in range(len(rows))])
+    in_table = stream_in(PASTED, header, rows, [f"event {n}" for n in range(len(rows))])
     texts = [
         (name, n) for n, event in enumerate(S) for name, value in event.attributes.items() if isinstance(value, str)
     ]

@@ -21,7 +21,7 @@ from cerify.fit import require_fit
 from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import Language, Options
 from cerify.playground.comparison import MISSING, Side, comparable, compared
-from cerify.playground.rows import events_in, read_rows, rows_of
+from cerify.playground.rows import read_rows, rows_of, stream_in
 from cerify.semantics.arguments import LANGUAGE_ARGUMENT
 from cerify.semantics.budget import Budget
 from cerify.semantics.csv_rows import NEEDS_ARROW
@@ -304,7 +304,7 @@ REQUESTS: Mapping[str, Callable[[Json], Json]] = {
 
 def _stream(asked: Json) -> Stream:
     header, *rows = asked["stream"]
-    return Stream(events_in("the stream", header, rows, [f"event {n}" for n in range(len(rows))]))
+    return stream_in("the stream", header, rows, [f"event {n}" for n in range(len(rows))])
 
 
 def _match(match: Match) -> Json:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+import cerify
 from cerify import Event, Stream, count, explain, match
 from cerify.drawing import record
 from cerify.semantics.errors import IllFormed, QueryWarning
@@ -47,6 +50,42 @@ def query(language: str, type: str = "H", attribute: str = "tmp", value: str = "
 def test_a_query_that_fits_is_run_without_a_warning(language: str) -> None:
     assert warned(query(language), language) == []
     assert match(query(language), S, language=language, strict=True)
+
+
+MISSPELT = {
+    "cel": ["(T ; H) PARTITION BY [ID]", "(T ; H) WITHIN 3 [idd]"],
+    "sase": ["PATTERN SEQ(T a, H b) WHERE skip_till_any_match(a, b) { [idd] } RETURN a.id"],
+    "row-pattern": [
+        "MATCH_RECOGNIZE (PARTITION BY idd PATTERN (A))",
+        "MATCH_RECOGNIZE (ORDER BY idd PATTERN (A))",
+        "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS PREV(idd) > 1)",
+    ],
+}
+
+
+@pytest.mark.parametrize(("language", "text"), [(name, text) for name, texts in MISSPELT.items() for text in texts])
+def test_a_column_that_a_table_does_not_have_is_an_error(language: str, text: str, tmp_path: Path) -> None:
+    """It was a warning, after which the rows were not divided, or there was no match."""
+    file = tmp_path / "events.csv"
+    file.write_text("type,id,tmp\nT,1,40\nH,1,\n")
+    batches = cerify.compile("(T ; H) PARTITION BY [ID]")
+    calls = [partial(match, text, events, language=language) for events in (S, S.part(0, 0), file)]
+    for call in [*calls, partial(batches.push, S)]:
+        with pytest.raises(IllFormed, match=r"there is no column '\w+'.* have|has.*; did you mean id\?"):
+            call()
+
+
+def test_a_column_without_values_is_there() -> None:
+    empty = Stream.from_table(pa.table({"type": ["T", "T"], "id": pa.nulls(2, pa.int64())}))
+    assert len(match("MATCH_RECOGNIZE (PARTITION BY id PATTERN (A B))", empty, language="row-pattern")) == 1
+    assert not match("(T ; T) PARTITION BY [id]", empty)
+
+
+def test_events_that_come_one_by_one_have_no_columns() -> None:
+    events = Stream([Event("T", {"id": 1}), Event("T")])
+    assert "has no attribute 'idd'" in str(warned("(T ; T) PARTITION BY [idd]", "cel", events)[0])
+    text = "MATCH_RECOGNIZE (ORDER BY idd PATTERN (A))"
+    assert "no column 'idd'" in str(warned(text, "row-pattern", events)[0])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -92,7 +131,6 @@ def test_an_argument_of_another_kind() -> None:
     ("text", "language"),
     [
         ("(T ; H) WITHIN 5 seconds", "cel"),
-        ("(T ; H) WITHIN 5 [time]", "cel"),
         ("T AS x FILTER x.time > 3", "core-cel"),
         ("T[time > 3]", "event-expression"),
         ("PATTERN SEQ(T a, H b) WHERE skip_till_any_match(a, b) { [id] } WITHIN 5 seconds RETURN a.id", "sase"),
