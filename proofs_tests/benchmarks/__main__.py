@@ -23,8 +23,10 @@ from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Stream
-from proofs_tests.benchmarks import evaluation
+from proofs_tests.benchmarks import evaluation, files
+from proofs_tests.benchmarks.cores import cores
 from proofs_tests.benchmarks.deciding import equivalence
+from proofs_tests.benchmarks.differential import differential
 from proofs_tests.benchmarks.expressions import expressions
 from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.flat import flat
@@ -33,6 +35,7 @@ from proofs_tests.benchmarks.installed import installed
 from proofs_tests.benchmarks.keys import keys
 from proofs_tests.benchmarks.nfab import nfab
 from proofs_tests.benchmarks.peers import peers
+from proofs_tests.benchmarks.person import person
 from proofs_tests.benchmarks.playground import playground
 from proofs_tests.benchmarks.recognize import recognize
 from proofs_tests.benchmarks.rows import row_patterns
@@ -139,16 +142,20 @@ BENCHMARKS = {
     "strategy": evaluation.strategy,
     "enumerate": evaluation.listing,
     "count": evaluation.counting,
-    "parquet": evaluation.parquet,
+    "cores": cores,
+    "parquet": files.parquet,
+    "text": files.text,
     "memory": evaluation.memory,
     "cold": evaluation.cold,
     "import": evaluation.import_,
+    "person": person,
     "installed": installed,
     "playground": playground,
     "flat": flat,
     "readable": readable,
     "denoted": denoted,
     "interpreter": interpreter,
+    "differential": differential,
     "equivalence": equivalence,
     "expressions": expressions,
     "sase": nfab,

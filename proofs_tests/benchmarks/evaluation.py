@@ -14,7 +14,6 @@ from statistics import median
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numba import njit
 
 from cerify.automata.evaluate.batches import EventBatch, enlarged
@@ -193,40 +192,6 @@ def counting(quick: bool) -> Iterator[Figure]:
             assert counters.pop().count(stress) == 2 ** (events - 1) - 1
 
         yield rate(f"count.stress.{events}", events, "events/s", all_of_them, "the update", reading.read)
-
-
-def parquet(quick: bool) -> Iterator[Figure]:
-    """A Parquet file to what a query under WITHIN 100 has in it, against reading the whole file.
-
-    All matches, or their number; `.column` reads nothing but the column that the query needs, as a dictionary.
-    """
-    S = uniform(200_000 if quick else 1_000_000)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "stream.parquet"
-        pq.write_table(S.table, path)
-
-        def read(column: bool = False) -> pa.Table:
-            return pq.read_table(path, columns=["type"], read_dictionary=["type"]) if column else pq.read_table(path)
-
-        def listed(evaluator: CompiledCelEvaluator, column: bool) -> int:
-            roots = evaluator.advance(Stream.from_table(read(column)))
-            return sum(matches.at.size for some in roots for matches in evaluator.match_batches(some))
-
-        def counted(evaluator: CompiledCelEvaluator, column: bool) -> int:
-            return evaluator.count(read(column))
-
-        for name, query, work, column in (
-            ("parquet", "Q1", listed, False),
-            ("parquet.Q8", "Q8", listed, False),
-            ("parquet.column", "Q1", listed, True),
-            ("parquet.count", "Q1", counted, False),
-            ("parquet.count.column", "Q1", counted, True),
-        ):
-            evaluators = [CompiledCelEvaluator(parse(f"{QUERIES[query]} WITHIN 100 EVENTS")) for _ in range(RUNS + 1)]
-            yield rate(
-                name, len(S), "events/s", lambda each=evaluators, work=work, column=column: work(each.pop(), column),  # type: ignore[misc]
-                "reading the file", read, "≤ 2 × reading", lambda value, ratio: ratio >= 0.5,
-            )  # fmt: skip
 
 
 def memory(quick: bool) -> Iterator[Figure]:

@@ -7,7 +7,9 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -35,14 +37,25 @@ class Figure:
     met: bool | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """One object of the report, with the machine and the version it was measured on."""
-        return asdict(self) | {"machine": machine(), "version": cerify.__version__}
+        """One object of the report, with the machine, its load now, the day, and the version that was measured."""
+        when = {"date": datetime.now(UTC).date().isoformat(), "load": round(os.getloadavg()[1], 1)}
+        return asdict(self) | {"machine": machine(), "version": cerify.__version__} | when
 
 
 @cache
 def machine() -> dict[str, Any]:
     """What the figures were measured on."""
-    return {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()}
+    system = {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()}
+    return system | {"cpu": _cpu()}
+
+
+def _cpu() -> str:
+    """The model of the processor, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
