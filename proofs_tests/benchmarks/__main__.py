@@ -23,7 +23,7 @@ from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Stream
-from proofs_tests.benchmarks import evaluation, files
+from proofs_tests.benchmarks import evaluation, files, page
 from proofs_tests.benchmarks.cores import cores
 from proofs_tests.benchmarks.deciding import equivalence
 from proofs_tests.benchmarks.differential import differential
@@ -168,26 +168,39 @@ BENCHMARKS = {
 }
 
 
+DOCS = click.Path(exists=True, file_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--quick", is_flag=True, help="Smaller streams.")
 @click.option("--json", "to", type=click.Path(path_type=Path), help="Write one JSON object per figure to this file.")
-@click.option("--write", "folder", type=click.Path(path_type=Path), help="Write plots or pages to this folder.")
-def main(names: tuple[str, ...], quick: bool, to: Path | None, folder: Path | None) -> None:
+@click.option("--write", "docs", type=DOCS, help="Write the pages and plots that these figures are on; FOLDER is docs.")
+@click.option("--from", "file", type=FILE, help="With --write: figures of an earlier --json in place of measuring.")
+def main(names: tuple[str, ...], quick: bool, to: Path | None, docs: Path | None, file: Path | None) -> None:
     """Measure; without NAMES everything. A name is that of a group or of one of its figures, such as update.Q1."""
+    if file is not None:
+        if docs is None:
+            raise click.UsageError("--from goes with --write")
+        page.write(docs, map(json.loads, file.read_text(encoding="utf-8").splitlines()))
+        return
     unknown = [name for name in names if name.split(".")[0] not in BENCHMARKS]
     if unknown:
         raise click.UsageError(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     groups = {name.split(".")[0] for name in names} or set(BENCHMARKS)
     table = Table("figure", "value", "unit", "spread", "ratio", "against", "target")
+    folders = {} if docs is None else {"flat": docs / "guide" / "plots", "peers": docs / "findings"}
+    figures = []
     lines = nullcontext() if to is None else to.open("w", encoding="utf-8")
     with lines as written:
         for group, benchmark in BENCHMARKS.items():
-            run = partial(benchmark, folder=folder) if group in ("flat", "peers") else benchmark
+            run = partial(benchmark, folder=folders[group]) if group in folders else benchmark
             for figure in run(quick) if group in groups else ():
                 if not names or figure.name.startswith(names):
+                    figures.append(figure.as_json())
                     if written is not None:  # as they come, since a run takes long
-                        written.write(json.dumps(figure.as_json(), ensure_ascii=False) + "\n")
+                        written.write(json.dumps(figures[-1], ensure_ascii=False) + "\n")
                         written.flush()
                     low, high = figure.spread
                     target = "" if figure.target is None else f"{figure.target}: {'met' if figure.met else 'missed'}"
@@ -201,6 +214,8 @@ def main(names: tuple[str, ...], quick: bool, to: Path | None, folder: Path | No
                         target,
                     )
     Console().print(table)
+    if docs is not None:
+        page.write(docs, figures)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Speed beside other engines: Q1 to Q8 over the same streams, by processor time; the numbers of matches are compared.
 
-`python -m proofs_tests.benchmarks peers [--quick] [--write docs/findings]` asks every engine that ships with an adapter
+`python -m proofs_tests.benchmarks peers [--quick] [--write docs]` asks every engine that ships with an adapter
 for CEL or SASE+ and is built on this machine. Each gets the longest stream of LADDER that it reads in SHORT seconds and
 that has at most MOST matches. With a folder, what was measured is written there, engine after engine: speed.json, and
 from it speed.md and speed.svg; the rows of engines that are not on this machine stay.
@@ -178,7 +178,7 @@ def write(folder: Path, rows: Sequence[Json]) -> None:
 
 HEAD = """# Speed beside other engines
 
-Made by `python -m proofs_tests.benchmarks peers --write docs/findings`, with {cores} cores and, at the end, a load of
+Made by `python -m proofs_tests.benchmarks peers --write docs`, with {cores} cores and, at the end, a load of
 {load}; no cell is written by hand. Q1 to Q8 are those of [the benchmarks](../guide/performance.md), over streams of
 eight event types, four of which no query mentions.
 

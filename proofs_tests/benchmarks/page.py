@@ -1,0 +1,131 @@
+"""The tables of docs/guide/performance.md, made from the figures that are stored beside it.
+
+A table stands between two comments of the page: `<!-- table: update columns -->` and `<!-- end of table -->`. It has
+the stored figures of these groups; the one called `speed` has events a second by query and engine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from proofs_tests.benchmarks.peers import digits
+from proofs_tests.benchmarks.workloads import QUERIES
+from proofs_tests.tools.engine_board import table
+
+Json: TypeAlias = dict[str, Any]
+
+TABLE = re.compile(r"(<!-- table: ([a-z ]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
+LARGE = ((1e9, "G"), (1e6, "M"))
+PAGE, FIGURES, PEERS = "guide/performance.md", "guide/performance.jsonl", "findings/speed.json"
+
+
+def write(docs: Path, measured: Iterable[Json]) -> None:
+    """Store figures, each in the place of an earlier one of its name, and write the tables of the page anew."""
+    stored = {one["name"]: one for one in read(docs)} | {one["name"]: one for one in measured}
+    lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in stored.values())
+    (docs / FIGURES).write_text("".join(lines), encoding="utf-8")
+    page = (docs / PAGE).read_text(encoding="utf-8")
+    (docs / PAGE).write_text(rendered(page, read(docs), peers(docs)), encoding="utf-8")
+
+
+def read(docs: Path) -> list[Json]:
+    """The stored figures."""
+    path = docs / FIGURES
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def peers(docs: Path) -> list[Json]:
+    """The stored rows about other engines."""
+    rows: list[Json] = json.loads((docs / PEERS).read_text(encoding="utf-8"))["rows"]
+    return rows
+
+
+def rendered(page: str, figures: Sequence[Json], others: Sequence[Json]) -> str:
+    """The page with all its tables made from these figures."""
+
+    def made(found: re.Match[str]) -> str:
+        groups = found[2].split()
+        text = _speed(figures, others) if groups == ["speed"] else _of_groups(figures, groups)
+        return f"{found[1]}\n{text}\n{found[4]}"
+
+    return TABLE.sub(made, page)
+
+
+def _of_groups(figures: Sequence[Json], groups: Sequence[str]) -> str:
+    some = [one for group in groups for one in figures if one["name"].partition(".")[0] == group]
+    if not some:
+        return "Not measured yet.\n"
+    rows = [[f"`{one['name']}`", seen(one), compared(one), one["target"] or "", verdict(one)] for one in some]
+    return table(["figure", "seen", "beside", "target", ""], rows) + "\n" + circumstances(some)
+
+
+def seen(one: Mapping[str, Any]) -> str:
+    """The value with its unit, and the range of the runs."""
+    low, high = one["spread"]
+    between = f" ({amount(low)} to {amount(high)})" if low != high else ""
+    return f"{amount(one['value'])} {one['unit']}{between}"
+
+
+def amount(value: float) -> str:
+    """A number with three digits that count, large ones in millions or thousands of millions."""
+    for least, name in LARGE:
+        if value >= least:
+            return f"{digits(value / least)} {name}"
+    return digits(value)
+
+
+def compared(one: Mapping[str, Any]) -> str:
+    """The ratio to the baseline in words; nothing where there is no other thing beside it."""
+    ratio, unit, baseline = one["ratio"], one["unit"], one["baseline"]
+    if baseline == "itself":
+        return ""
+    if unit.endswith("/s"):
+        return (
+            f"{digits(ratio)} × as fast as {baseline}" if ratio >= 1 else f"{digits(1 / ratio)} × as long as {baseline}"
+        )
+    return f"{digits(ratio)} × {baseline}"
+
+
+def verdict(one: Mapping[str, Any]) -> str:
+    """Whether the target is met; nothing where there is none."""
+    return "" if one["met"] is None else "met" if one["met"] else "**missed**"
+
+
+def circumstances(some: Sequence[Mapping[str, Any]]) -> str:
+    """When, on what and with which version figures were measured, a line for each run."""
+    runs: dict[str, list[float]] = {}
+    for one in some:
+        machine = one["machine"]
+        where = f"{machine['cpu']}, {machine['cores']} cores, Python {machine['python']}, cerify {one['version']}"
+        runs.setdefault(f"Measured on {one['date']}: {where}", []).extend(
+            [one["load"]] if one["load"] is not None else []
+        )
+    lines = (
+        f"{run}" + (f", load {digits(min(loads))} to {digits(max(loads))}" if loads else "")
+        for run, loads in runs.items()
+    )
+    return "".join(f"{line}.\n" for line in lines)
+
+
+def _speed(figures: Sequence[Json], others: Sequence[Json]) -> str:
+    """Events a second by query and engine; of an engine also how many times our processor time it takes."""
+    ours = {one["name"]: one for one in figures}
+    engines = list(dict.fromkeys(row["engine"] for row in others))
+    by_query = {(row["engine"], row["query"]): row for row in others}
+    rows = []
+    for name, query in QUERIES.items():
+        mine = ours.get(f"columns.{name}")
+        cells = [_theirs(by_query.get((engine, name))) for engine in engines]
+        rows.append([f"{name}: `{query}`", amount(mine["value"]) if mine else "", *cells])
+    used = [ours[name] for name in (f"columns.{query}" for query in QUERIES) if name in ours]
+    return table(["query", "cerify", *engines], rows) + "\n" + circumstances(used)
+
+
+def _theirs(row: Mapping[str, Any] | None) -> str:
+    if row is None or "why" in row or row["found"] != row["matches"]:
+        return "–"
+    return f"{amount(row['events'] / row['theirs']['process'])} ({digits(row['ratio'])} ×)"
