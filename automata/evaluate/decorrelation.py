@@ -8,8 +8,8 @@ the colour changes. The formula that is left has the valuations of the original 
 fail a filter.
 
 This is exact where the rest of the formula depends on each filtered valuation alone. Where it compares them with each
-other (NXT, LAST, MAX), or depends on whether there is any (the right of UNLESS), the answer is Unsupported.
-See docs/decisions/correlated.md.
+other (NXT, LAST, MAX), or depends on whether there is any (the right of UNLESS), the answer is Unsupported, and
+membership.py checks the formula. See docs/decisions/correlated.md.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ from cerify.semantics.trees import children
 
 MARK = "◦"  # what the name of a mark begins with, and no name in a query
 
+ValueWindow: TypeAlias = cel.TimeWindow | cel.AttributeWindow
 Colours: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class ResidualFilter:
-    """A filter to be checked. marks: the mark of each variable. rounds: the colours of the iterations around it.
+    """A filter to be checked, or a window. marks: the mark of each variable; a window has one, of all its events.
 
-    The iterations are listed from the outermost to the innermost.
+    rounds: the colours of the iterations around it, from the outermost to the innermost.
     """
 
-    condition: Condition
+    condition: Condition | ValueWindow
     marks: Mapping[str, str]
     rounds: tuple[Colours, ...] = ()
 
@@ -67,10 +68,14 @@ def correlated(condition: Condition) -> bool:
 
 def compares_events(phi: Formula) -> bool:
     """Whether a formula compares events with each other, other than by their positions."""
-    return any(
-        isinstance(psi, cel.PartitionBy) or (isinstance(psi, cel.Filter) and correlated(psi.condition))
-        for psi in cel.subformulas(phi)
-    )
+    return any(map(compares, cel.subformulas(phi)))
+
+
+def compares(phi: Formula) -> bool:
+    """Whether the operator of the formula compares events with each other, other than by their positions."""
+    if isinstance(phi, cel.Within):
+        return isinstance(phi.window, ValueWindow)
+    return isinstance(phi, cel.PartitionBy) or (isinstance(phi, cel.Filter) and correlated(phi.condition))
 
 
 def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated | Unsupported:
@@ -126,10 +131,12 @@ class _Decorrelator:
                 return phi
             case cel.Filter(psi, condition):
                 return self._filtered(self._taken(psi, rounds), condition, rounds)
-            case cel.PartitionBy(psi, a):
-                W = self._mark("")
-                self.checks.append(ResidualFilter(_equal(a), {"": W}, rounds))
-                return cel.In(self._whole(self._taken(psi, rounds), phi), W)
+            case cel.PartitionBy(_, a):
+                return self._checked(phi, _equal(a), rounds)
+            case cel.Within(psi, window) if isinstance(window, ValueWindow):
+                if not analyze_bindings(psi).binds:
+                    return self._refuse("what this window is around may bind nothing, and is then not in it", phi)
+                return self._checked(phi, window, rounds)
             case cel.Project(L, psi):
                 below = self._taken(psi, rounds)
                 return cel.Project(L | _marks(below), below, span=phi.span)
@@ -152,7 +159,7 @@ class _Decorrelator:
             case cel.Next() | cel.Last() | cel.Max():
                 return self._refuse(
                     "NXT, LAST and MAX compare the matches of this formula with each other, so it would have to be "
-                    "filtered across events before; an evaluator of automata does so around the whole query only",
+                    "filtered across events before",
                     phi,
                 )
             case cel.Derived():
@@ -170,6 +177,14 @@ class _Decorrelator:
                 check = ResidualFilter.of(condition, self._mark, rounds)
                 self.checks.append(check)
                 return _marked(psi, check.marks)
+
+    def _checked(
+        self, phi: cel.PartitionBy | cel.Within, condition: Condition | ValueWindow, rounds: tuple[Colours, ...]
+    ) -> Formula:
+        """The operand with a mark on all its events, on which the condition is checked."""
+        W = self._mark("")
+        self.checks.append(ResidualFilter(condition, {"": W}, rounds))
+        return cel.In(self._whole(self._taken(phi.phi, rounds), phi), W)
 
     def _mark(self, A: str) -> str:
         return f"{MARK}{len(self.checks)}.{A}"

@@ -1,13 +1,12 @@
 """Filters that compare events, checked during the enumeration of complex events, from the latest position to the first.
 
 Such a filter is about all combinations of the events of its variables; AND and OR of such filters too can become false
-as events are added, never true again. So a path is abandoned at the first event with which a filter fails. Apart from
-this the enumerations are those of ces.py and ces_window.py.
+as events are added, never true again, and so can a window on values. So a path is abandoned at the first event with
+which a filter fails. Apart from this the enumerations are those of ces.py and ces_window.py.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -16,15 +15,13 @@ from typing import NamedTuple, TypeAlias, assert_never
 from cerify.automata.cea.model import Marks
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union
-from cerify.automata.evaluate.decorrelation import ResidualFilter
+from cerify.automata.evaluate.decorrelation import ResidualFilter, ValueWindow
+from cerify.automata.evaluate.scope import width_of, within_width
+from cerify.automata.evaluate.spending import Spending
 from cerify.semantics import predicates as pred
-from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Valuation
 from cerify.semantics.predicates import compare, holds, mapped_predicate, mentions, satisfied
-
-STEPS = 256  # between two looks at the clock
 
 
 class Round(NamedTuple):
@@ -53,29 +50,13 @@ class _Atom:
 
 
 class CorrelatedFilterChecker:
-    """The filters of a formula over a stream, with a budget for the events of paths that they are checked on."""
+    """The filters of a formula over a stream; each event of a path that they are checked on is spent."""
 
-    def __init__(self, checks: Sequence[ResidualFilter], S: Sequence[Event], budget: Budget) -> None:
+    def __init__(self, checks: Sequence[ResidualFilter], S: Sequence[Event], spending: Spending) -> None:
         events = tuple(S)
+        self.spend = spending.spend
         self.checks = [_Compiled(check, events, self.spend) for check in checks]
         self.start: Rounds = tuple(check.start for check in self.checks)
-        self._left = budget.valuations
-        self._budget = budget
-        self._until = None if budget.seconds is None else time.monotonic() + budget.seconds
-
-    def spend(self) -> None:
-        """Count one more event of a path, or one combination of events. Raises BudgetExceeded."""
-        self._left -= 1
-        if self._left < 0:
-            raise BudgetExceeded(
-                f"filters that compare events were tried on more than {self._budget.valuations} events of partial "
-                "matches; what makes them fewer is WITHIN, PARTITION BY, a filter on single events; or take a larger "
-                "budget"
-            )
-        if self._left % STEPS == 0:
-            check_time()
-            if self._until is not None and time.monotonic() > self._until:
-                raise BudgetExceeded(f"filters that compare events took more than {self._budget.seconds} seconds")
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
         """The states with one more event, before all others; None if a filter fails. Raises BudgetExceeded."""
@@ -108,11 +89,11 @@ class _Compiled:
         self._spend = spend
         self._rounds = check.rounds
         self._condition = check.condition
-        variables = list(check.marks)
         self._marks = tuple(check.marks.values())
-        self._atoms = [_atom(atom, variables) for atom in cel.atoms(check.condition)]
-        self._number = {id(atom): i for i, atom in enumerate(cel.atoms(check.condition))}
-        self._no_events: tuple[tuple[int, ...], ...] = ((),) * len(variables)
+        atoms = () if isinstance(check.condition, ValueWindow) else tuple(cel.atoms(check.condition))
+        self._atoms = [_atom(atom, list(check.marks)) for atom in atoms]
+        self._number = {id(atom): i for i, atom in enumerate(atoms)}
+        self._no_events: tuple[tuple[int, ...], ...] = ((),) * len(self._marks)
         self.start = Round((None,) * len(check.rounds), self._no_events, frozenset())
 
     def extended(self, known: Round, position: int, marks: Marks) -> Round | None:
@@ -128,6 +109,10 @@ class _Compiled:
         if not new:
             return known if colours is known.colours else Round(colours, bound, failed)
         bound = tuple((*events, position) if v in new else events for v, events in enumerate(bound))
+        if isinstance(self._condition, ValueWindow):
+            a, width = width_of(self._condition)
+            inside = within_width(width, [self._S[p].get(a) for p in bound[0]])
+            return Round(colours, bound, failed) if inside else None
         false = {i for i, atom in enumerate(self._atoms) if i not in failed and self._fails(atom, bound, new, position)}
         if false:
             failed |= false

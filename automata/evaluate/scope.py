@@ -88,15 +88,11 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
     while True:
         match phi:
             case cel.Within(psi, window):
-                match window:
-                    case cel.EventWindow(count):
-                        events.append(count)
-                    case cel.TimeWindow(amount, unit):
-                        widths[TIME] = min(widths.get(TIME, amount * SECONDS[unit]), amount * SECONDS[unit])
-                    case cel.AttributeWindow(width, a):
-                        widths[a] = min(widths.get(a, width), width)
-                    case _:
-                        assert_never(window)
+                if isinstance(window, cel.EventWindow):
+                    events.append(window.count)
+                else:
+                    a, width = width_of(window)
+                    widths[a] = min(widths.get(a, width), width)
                 phi = psi
             case cel.PartitionBy(psi, a):
                 attributes[a] = None
@@ -118,11 +114,23 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
             isinstance(psi, cel.Within) and not isinstance(psi.window, cel.EventWindow)
         ):
             return Unsupported(
-                "an automaton carries a partition, or a window on values, around the whole formula only, also under "
-                "FILTER, IN, START, STRICT and on the left of UNLESS; here it stands deeper",
+                "an evaluator of batches carries a partition, or a window on values, around the whole formula only, "
+                "also under FILTER, IN, START, STRICT and on the left of UNLESS; here it stands deeper: collect the "
+                "stream and use cerify.match, which carries all",
                 psi.span,
             )
     return Scope(min(events, default=None), tuple(widths.items()), tuple(attributes), core=phi)
+
+
+def width_of(window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, Width]:
+    """The attribute that a window is on, and its width in that attribute's unit, seconds for the time."""
+    match window:
+        case cel.TimeWindow(amount, unit):
+            return TIME, amount * SECONDS[unit]
+        case cel.AttributeWindow(width, a):
+            return a, width
+        case _:
+            assert_never(window)
 
 
 def reports_at_last_event(A: CEA) -> bool:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 
 from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate import answers, scoped
-from cerify.automata.evaluate.answers import Applied, AutomatonPlan, EvaluationPlan
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.classify import classify
+from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, EvaluationPlan, required_plan
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
+from cerify.automata.evaluate.spending import Spending
 from cerify.automata.evaluator import Output
 from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.cel.syntax import Formula
@@ -85,12 +85,12 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
 
 def found(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
-    return planned(answers.required_plan(phi, budget), S, output, budget)
+    return planned(required_plan(phi, budget), S, output, budget)
 
 
 def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """As `found`, of a formula's plan."""
-    if isinstance(plan, Applied) or plan.checks:
+    if not isinstance(plan, AutomatonPlan) or plan.checks:
         return answers.found(plan, S, output, budget, passing)
     scope = plan.scope
     if scope.everything:
@@ -98,11 +98,12 @@ def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget:
     return scoped.evaluate(scope, S, output, budget)
 
 
-def passing(query: AutomatonPlan, S: Stream, output: Output, budget: Budget) -> Iterator[tuple[int, Valuation]]:
+def passing(
+    query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
+) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that satisfy its filters; each is abandoned where the first one fails."""
-    scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, budget)
-    D = lazily(scope.core, budget, partial(answers.kept_marks, output=output))
-    pass_ = _passing(D, S, checker) if scope.everything else scoped.passing(D, scope, S, checker)
+    scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, spending)
+    pass_ = _passing(automaton, S, checker) if scope.everything else scoped.passing(automaton, scope, S, checker)
     return ((n, answers.without_marks(mu)) for n, mu in pass_)
 
 
@@ -121,8 +122,8 @@ def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     The numbers are exact. One run for each complex event is what I/O-determinism gives, so it is runs that are counted;
     under windows and partitions see scoped.count. Where filters compare events the matches are enumerated all the same.
     """
-    plan = answers.required_plan(phi, budget)
-    if isinstance(plan, Applied) or plan.checks:
+    plan = required_plan(phi, budget)
+    if not isinstance(plan, AutomatonPlan) or plan.checks:
         numbers = Counter(match.at for match in planned(plan, S, budget=budget))
         yield from (numbers[n] for n in range(len(S)))
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
@@ -34,7 +35,7 @@ def case(rng: Random, profile: Profile, nodes: int, events: int) -> tuple[Formul
     """
     phi, S = generate.case(rng, profile, nodes, events)
     if rng.random() < 0.2:
-        phi = counted_inside(rng, phi)
+        phi = inside(rng, phi, counted)
     for _ in range(rng.choice((1, 1, 2))):
         phi = around(rng, phi)
     return phi, clocked(rng, S)
@@ -52,13 +53,18 @@ def around(rng: Random, phi: Formula) -> Formula:
     return cel.Within(phi, cel.AttributeWindow(rng.choice((0, 1, 1.5, 3)), rng.choice(("u", "u", "x"))))
 
 
-def counted_inside(rng: Random, phi: Formula) -> Formula:
-    """The formula with one of its sub-formulas in a window of events, which an automaton counts."""
+def counted(rng: Random, phi: Formula) -> Formula:
+    """The formula in a random window of events, which an automaton counts."""
+    return cel.Within(phi, cel.EventWindow(rng.randint(1, 6)))
+
+
+def inside(rng: Random, phi: Formula, scope: Callable[[Random, Formula], Formula]) -> Formula:
+    """The formula with one of its sub-formulas in a window or partition that `scope` makes."""
     below = children(phi)
     if not below or rng.random() < 0.3:
-        return cel.Within(phi, cel.EventWindow(rng.randint(1, 6)))
+        return scope(rng, phi)
     chosen = rng.randrange(len(below))
-    return rebuilt(phi, [counted_inside(rng, psi) if i == chosen else psi for i, psi in enumerate(below)])
+    return rebuilt(phi, [inside(rng, psi, scope) if i == chosen else psi for i, psi in enumerate(below)])
 
 
 def clocked(rng: Random, S: Stream) -> Stream:

@@ -2,9 +2,9 @@
 
 A case is a formula, a stream and an output. The denotational interpreter says what is right; the readable evaluator
 and the compiled kernels are asked the same. CEL formulas have every operator and strategy, a third of them stand in
-windows and partitions; core-CEL formulas are evaluated as their translation to CEL. Some streams go with one formula,
-which is then compiled once. Cases are numbered: case i of a seed is the same in every run, so that a campaign goes on
-with --first where another has stopped.
+windows and partitions, and others compare events in all of their parts; core-CEL formulas are evaluated as their
+translation to CEL. Some streams go with one formula, which is then compiled once. Cases are numbered: case i of a seed
+is the same in every run, so that a campaign goes on with --first where another has stopped.
 
 Run as: python -m proofs_tests.campaigns.automata [--cases N] [--first N] [--seed N] [--processes N]
 """
@@ -30,7 +30,7 @@ from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import core_cel as generate_core
 from cerify.equivalence.generate.cel import EVERYTHING, TYPED
 from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS
-from cerify.equivalence.generate.scoped import around, clocked, counted_inside
+from cerify.equivalence.generate.scoped import around, clocked, counted, inside
 from cerify.equivalence.rewrite.translate.to_cel import to_cel
 from cerify.equivalence.shrink.cel import CEL
 from cerify.equivalence.shrink.shrink import shrink
@@ -52,6 +52,7 @@ EVALUATED = Budget(states=3_000, matches=20_000)
 TRIES = 1000  # candidates looked at to shrink a disagreement
 
 PROFILES = (EVERYTHING, EVERYTHING, replace(TYPED, operators=EVERYTHING.operators))
+COMPARING = replace(EVERYTHING, correlated=0.7, types=("A", "B"), absent=0.05)
 CORE_PROFILES = (UNARY_FILTERS, STRATEGIES_TOO, ANYTHING)
 EVALUATORS = {"readable": streaming.matches, "kernel": compiled.matches}
 
@@ -78,11 +79,26 @@ def tally(seed: int, first: int, formulas: int) -> Tally:
     found = Tally()
     for number in range(first, first + formulas):
         rng = Random(f"automata/{seed}/{number}")
-        if rng.random() < 0.12:
+        chance = rng.random()
+        if chance < 0.12:
             _core_cel(rng, number, found)
+        elif chance < 0.3:
+            _comparing(rng, number, found)
         else:
             _cel(rng, number, found)
     return found
+
+
+def _comparing(rng: Random, number: int, found: Tally) -> None:
+    """Comparisons of events anywhere: filters, and windows and partitions inside the formula."""
+    phi = generate.formula(rng, COMPARING, rng.randint(3, 10))
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        phi = inside(rng, phi, around)
+    for i in range(STREAMS):
+        S = clocked(rng, generate.stream(rng, COMPARING, rng.randint(1, 8), phi))
+        output: Output = "valuations" if rng.random() < 0.5 else "matches"
+        definition = partial(matches_of, phi, S, output, ORACLE)
+        _judge(found, f"{number * STREAMS + i}", f"comparisons inside, {output}", phi, S, output, definition)
 
 
 def _cel(rng: Random, number: int, found: Tally) -> None:
@@ -90,7 +106,7 @@ def _cel(rng: Random, number: int, found: Tally) -> None:
     phi = generate.formula(rng, profile, nodes)
     if windowed:
         if rng.random() < 0.2:
-            phi = counted_inside(rng, phi)
+            phi = inside(rng, phi, counted)
         for _ in range(rng.choice((1, 1, 2))):
             phi = around(rng, phi)
     for i in range(STREAMS):

@@ -31,8 +31,6 @@ def in_a_process(*arguments: str, stdin: str = "") -> subprocess.CompletedProces
 
 
 SKIPS = (
-    "compare the matches of this formula with each other",
-    "carries a partition, or a window on values, around the whole formula only",
     "partitions formulas that wait for their events",
     "CEL does not look ahead",
     "stands after a ; or in an iteration",

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Protocol, assert_never
 
-from cerify.automata.cea.blowup_diagnosis import lazily
 from cerify.automata.cea.io_determinize import MARKED, Determinized
 from cerify.automata.cea.model import Marks
-from cerify.automata.evaluate import answers
+from cerify.automata.evaluate.answers import without_marks
 from cerify.automata.evaluate.ces import BOTTOM, NodeList
 from cerify.automata.evaluate.ces_window import Bottom, Output, Union, enumerate_
 from cerify.automata.evaluate.ces_window import Node as SetNode
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.decorrelation import is_mark
+from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, required_plan
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list, in_node
 from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.scoped import ScopedEvaluation
+from cerify.automata.evaluate.spending import Spending
 from cerify.automata.evaluate.streaming import Evaluation
 from cerify.automata.evaluator import Output as OutputName
 from cerify.draw.automaton import diagram_of_cea
@@ -222,12 +222,12 @@ MOST_PATHS = 20 * MOST_FOUND  # under checks several paths can stand for one mat
 def record(phi: Formula, S: Stream, query: str, output: OutputName = "matches", budget: Budget = Budget()) -> Recording:
     """The run of a formula over a stream. Raises Unsupported where it takes more than one automaton, BudgetExceeded."""
     require_short(S)
-    plan = answers.required_plan(phi, budget)
-    if isinstance(plan, answers.Applied):
+    plan = required_plan(phi, budget)
+    if not isinstance(plan, AutomatonPlan):
         raise plan.refused
     scope, checks = plan.scope, plan.checks
-    automaton = lazily(scope.core, budget, partial(answers.kept_marks, output=output))
-    checker = CorrelatedFilterChecker(checks, S, budget) if checks else None
+    automaton = plan.automaton(output, budget)
+    checker = CorrelatedFilterChecker(checks, S, Spending(budget)) if checks else None
     run: Run = Lists(automaton, checker) if scope.everything else Series(automaton, scope, S, checker)
     diagram = diagram_of_cea(automaton.A, f"Automaton of {query}")
     steps = [_step(run, automaton, frozenset())]
@@ -272,7 +272,7 @@ def _found(run: Run, n: int, output: OutputName) -> tuple[tuple[Found, ...], boo
         if len(found) == MOST_FOUND or number == MOST_PATHS:
             return tuple(found.values()), True
         events = tuple(sorted({p for _, p in mu}))
-        match = Match(n, events, bindings_of(answers.without_marks(mu)) if output == "valuations" else None)
+        match = Match(n, events, bindings_of(without_marks(mu)) if output == "valuations" else None)
         found.setdefault(match, Found(match, path))
     return tuple(found.values()), False
 

@@ -184,7 +184,7 @@ def _denotational(phi: Formula, schema: Schema | None, options: Options) -> Eval
 
 def _planned(module: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
     """By the module of cerify.automata.evaluate that is named."""
-    from cerify.automata.evaluate.answers import evaluation_plan
+    from cerify.automata.evaluate.evaluation_plan import evaluation_plan
 
     made = evaluation_plan(phi, options.budget)
     if isinstance(made, Unsupported):

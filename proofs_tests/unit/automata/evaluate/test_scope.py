@@ -18,10 +18,12 @@ from cerify.automata.evaluate import compiled, streaming
 from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union, enumerate_
 from cerify.automata.evaluate.classify import classify
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.partitions import batch_scope
 from cerify.automata.evaluate.scope import key_of, lookback_bounds, reports_at_last_event, strip_windows, within_width
 from cerify.automata.evaluate.scope_columns import KeyTable, RangeWindowState, Unordered
 from cerify.automata.evaluate.scoped import ScopedEvaluation
 from cerify.equivalence.generate.cel import PROFILES
+from cerify.equivalence.generate.scoped import clocked
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
@@ -88,17 +90,24 @@ def test_what_a_window_passes_on_its_way_out() -> None:
         "(A WITHIN 2 [x]) ; B",
         "(((A ; B) WITHIN 2 hours) OR C)+",
         "NXT((A ; B) WITHIN 2 [x]) ; C",
-        "PROJECT[A]((A ; B) WITHIN 2 [x]) : C",
+        "PROJECT[B]((A ; B) WITHIN 2 [x]) : C",
         "(A UNLESS (B WITHIN 2 [x])) ALL C",
         "(A WITHIN 2 [x]) ; (B PARTITION BY [k])",
     ],
 )
-def test_a_window_on_values_inside_is_refused_where_it_stands(query: str, evaluate: Evaluate) -> None:
-    with pytest.raises(Unsupported, match="deeper") as refused:
-        evaluate(parse(query), stream("A B"))
-    span = refused.value.span
-    assert span is not None
-    assert "WITHIN" in query[span.start : span.end]
+def test_a_window_on_values_inside_is_checked_and_refused_in_batches(query: str, evaluate: Evaluate) -> None:
+    phi = parse(query)
+    found = 0
+    for i in range(6):
+        S = clocked(Random(f"inside/{i}"), stream("A B A C B B C", x=[0, 1, 3, 3, 4, 2, 5]))
+        assert evaluate(phi, S) == matches_of(phi, S)
+        found += len(matches_of(phi, S))
+    assert found
+    refused = batch_scope(phi)
+    assert isinstance(refused, Unsupported)
+    assert "stands deeper" in refused.message
+    assert refused.span is not None
+    assert "WITHIN" in query[refused.span.start : refused.span.end]
 
 
 @pytest.mark.parametrize(

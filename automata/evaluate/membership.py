@@ -1,0 +1,320 @@
+"""The valuations of planned formulas over the intervals of a stream, and whether a candidate is one of them.
+
+A candidate is taken apart by the clauses of tods21, Figure 3 and section 7.1, over the interval that each part of the
+formula is asked on. What compares no events is run through its automaton; NXT, LAST, MAX, PROJECT, ALL and the right of
+UNLESS are asked for their valuations over the interval, which are found by a plan of their own, once for each position
+at which an interval begins. All positions here are those of the whole stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from itertools import groupby
+from operator import itemgetter
+from typing import TypeAlias, assert_never
+
+from cerify.automata.cea.blowup_diagnosis import lazily
+from cerify.automata.cea.io_determinize import Determinized
+from cerify.automata.evaluate.classify import classify
+from cerify.automata.evaluate.decorrelation import ResidualFilter, compares_events
+from cerify.automata.evaluate.evaluation_plan import (
+    AutomatonPlan,
+    CheckedPlan,
+    Collecting,
+    EvaluationPlan,
+    rebinds,
+    required_plan,
+)
+from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
+from cerify.automata.evaluate.scope import key_of, width_of, within_width
+from cerify.automata.evaluate.spending import Spending
+from cerify.automata.evaluator import Output
+from cerify.semantics.budget import Budget, depth_limited
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.events import ComplexEvent, Stream, Valuation
+
+Found: TypeAlias = Iterator[tuple[int, Valuation]]
+"""Valuations, each with the position at which its interval ends, in the order of positions; one may be repeated."""
+
+Passing: TypeAlias = Callable[[AutomatonPlan, Determinized, Stream, Budget, Spending], Found]
+"""The valuations of a plan that its automaton finds, without marks."""
+
+REMEMBERED = 200_000  # answers about parts of candidates
+
+
+SHORTEST = 16  # events that are read at first from a position
+
+
+class _Read:
+    """The valuations of a formula over the intervals from one position, as far as they were asked for.
+
+    ahead: the positions below a bound with valuations, and these. A part of the stream is read, and from its beginning
+    again a longer one, so that a short interval takes short time.
+    """
+
+    def __init__(self, begin: int, ahead: Callable[[int], Iterator[tuple[int, set[Valuation]]]]) -> None:
+        self._ahead, self._begin, self._end = ahead, begin, begin
+        self._reached = begin - 1
+        self._sets: dict[int, set[Valuation]] = {}
+        self._rest: Iterator[tuple[int, set[Valuation]]] = iter(())
+
+    def to(self, j: int) -> dict[int, set[Valuation]]:
+        """The valuations over the intervals that end at j or before, by the end, if there are any."""
+        if j >= self._end:
+            self._end = self._begin + max(SHORTEST, 2 * (j + 1 - self._begin))
+            self._rest = self._ahead(self._end)
+        while self._reached < j:
+            n, mus = next(self._rest, (self._end - 1, set[Valuation]()))
+            self._reached = max(n, self._reached)
+            if mus:
+                self._sets[n] = mus
+        return self._sets
+
+
+class Membership:
+    """The valuations of formulas over the intervals of one stream. All that is done counts against one budget."""
+
+    def __init__(self, S: Stream, budget: Budget, passing: Passing) -> None:
+        self.S, self.budget, self.spending = S, budget, Spending(budget)
+        self._passing = passing
+        self._plans: dict[int, EvaluationPlan] = {}
+        self._automata: dict[tuple[int, Output], Determinized] = {}
+        self._known: dict[tuple[int, Valuation, int, int], bool] = {}
+        self._reads: dict[tuple[int, int], _Read] = {}
+        self._runs: dict[int, _Runs] = {}
+        self._checkers: dict[int, CorrelatedFilterChecker] = {}
+        self._comparing: dict[int, bool] = {}
+        self._anywhere: dict[int, Formula] = {}
+
+    def found(self, plan: EvaluationPlan, begin: int, end: int, output: Output = "valuations") -> Found:
+        """The valuations of a planned formula over the intervals from a position that end before another one.
+
+        The plan is to be kept until the end. Raises BudgetExceeded.
+        """
+        match plan:
+            case AutomatonPlan():
+                whole = begin == 0 and end >= len(self.S)
+                S = self.S if whole else self.S.part(begin, min(end, len(self.S)) - begin)
+                if (id(plan), output) not in self._automata:
+                    self._automata[id(plan), output] = plan.automaton(output, self.budget)
+                automaton = self._automata[id(plan), output]
+                for n, mu in self._passing(plan, automaton, S, self.budget, self.spending):
+                    yield n + begin, _shifted(mu, begin)
+            case CheckedPlan():
+                for n, mu in self.found(plan.candidates, begin, end):
+                    with depth_limited(plan.phi.span):
+                        passes = self.has(plan.phi, mu, begin, n)
+                    if passes:
+                        yield n, mu
+            case _:
+                for n, mus in self._by_position(plan.operand, begin, end):
+                    yield from ((n, mu) for mu in collected(plan.phi, mus))
+
+    def has(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:
+        """Whether it is a valuation of phi over the interval from i to j. Raises BudgetExceeded."""
+        key = id(phi), mu, i, j
+        known = self._known.get(key)
+        if known is None:
+            self.spending.spend()
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            if id(phi) not in self._comparing:
+                self._comparing[id(phi)] = compares_events(phi)
+            known = self._clause(phi, mu, i, j) if self._comparing[id(phi)] else self._run(phi, mu, i, j)
+            self._known[key] = known
+        return known
+
+    def _clause(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:
+        match phi:
+            case cel.Event():
+                return self._run(phi, mu, i, j)
+            case cel.Project() | cel.Next() | cel.Last() | cel.Max():
+                return mu in self._over(phi, i, j)
+            case cel.In(psi, A):
+                if rebinds(phi):
+                    return mu in self._over(phi, i, j)
+                rest = frozenset(pair for pair in mu if pair[0] != A)
+                return {p for B, p in mu if B == A} == sup(rest) and self.has(psi, rest, i, j)
+            case cel.Filter(psi, condition):
+                if id(phi) not in self._checkers:
+                    check = ResidualFilter.of(condition)
+                    self._checkers[id(phi)] = CorrelatedFilterChecker((check,), self.S, self.spending)
+                return self._checkers[id(phi)].passes(mu) and self.has(psi, mu, i, j)
+            case cel.Start(psi) | cel.Strict(psi) | cel.Within(psi, _) | cel.PartitionBy(psi, _):
+                return self._admits(phi, sup(mu), i) and self.has(psi, mu, i, j)
+            case cel.Or(left, right):
+                return self.has(left, mu, i, j) or self.has(right, mu, i, j)
+            case cel.And(left, right):
+                return self.has(left, mu, i, j) and self.has(right, mu, i, j)
+            case cel.Seq(left, right):
+                return self._joined(left, right, mu, i, j, _ends(left, mu, i, j))
+            case cel.Plus(psi):
+                return self.has(psi, mu, i, j) or self._joined(psi, phi, mu, i, j, _ends(psi, mu, i, j))
+            case cel.ContiguousSeq(left, right):
+                return self._joined(left, right, mu, i, j, _meetings(mu))
+            case cel.ContiguousPlus(psi):
+                return self.has(psi, mu, i, j) or self._joined(psi, phi, mu, i, j, _meetings(mu))
+            case cel.All(left, right):
+                return self._interleaved(left, right, mu, i, j)
+            case cel.Unless(left, right):
+                return self.has(left, mu, i, j) and not self._somewhere(right, i, j)
+            case cel.Derived():
+                return self.has(phi.expansion, mu, i, j)
+            case _:
+                assert_never(phi)
+
+    def _joined(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int, ends: Iterable[int]) -> bool:
+        """Whether the events of mu up to some end are one of left, and those after it are one of right."""
+        for k in ends:
+            before = frozenset(pair for pair in mu if pair[1] <= k)
+            if self.has(left, before, i, k) and self.has(right, mu - before, k + 1, j):
+                return True
+        return False
+
+    def _interleaved(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int) -> bool:
+        """Whether mu is a valuation of each, over intervals of which one begins at i, and one ends at j."""
+        positions = range(i, j + 1)
+        for i1, i2 in {(i, k) for k in positions} | {(k, i) for k in positions}:
+            for j1, j2 in {(j, k) for k in positions} | {(k, j) for k in positions}:
+                self.spending.spend()
+                lefts = [nu for nu in self._over(left, i1, j1) if nu <= mu] if i1 <= j1 and i2 <= j2 else []
+                rights = [nu for nu in self._over(right, i2, j2) if nu <= mu] if lefts else []
+                if any(nu1 | nu2 == mu for nu1 in lefts for nu2 in rights):
+                    return True
+        return False
+
+    def _somewhere(self, phi: Formula, i: int, j: int) -> bool:
+        """Whether there is a valuation over any interval inside that from i to j."""
+        if id(phi) not in self._anywhere:
+            types: list[Formula] = [cel.Event(R) for R in sorted({event.type for event in self.S})]
+            first = reduce(cel.Or, types)
+            self._anywhere[id(phi)] = cel.Or(phi, cel.Seq(first, phi))
+        sets = self._read(self._anywhere[id(phi)], i).to(j)
+        return min(sets, default=j + 1) <= j
+
+    def _over(self, phi: Formula, i: int, j: int) -> set[Valuation]:
+        """All valuations of phi over the interval from i to j."""
+        return self._read(phi, i).to(j).get(j, set())
+
+    def _read(self, phi: Formula, i: int) -> _Read:
+        if (id(phi), i) not in self._reads:
+            if id(phi) not in self._plans:
+                self._plans[id(phi)] = required_plan(phi, self.budget)
+            plan = self._plans[id(phi)]
+            self._reads[id(phi), i] = _Read(i, lambda end: self._by_position(plan, i, end))
+        return self._reads[id(phi), i]
+
+    def _by_position(self, plan: EvaluationPlan, begin: int, end: int) -> Iterator[tuple[int, set[Valuation]]]:
+        """The positions with valuations, and these."""
+        for n, group in groupby(self.found(plan, begin, end), itemgetter(0)):
+            mus = set()
+            for _, mu in group:
+                self.spending.spend()
+                mus.add(mu)
+            yield n, mus
+
+    def _run(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:
+        if id(phi) not in self._runs:
+            self._runs[id(phi)] = _Runs(phi, self.S, self.budget)
+        return self._runs[id(phi)].accepts(mu, i, j)
+
+    def _admits(self, phi: cel.Start | cel.Strict | cel.Within | cel.PartitionBy, C: ComplexEvent, i: int) -> bool:
+        """Whether a valuation with this support satisfies the operator, over an interval from i."""
+        match phi:
+            case cel.Start():
+                return i in C
+            case cel.Strict():
+                return not C or max(C) - min(C) < len(C)
+            case cel.Within(_, cel.EventWindow(count)):
+                return bool(C) and max(C) - min(C) < count
+            case cel.Within(_, window):
+                assert not isinstance(window, cel.EventWindow)
+                a, width = width_of(window)
+                return within_width(width, [self.S[p].get(a) for p in C])
+            case cel.PartitionBy(_, a):
+                keys = {key_of((a,), self.S[p]) for p in C}
+                return len(keys) < 2 and None not in keys
+            case _:
+                assert_never(phi)
+
+
+class _Runs:
+    """The runs of the automaton of a formula that compares no events, over the intervals of a stream."""
+
+    def __init__(self, phi: Formula, S: Stream, budget: Budget) -> None:
+        self._automaton = lazily(phi, budget)
+        self._types = classify(self._automaton.A.predicates, S)
+        self._unmarked: dict[int, list[int | None]] = {}  # by the beginning, the states before each event from it on
+
+    def accepts(self, mu: Valuation, i: int, j: int) -> bool:
+        """Whether the run over the interval from i to j that marks as mu does is accepting."""
+        marks: dict[int, set[str]] = {}
+        for A, p in mu:
+            marks.setdefault(p, set()).add(A)
+        begin = min(marks, default=j + 1)
+        state = self._before(i, begin)
+        for p in range(begin, j + 1):
+            if state is None:
+                return False
+            state = self._after(state, p, frozenset(marks.get(p, ())))
+        return state is not None and self._automaton.final[state]
+
+    def _before(self, i: int, begin: int) -> int | None:
+        """The state after the events from i to the one before begin, none of which is marked."""
+        states = self._unmarked.setdefault(i, [0])
+        while len(states) <= begin - i:
+            last = states[-1]
+            states.append(None if last is None else self._after(last, i + len(states) - 1, frozenset()))
+        return states[begin - i]
+
+    def _after(self, state: int, p: int, L: frozenset[str]) -> int | None:
+        return next((q for marks, q in self._automaton.step(state, self._types[p]) if marks == L), None)
+
+
+def collected(phi: Collecting, mus: set[Valuation]) -> Iterable[Valuation]:
+    """The operator applied to all valuations of its operand over one interval."""
+    match phi:
+        case cel.In(_, A):
+            return {frozenset(pair for pair in mu if pair[0] != A) | {(A, p) for p in sup(mu)} for mu in mus}
+        case cel.Project(L, _):
+            return {frozenset(pair for pair in mu if pair[0] in L) for mu in mus}
+        case cel.Next():
+            return _greatest(mus, lambda C, D: min(C ^ D) in C)
+        case cel.Last():
+            return _greatest(mus, lambda C, D: max(C ^ D) in C)
+        case cel.Max():
+            Cs = set(map(sup, mus))
+            return {mu for mu in mus if not any(map(sup(mu).__lt__, Cs))}
+        case _:
+            assert_never(phi)
+
+
+def sup(mu: Valuation) -> ComplexEvent:
+    """The positions of a valuation."""
+    return frozenset(p for _, p in mu)
+
+
+def _greatest(mus: set[Valuation], above: Callable[[ComplexEvent, ComplexEvent], bool]) -> set[Valuation]:
+    """The valuations whose support is the greatest in a total order."""
+    Cs = {sup(mu) for mu in mus}
+    greatest = reduce(lambda C, D: C if C == D or above(C, D) else D, Cs, next(iter(Cs), frozenset[int]()))
+    return {mu for mu in mus if sup(mu) == greatest}
+
+
+def _ends(left: Formula, mu: Valuation, i: int, j: int) -> Iterable[int]:
+    """Where the interval of a left operand may end: at an event of it, unless it is projected away."""
+    if any(isinstance(psi, cel.Project | cel.Derived) for psi in cel.subformulas(left)):
+        return range(i, j)
+    return sorted({p for _, p in mu if p < j})
+
+
+def _meetings(mu: Valuation) -> Iterable[int]:
+    """The positions of mu that are followed by another one at once."""
+    C = sup(mu)
+    return sorted(p for p in C if p + 1 in C)
+
+
+def _shifted(mu: Valuation, by: int) -> Valuation:
+    return frozenset((A, p + by) for A, p in mu) if by else mu
