@@ -13,7 +13,9 @@ from cerify.automata.evaluate.automaton_evaluator import CoreEvaluator
 from cerify.automata.evaluate.batches import require
 from cerify.automata.evaluate.compiled_evaluator import Classes, CompiledEvaluator
 from cerify.automata.evaluate.scope_columns import NO_BEGINS, Longs
-from cerify.semantics.events import Stream
+from cerify.semantics.budget import Budget
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.events import Match, Stream
 
 
 class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
@@ -62,3 +64,8 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
         lists = np.maximum(last[:, 1], ~last[:, 1])
         require(((last[:, 1] != 0) & (lists < self.store.nodes)).all(), "a root is out of range")
         self.last = last
+
+
+def matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
+    """All matches over a whole stream, sorted. Raises Unsupported where filters compare events, and BudgetExceeded."""
+    return CompiledCoreEvaluator(phi, budget).evaluate(S)

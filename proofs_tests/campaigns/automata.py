@@ -3,8 +3,9 @@
 A case is a formula, a stream and an output. The denotational interpreter says what is right; the readable evaluator
 and the compiled kernels are asked the same. CEL formulas have every operator and strategy, a third of them stand in
 windows and partitions, and others compare events in all of their parts; core-CEL formulas are evaluated as their
-translation to CEL. Some streams go with one formula, which is then compiled once. Cases are numbered: case i of a seed
-is the same in every run, so that a campaign goes on with --first where another has stopped.
+translation to CEL, or checked on candidates where there is none. Some streams go with one formula, which is then
+compiled once. Cases are numbered: case i of a seed is the same in every run, so that a campaign goes on with --first
+where another has stopped.
 
 Run as: python -m proofs_tests.campaigns.automata [--cases N] [--first N] [--seed N] [--processes N]
 """
@@ -20,10 +21,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
+from typing import TypeAlias
 
 import click
 
-from cerify.automata.evaluate import compiled, streaming
+from cerify.automata.evaluate import compiled, compiled_core_evaluator, core, core_membership, streaming
 from cerify.automata.evaluate.caching import share_compiled
 from cerify.automata.evaluator import Output
 from cerify.equivalence.generate import cel as generate
@@ -38,7 +40,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel import syntax
 from cerify.semantics.core_cel.interpreter import matches_of as core_matches_of
 from cerify.semantics.core_cel.show import show as show_core
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
@@ -49,12 +51,16 @@ STREAMS = 8  # cases with one formula
 CHUNK = 40  # formulas that a process is given at a time
 ORACLE = Budget(valuations=5_000)
 EVALUATED = Budget(states=3_000, matches=20_000)
+Planned: TypeAlias = Formula | Unsupported | BudgetExceeded
+"""A formula of CEL, or why a formula of core-CEL has none."""
+
 TRIES = 1000  # candidates looked at to shrink a disagreement
 
 PROFILES = (EVERYTHING, EVERYTHING, replace(TYPED, operators=EVERYTHING.operators))
 COMPARING = replace(EVERYTHING, correlated=0.7, types=("A", "B"), absent=0.05)
 CORE_PROFILES = (UNARY_FILTERS, STRATEGIES_TOO, ANYTHING)
 EVALUATORS = {"readable": streaming.matches, "kernel": compiled.matches}
+OF_CORE_CEL = {"readable": core.matches, "kernel": compiled_core_evaluator.matches}
 
 
 @dataclass
@@ -122,7 +128,7 @@ def _core_cel(rng: Random, number: int, found: Tally) -> None:
     profile, nodes = rng.choice(CORE_PROFILES), rng.randint(1, 12)
     rho = generate_core.formula(rng, profile, nodes)
     try:
-        phi: Formula | CerifyError = to_cel(rho, EVALUATED)
+        phi: Planned = to_cel(rho, EVALUATED)
     except (Unsupported, BudgetExceeded) as error:
         phi = error
     for i in range(STREAMS):
@@ -143,11 +149,11 @@ def _judge(
     found: Tally,
     case: str,
     kind: str,
-    phi: Formula | CerifyError,
+    phi: Planned,
     S: Stream,
     output: Output,
     definition: Callable[[], list[Match]],
-    rho: core.Formula | None = None,
+    rho: syntax.Formula | None = None,
 ) -> None:
     """One case: what the definition says, and whether each evaluator says the same."""
     found.cases[kind] += 1
@@ -160,9 +166,14 @@ def _judge(
     said = []
     for name, evaluate in EVALUATORS.items():
         try:
-            if isinstance(phi, CerifyError):
+            if isinstance(phi, BudgetExceeded):
                 raise phi
-            said.append("agrees" if evaluate(phi, S, output, EVALUATED) == expected else "DISAGREES")
+            if isinstance(phi, Unsupported):
+                assert rho is not None
+                answer = sorted(core_membership.found(rho, S, EVALUATED, OF_CORE_CEL[name]))
+            else:
+                answer = evaluate(phi, S, output, EVALUATED)
+            said.append("agrees" if answer == expected else "DISAGREES")
         except Unsupported as error:
             said.append("not carried")
             found.reasons[name, error.message] += 1
@@ -180,13 +191,17 @@ def _judge(
 
 
 def _shown(
-    case: str, said: dict[str, str], phi: Formula | CerifyError, S: Stream, output: Output, rho: core.Formula | None
+    case: str,
+    said: dict[str, str],
+    phi: Planned,
+    S: Stream,
+    output: Output,
+    rho: syntax.Formula | None,
 ) -> str:
     """A disagreement; that of a CEL formula is shrunk."""
-    assert not isinstance(phi, CerifyError)
     wrong = [name for name, outcome in said.items() if outcome == "DISAGREES"]
     origin = "" if rho is None else f"{show_core(rho)}  ->  "
-    if rho is None:
+    if not isinstance(phi, CerifyError) and rho is None:
 
         def differs(psi: Formula, T: Stream) -> bool:
             return EVALUATORS[wrong[0]](psi, T, output, EVALUATED) != matches_of(psi, T, output, ORACLE)
@@ -196,7 +211,8 @@ def _shown(
         except Exception as error:
             origin = f"({type(error).__name__}) "
     events = json.dumps([json_of_event(event) for event in S], default=str)
-    return f"case {case}: {' and '.join(wrong)} ({output}): {origin}{show(phi)}  over {events}"
+    shown = phi.message if isinstance(phi, CerifyError) else show(phi)
+    return f"case {case}: {' and '.join(wrong)} ({output}): {origin}{shown}  over {events}"
 
 
 def tallies(seed: int, first: int, formulas: int, processes: int) -> Iterator[Tally]:

@@ -70,7 +70,10 @@ class CoreCel(BuiltInLanguage[Formula]):
         return bool(looks_ahead(query))
 
     def rewrites(self, query: Formula, evaluator: str) -> tuple[str, ...]:
-        return () if evaluator == DENOTATIONAL or is_unary(query) else ("cel",)
+        by_way = (
+            evaluator != DENOTATIONAL and not is_unary(query) and not isinstance(_in_cel(query, Budget()), Unsupported)
+        )
+        return ("cel",) if by_way else ()
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:
         from cerify.semantics.core_cel import wellformed
@@ -155,22 +158,26 @@ def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
 
 
 def _evaluation(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """By an automaton of core-CEL; a formula whose filters compare events by way of CEL, if it has a formula there."""
-    if not is_unary(phi):
-        from cerify.automata.evaluate.answers import at_most
+    """By an automaton of core-CEL; a formula whose filters compare events by its formula of CEL, if it has one.
 
-        psi = _in_cel(phi, options.budget)
-        if isinstance(psi, Unsupported):
-            return psi
-        found = LANGUAGES["cel"].evaluators[evaluator].prepare(psi, schema, options)
-        return found if isinstance(found, Unsupported) else lambda S: at_most(options.budget.matches, iter(found(S)))
+    Where it has none, the complex events of an automaton are checked.
+    """
+    from cerify.automata.evaluate.answers import at_most
+
+    matches: Callable[[Formula, Stream, Budget], list[Match]]
     if evaluator == "automaton":
         from cerify.automata.evaluate.core import matches
-
+    else:
+        from cerify.automata.evaluate.compiled_core_evaluator import matches
+    if is_unary(phi):
         return lambda S: matches(phi, S, options.budget)
-    from cerify.automata.evaluate.compiled_core_evaluator import CompiledCoreEvaluator
+    psi = _in_cel(phi, options.budget)
+    if isinstance(psi, Unsupported):
+        from cerify.automata.evaluate import core_membership
 
-    return lambda S: CompiledCoreEvaluator(phi, options.budget).evaluate(S)
+        return lambda S: at_most(options.budget.matches, core_membership.found(phi, S, options.budget, matches))
+    found = LANGUAGES["cel"].evaluators[evaluator].prepare(psi, schema, options)
+    return found if isinstance(found, Unsupported) else lambda S: at_most(options.budget.matches, iter(found(S)))
 
 
 def _batches(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
