@@ -21,6 +21,7 @@ from cerify.automata.evaluate.decorrelation import ResidualFilter, compares_even
 from cerify.automata.evaluate.evaluation_plan import (
     AutomatonPlan,
     CheckedPlan,
+    CollectedPlan,
     Collecting,
     EvaluationPlan,
     rebinds,
@@ -108,9 +109,11 @@ class Membership:
                         passes = self.has(plan.phi, mu, begin, n)
                     if passes:
                         yield n, mu
-            case _:
+            case CollectedPlan():
                 for n, mus in self._by_position(plan.operand, begin, end):
                     yield from ((n, mu) for mu in collected(plan.phi, mus))
+            case _:
+                assert_never(plan)
 
     def has(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:
         """Whether it is a valuation of phi over the interval from i to j. Raises BudgetExceeded."""
