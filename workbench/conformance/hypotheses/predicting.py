@@ -71,21 +71,20 @@ class MatchPredictor:
         key = query, name, output, parsed.values(choices)
         if key not in self._matches:
             given = dict(self.default) | {axis.name: choices[axis.name] for axis in parsed.bearing}
-            found = self._all(query, S, name, given, output)
+            found = self._all(parsed, query, S, name, given, output)
             if not isinstance(found, str):
                 found = of_output(reported(found, S, given, windowed=parsed.windowed), self.language.name, output)
             self._matches[key] = found if isinstance(found, str) else frozenset(found)
         return self._matches[key]
 
     def _all(
-        self, query: str, S: Stream, name: str, choices: Mapping[str, str], output: Output
+        self, parsed: Parsed, query: str, S: Stream, name: str, choices: Mapping[str, str], output: Output
     ) -> list[Match] | Unanswered:
         """The matches before it is decided which are reported, computed once for all such decisions."""
-        key = query, name, output, *(value for axis, value in choices.items() if axis not in REPORTING)
+        key = query, name, output, *(choices[axis.name] for axis in parsed.bearing if axis.name not in REPORTING)
         if key not in self._found:
             try:
-                phi = self._read(query).phi
-                self._found[key] = list(self.interpretation.found(phi, S, choices, output, BUDGET))
+                self._found[key] = list(self.interpretation.found(parsed.phi, S, choices, output, BUDGET))
             except EngineError:
                 self._found[key] = "error"
             except (Unsupported, BudgetExceeded):
