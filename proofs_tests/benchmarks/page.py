@@ -120,7 +120,8 @@ def _speed(figures: Sequence[Json], others: Sequence[Json]) -> str:
     for name, query in QUERIES.items():
         mine = ours.get(f"columns.{name}")
         cells = [_theirs(by_query.get((engine, name))) for engine in engines]
-        rows.append([f"{name}: `{query}`", amount(mine["value"]) if mine else "", *cells])
+        numbers = [amount(mine["value"]) if mine else "", *cells]
+        rows.append([f"{name}: `{query}`", *(cell.replace(" ", "&nbsp;") for cell in numbers)])
     used = [ours[name] for name in (f"columns.{query}" for query in QUERIES) if name in ours]
     return table(["query", "cerify", *engines], rows) + "\n" + circumstances(used)
 
