@@ -63,7 +63,7 @@ def test_an_event_without_a_type_is_refused_with_its_row() -> None:
 
 
 def test_what_is_no_event_is_refused_with_its_place() -> None:
-    with pytest.raises(InputError, match=r"event 1 is \('A', 1\); write it as Event"):
+    with pytest.raises(InputError, match=r"event 1 is \('A', 1\); write Event"):
         Stream([Event("A"), ("A", 1)])  # type: ignore[list-item]
     with pytest.raises(InputError, match=r"event 1: no key 'type' for the event type; the keys are x"):
         Stream([Event("A"), {"x": 1}])

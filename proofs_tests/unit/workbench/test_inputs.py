@@ -132,7 +132,7 @@ def test_values_of_numpy_and_not_a_number() -> None:
     [
         ([{"x": 1}], "event 0: no field 'type' for the event type"),
         ([{"type": None}], "event 0: its type is None"),
-        ([5], r"event 0 is 5; write it as Event\('T', {'x': 1}\) or {'type': 'T', 'x': 1}"),
+        ([5], r"event 0 is 5; write Event\('T', {'x': 1}\) or {'type': 'T', 'x': 1}"),
         (pa.table({"x": [1]}), "no column 'type' for the event type; the columns are x"),
         (pa.table({"type": ["A"], "x": [[1]]}), "field 'x': a column of type list"),
         (Foreign(pa.chunked_array([[1]])), "Foreign: no table of events can be made of it"),
