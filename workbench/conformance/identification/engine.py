@@ -9,7 +9,7 @@ from typing import Any
 
 from cerify.conformance.harness import Engine
 from cerify.conformance.identification.identify import Identification, Progress
-from cerify.conformance.identification.predicting import Told, predictor
+from cerify.conformance.identification.predicting import Predictor, Told
 from cerify.conformance.identification.profile import Profile, merged
 from cerify.conformance.identification.questions import Question
 from cerify.conformance.identification.stages import STAGES
@@ -40,7 +40,7 @@ def identified(
         if language not in spoken:
             raise InputError(f"the engine does not speak {language or 'a language with hypotheses'}")
         assert language is not None
-        known = predictor(language)
+        predictor = Predictor(language)
         numbers = count()
         stopped, malformed = list[str](), list[str]()
 
@@ -53,7 +53,7 @@ def identified(
                 question.query,
                 schema_for(language, question),
                 [dict(event) for event in question.events],
-                known.interpretation.compared,
+                predictor.interpretation.compared,
                 [],
             )
             if engine.losses.why_not(case) is not None:
@@ -70,13 +70,13 @@ def identified(
                 case _ if result.matches is not None:
                     if result.detail:
                         malformed.append(result.detail)
-                    return known.compared_part(result.matches)
+                    return predictor.compared_part(result.matches)
                 case _:
                     return "no answer"
 
-        identification = Identification(known, ask)
+        identification = Identification(predictor, ask)
         axes = identification.run(STAGES[language], progress)
-        bases = {name: axis.base for name, axis in known.interpretation.axes.items()}
+        bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}
         info, questions = engine.info, len(identification.answered)
         if empty := identification.always_empty():
             axes = {name: replace(finding, value=None, alike=()) for name, finding in axes.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Literal, TypeAlias
 
 from cerify.conformance.hypotheses.axis import Choices
@@ -37,9 +36,3 @@ class Predictor(MatchPredictor):
         if self.interpretation.compared == "valuations":
             return frozenset(matches)
         return frozenset((m.at, m.events) for m in matches)
-
-
-@cache
-def predictor(language: str) -> Predictor:
-    """The answers of all engines in a language; each is computed once in a process."""
-    return Predictor(language)

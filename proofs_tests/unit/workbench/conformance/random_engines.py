@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from random import Random
 
 from cerify.conformance.hypotheses.axis import Choices
 from cerify.conformance.identification.identify import MOST, Identification
-from cerify.conformance.identification.predicting import predictor
+from cerify.conformance.identification.predicting import Predictor
 from cerify.conformance.identification.profile import Finding
 from cerify.conformance.identification.questions import questions
 from cerify.conformance.identification.stages import STAGES
@@ -18,6 +19,12 @@ LANGUAGE_OF = ("cel", "cel", "core-cel", "event-expression", "sase")
 
 UNSEEN = {("connectives", "and-as-or"), ("connectives", "or-as-and")}
 """Values that no query of SASE+ shows: its conditions have no `and` below `or`."""
+
+
+@cache
+def predictor(language: str) -> Predictor:
+    """The answers of all engines in a language; each is computed once."""
+    return Predictor(language)
 
 
 def composed(seed: int) -> tuple[str, Choices]:

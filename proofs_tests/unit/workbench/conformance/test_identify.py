@@ -16,7 +16,7 @@ from cerify import protocol
 from cerify.cli import cerify
 from cerify.conformance.identification.engine import identified
 from cerify.conformance.identification.identify import MOST, Answered, Identification
-from cerify.conformance.identification.predicting import Told, predictor
+from cerify.conformance.identification.predicting import Told
 from cerify.conformance.identification.profile import Finding, Profile
 from cerify.conformance.identification.questions import Question
 from cerify.conformance.identification.stages import STAGES
@@ -26,6 +26,7 @@ from proofs_tests.unit.workbench.conformance.random_engines import (
     composed,
     departures,
     identification,
+    predictor,
     problems,
     problems_with_one,
 )
