@@ -20,7 +20,7 @@ from cerify.semantics.cel.registered import NO_PREDICATES, Predicates, named
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Schema
 from cerify.spark.chunking.chunks import unpartitioned
-from cerify.spark.columns import column, columns_of, keyless, selected
+from cerify.spark.columns import column, columns_of, keyless, require_frame, selected
 from cerify.spark.errors import worker_errors
 from cerify.spark.fitting import KnownTypes, warn_of_misfits
 from cerify.spark.named_columns import ColumnNames, with_named
@@ -39,7 +39,7 @@ class MatchOptions(ColumnNames, total=False):
     """Keyword arguments of match, which documents them."""
 
     schema: Schema | None
-    types: Collection[str] | None
+    types: str | Collection[str] | None
     sample: int
     strict: bool
     language: str
@@ -133,6 +133,7 @@ def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
     on_error, output = options.get("on_error", "fail"), options.get("output", "matches")
     if on_error not in get_args(OnError):
         raise IllFormed(f"there is no on_error {on_error!r}; use one of {', '.join(get_args(OnError))}")
+    require_frame(df)
     if df.isStreaming:
         raise InputError("match reads data at rest; for a streaming data frame use cerify.spark.match_stream")
     language, predicates = options.get("language", DEFAULT), options.get("predicates", NO_PREDICATES)

@@ -115,6 +115,14 @@ def _attributes(rows: T.StructType, query: Query) -> tuple[list[str], bool]:
     return [name for name in found if is_attribute(rows[name].dataType)], timed or placed
 
 
+def require_frame(df: object) -> None:
+    """Raises InputError for what is no data frame of Spark."""
+    if not hasattr(df, "isStreaming"):
+        raise InputError(
+            f"expected a data frame of Spark, not {type(df).__name__}; for events in Python use cerify.match"
+        )
+
+
 def is_attribute(kind: T.DataType) -> bool:
     """Whether a column of this type can be an attribute."""
     return isinstance(kind, T.NullType) or value_type(kind) is not None

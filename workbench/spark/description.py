@@ -17,6 +17,7 @@ from cerify.spark.batch import MatchOptions, Prepared, prepare
 from cerify.spark.chunking.chunks import ADVICE, OLD
 from cerify.spark.chunking.cuts import width_in_places
 from cerify.spark.chunking.transfer import transfer_of
+from cerify.spark.columns import require_frame
 from cerify.spark.fitting import problems, types_of
 from cerify.spark.row_patterns import described_clause
 from cerify.spark.runs.query import Query
@@ -36,6 +37,7 @@ def describe(df: DataFrame, query: str, **options: Any) -> str:
     The options are those of `match`, or, where the data frame is a streaming one, of `match_stream`; a clause
     MATCH_RECOGNIZE has none. Raises as these do. No row is read, except with the option `sample`.
     """
+    require_frame(df)
     if re.match(r"\s*MATCH_RECOGNIZE\b", query, re.IGNORECASE):
         lines = described_clause(df, query)
     elif df.isStreaming:

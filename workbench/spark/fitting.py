@@ -24,12 +24,12 @@ from cerify.spark.runs.rows import Columns
 class KnownTypes:
     """The event types of the data.
 
-    types: all that there can be, or None; a query that names another one is ill-formed. sample: the number of rows
-    whose types are read, by a job; a query that names one which these do not have gets a warning. strict: warnings are
-    errors.
+    types: all that there can be, one or several, or None; a query that names another one is ill-formed. sample: the
+    number of rows whose types are read, by a job; a query that names one which these do not have gets a warning.
+    strict: warnings are errors.
     """
 
-    types: Collection[str] | None = None
+    types: str | Collection[str] | None = None
     sample: int = 0
     strict: bool = False
 
@@ -53,7 +53,7 @@ def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[s
     if known.types is None and known.sample:
         rows = df.select(column(columns.type)).limit(known.sample).distinct().collect()
         return sorted(row[0] for row in rows if row[0])
-    return known.types
+    return [known.types] if isinstance(known.types, str) else known.types
 
 
 def problems(

@@ -23,7 +23,7 @@ from cerify.semantics.row_pattern.wellformed import require_columns
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import ValueType
 from cerify.spark.batch import by_key
-from cerify.spark.columns import TYPES, column, require_sortable
+from cerify.spark.columns import TYPES, column, require_frame, require_sortable
 from cerify.spark.runs.row_patterns import RowQuery, output_rows
 from cerify.spark.runs.rows import AT_ONCE, Columns
 from cerify.spark.runs.start import EVENTS
@@ -68,6 +68,7 @@ def match_recognize(
     the action that reads them, as those of `match`: two rows of a partition with the same place in the order, a
     partition that is too long, AFTER MATCH SKIP that leads nowhere.
     """
+    require_frame(df)
     found = recognition(df.schema, clause, budget, partition_rows)
     keys = [*map(column, found.query.columns.keys)]
     order = [

@@ -19,7 +19,7 @@ from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.spark.batch import answer_schema, counted, with_named_predicates
-from cerify.spark.columns import columns_of
+from cerify.spark.columns import columns_of, require_frame
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import match_schema
 from cerify.spark.streams.ipc_blobs import ROWS, key_name, packing, unpacked
@@ -142,6 +142,7 @@ def prepare(
 ) -> PreparedStream:
     """The arguments of match_stream, checked. Raises what match_stream raises."""
     require_release(STREAMS, "match_stream")
+    require_frame(df)
     if not df.isStreaming:
         raise InputError("match_stream reads a streaming data frame; for data at rest use cerify.spark.match")
     asked = with_named_predicates(Query(query, language, output, schema, predicates))

@@ -109,6 +109,23 @@ def test_states_of_the_release_before_with_a_schema_that_has_grown(
     assert run(again, query.replace(" ", "  "), checkpoint, how) == []
 
 
+def test_a_checkpoint_of_a_stream_that_has_finished_no_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """A first run that fails leaves the folder of a checkpoint, with offsets and without a state."""
+    from cerify.spark.streams.checkpoints import export_state, require_checkpoint
+    from cerify.spark.streams.rest import rest
+
+    df, failed = rows(spark, tmp_path / "in", "1", FIRST), tmp_path / "failed"
+    for name in ("offsets", "commits", "state"):
+        (failed / name).mkdir(parents=True)
+    (failed / "metadata").write_text('{"id":"00000000-0000-0000-0000-000000000000"}')
+    (failed / "offsets" / "0").write_text('v1\n{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{}}\n{"logOffset":0}')
+    for folder in (failed, tmp_path / "none"):
+        require_checkpoint(df, "A ; B", checkpoint=str(folder), **HOW)
+        for read in (rest, export_state):
+            with pytest.raises(InputError, match="has finished no batch"):
+                read(df, "A ; B", checkpoint=str(folder), **HOW)
+
+
 def test_a_stream_is_started_again_when_spark_fails_and_not_when_the_data_does() -> None:
     from pyspark.errors import StreamingQueryException
 

@@ -64,6 +64,7 @@ def test_what_never_holds_by_the_types_of_columns_is_a_warning(
 @pytest.mark.parametrize(
     ("query", "given", "kind", "message"),
     [
+        ("A ; Bee", {"types": "A"}, IllFormed, "unknown event type Bee; the events have A$"),
         ("A ; Bee", {"types": ["A", "Been"]}, IllFormed, "unknown event type Bee; .* did you mean Been?"),
         ("A FILTER A[prise > 1]", {}, InputError, "the query needs 'prise'; .* did you mean 'price'?"),
         ("A FILTER A[user = 'bob']", {}, InputError, 'give attributes={"user": "p.user"}'),
@@ -79,6 +80,37 @@ def test_what_there_is_not_is_an_error(
 ) -> None:
     with pytest.raises(kind, match=message):
         match(df, query, **given)
+
+
+@pytest.mark.parametrize("argument", ["order_by", "partition_by", "id_col", "attributes"])
+def test_a_sort_order_is_no_column(df: DataFrame, argument: str) -> None:
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    def given(one: Any) -> dict[str, Any]:
+        return {argument: {"late": one} if argument == "attributes" else one}
+
+    for order in (F.col("x").desc(), F.asc("x"), F.col("x").desc_nulls_first().alias("r")):
+        with pytest.raises(InputError, match=f"{argument}: .* is a sort order"):
+            match(df, "A", **given(order))
+    for value in (-F.col("x"), F.rank().over(Window.partitionBy("k").orderBy(F.col("x").desc())).alias("r")):
+        match(df, "A", **given(value))
+
+
+def test_what_is_no_data_frame() -> None:
+    from cerify.spark import describe, key_costs, match_recognize, match_stream
+
+    events: Any = [{"type": "A"}]
+    clause = "MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS x > 1)"
+    for use in (
+        lambda: match(events, "A"),
+        lambda: match_stream(events, "A", event_time="at", partition_by="k"),
+        lambda: match_recognize(events, clause),
+        lambda: key_costs(events, "A", order_by="ts", partition_by="k"),
+        lambda: describe(events, "A", order_by="ts"),
+    ):
+        with pytest.raises(InputError, match="a data frame of Spark, not list"):
+            use()
 
 
 def test_decimals_dates_fields_of_structs_and_columns(df: DataFrame) -> None:

@@ -7,11 +7,13 @@ from functools import partial
 from typing import Unpack
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from cerify.semantics.cel.registered import Predicates
+from cerify.semantics.errors import InputError
 from cerify.spark.errors import serialize_error, worker_errors
 from cerify.spark.streaming import PreparedStream, StreamOptions, prepare
 from cerify.spark.streams.ipc_blobs import ROWS, key_name, unpacked
@@ -20,16 +22,26 @@ from cerify.spark.streams.plan import Plan
 from cerify.spark.streams.state_schema import HELD, KEPT
 
 EVENTS, LAST, WAITING, RUN = "events", "last", "waiting", "run"
+NO_BATCH = "STDS_COMMITTED_BATCH_UNAVAILABLE"  # Spark's error class
+
+
+class NoCommittedBatch(InputError):
+    """A checkpoint has no state yet: its stream has finished no batch, or was never started."""
 
 
 def require_checkpoint(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> None:
     """Raises InputError if the checkpoint has states of another query or of other columns.
 
-    df, query and options are those of match_stream. The state of one key is read.
+    df, query and options are those of match_stream. The state of one key is read. Nothing is refused where the stream
+    has finished no batch yet.
     """
     prepared = prepare(df, query, **options)
+    try:
+        blobs = blobs_of(df, prepared, checkpoint)
+    except NoCommittedBatch:
+        return
     with worker_errors():
-        one = blobs_of(df, prepared, checkpoint).limit(1)
+        one = blobs.limit(1)
         one.mapInArrow(_exporting(prepared), exported_schema(prepared)).collect()
 
 
@@ -39,17 +51,23 @@ def export_state(df: DataFrame, query: str, *, checkpoint: str, **options: Unpac
     The columns are those of the key; `events`, the number of events evaluated; `last`, the time of the latest of them;
     `waiting`, the rows that the watermark has not passed, with the columns that the query needs; and `run`, the
     evaluator's saved state, null if there is none. The checkpoint is only read. df, query and options are those of
-    match_stream.
+    match_stream. Raises InputError if the stream has finished no batch.
     """
     prepared = prepare(df, query, **options)
     return blobs_of(df, prepared, checkpoint).mapInArrow(_exporting(prepared), exported_schema(prepared))
 
 
 def blobs_of(df: DataFrame, prepared: PreparedStream, checkpoint: str) -> DataFrame:
-    """For each key its columns, the blobs of the rows that are held, and its KeyState."""
+    """For each key its columns, the blobs of the rows that are held, and its KeyState. Raises NoCommittedBatch."""
     store = df.sparkSession.read.format("statestore")
-    held = store.option("stateVarName", HELD).load(checkpoint).select("key", F.col(f"list_element.{ROWS}").alias(ROWS))
-    kept = store.option("stateVarName", KEPT).load(checkpoint).select("key", F.col("value").alias(KEPT))
+    try:
+        held, kept = (store.option("stateVarName", name).load(checkpoint) for name in (HELD, KEPT))
+    except PySparkException as error:
+        if error.getCondition() != NO_BATCH:
+            raise
+        raise NoCommittedBatch(f"{checkpoint} has no state: its stream has finished no batch") from None
+    held = held.select("key", F.col(f"list_element.{ROWS}").alias(ROWS))
+    kept = kept.select("key", F.col("value").alias(KEPT))
     keys = [F.col(f"key.{field.name}").alias(field.name) for field in prepared.keys]
     return kept.join(held.groupBy("key").agg(F.collect_list(ROWS).alias(HELD)), "key", "left").select(*keys, HELD, KEPT)
 

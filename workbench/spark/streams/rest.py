@@ -26,7 +26,7 @@ def rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[Stream
     """The matches that match_stream would report if the watermark passed all rows in the checkpoint.
 
     df, query and options are those of match_stream, without `watermark` and `observe`. The checkpoint is only read; a
-    stream that continues from it reports these matches itself.
+    stream that continues from it reports these matches itself. Raises InputError if the stream has finished no batch.
     """
     prepared = prepare(df, query, **options)
     blobs = blobs_of(df, prepared, checkpoint).where(F.col(HELD).isNotNull())

@@ -44,6 +44,15 @@ def test_an_error_of_cerify_is_its_kind_and_message() -> None:
     )
 
 
+def test_an_error_with_line_breaks_is_one_line() -> None:
+    from cerify.semantics.errors import IllFormed
+    from cerify.spark.errors import error_line
+
+    assert error_line(IllFormed("near failed with ValueError: a\n  bug\r\nin lines")) == (
+        "IllFormed: near failed with ValueError: a bug in lines"
+    )
+
+
 def test_a_batch_is_one_line() -> None:
     from pyspark.sql import Row
     from pyspark.sql.streaming.listener import StreamingQueryProgress
