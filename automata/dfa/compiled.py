@@ -12,7 +12,7 @@ from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.stores import numba_required
 from cerify.semantics.events import Stream
 
-CHUNK = 16_384  # events read at a time, so that what is written stays in the cache
+CHUNK = 1 << 22  # events read at a time: each automaton has room for a position at each
 
 
 class CompiledRunner(TableRunner):
@@ -52,21 +52,20 @@ class CompiledRunner(TableRunner):
             step = np.concatenate([step, step[:, first]])
         automata = len(self.automata)
         states, counts = self._first + np.array(self.states, np.int32), np.zeros(automata, np.int64)
-        out = np.empty((automata, min(CHUNK, len(classes)) + 1), np.int32)
-        found: list[list[NDArray[np.int32]]] = [[] for _ in self.automata]
+        found: list[list[NDArray[np.int64]]] = [[np.empty(0, np.int64)] for _ in self.automata]
         rest = automata - automata % 4
         fours, ones = (slice(k, k + 4) for k in range(0, rest, 4)), (slice(k, k + 1) for k in range(rest, automata))
         lanes = [(advance_four, four) for four in fours] + [(advance_one, one) for one in ones]
         for begin in range(0, len(classes), CHUNK):
             chunk = classes[begin : begin + CHUNK]
             for advance, some in lanes:
-                advance(chunk, step, self._accepting, states[some], out[some], counts[some])
-            for k, count in enumerate(counts.tolist()):
-                found[k].append(out[k, :count].copy())
-        chunks = range(self.position, self.position + len(classes), CHUNK)
+                ends = [np.empty(len(chunk) + 1, np.int64) for _ in found[some]]
+                advance(chunk, self.position + begin, step, self._accepting, states[some], counts[some], *ends)
+                for parts, positions, count in zip(found[some], ends, counts[some].tolist(), strict=True):
+                    parts.append(positions[:count] if 2 * count > len(chunk) else positions[:count].copy())
         self.states = (states - self._first).tolist()
         self.position += len(classes)
-        return [_positions(chunks, parts) for parts in found]
+        return [parts[-1] if len(parts) <= 2 else np.concatenate(parts) for parts in found]
 
     def _tabulate(self) -> None:
         known = len(self._steps)
@@ -78,11 +77,3 @@ class CompiledRunner(TableRunner):
         if rows:
             self._step = np.concatenate([self._step, np.array(rows, np.int32)])
 
-
-def _positions(begins: range, parts: list[NDArray[np.int32]]) -> NDArray[np.int64]:
-    """Positions that are counted from where each part begins, counted from the first event."""
-    found, at = np.empty(sum(map(len, parts)), np.int64), 0
-    for begin, part in zip(begins, parts, strict=True):
-        np.add(part, begin, out=found[at : at + len(part)])
-        at += len(part)
-    return found
