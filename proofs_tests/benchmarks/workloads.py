@@ -28,3 +28,10 @@ def uniform(events: int, seed: int = 1) -> Stream:
     for name in "abcd":
         columns[name] = pa.array(random.choices(range(100), k=events), pa.int64())
     return Stream.from_table(pa.table(columns))
+
+
+def in_turn(events: int) -> Stream:
+    """A stream of the same types, which come in turn, with attributes that pass the filters of Q8."""
+    types = [type_ for pair in zip(TYPES[:4], TYPES[4:], strict=True) for type_ in pair]
+    columns = {"type": pa.array((types * (events // len(types) + 1))[:events])}
+    return Stream.from_table(pa.table(columns | {name: pa.array([50] * events) for name in "abcd"}))
