@@ -66,13 +66,15 @@ def _position(n, tree, eras):  # type: ignore[no-untyped-def]
 @part
 def _leaves_of_list(n, tree, eras, leaves, firsts, places):  # type: ignore[no-untyped-def]
     """Write the leaves from a node on; returns how many there are, and the node after them or 0."""
-    filled = 0
-    while filled < leaves.size and n > 0 and tree[CHILD, n] == -1 and tree[NEXT, n] >= 0:
-        leaves[filled], firsts[filled] = n, _position(n, tree, eras)
-        places[n & (places.size - 1)] = filled
-        filled += 1
-        n = tree[NEXT, n]
-    return filled, n
+    filled, node, last = np.uintp(0), np.uintp(n), np.uintp(places.size - 1)
+    while filled < leaves.size and node > 0 and tree[CHILD, node] == -1:
+        following = tree[NEXT, node]
+        if following < 0:
+            break
+        leaves[filled], firsts[filled], places[node & last] = node, _position(node, tree, eras), filled
+        filled += np.uintp(1)
+        node = np.uintp(following)
+    return np.intp(filled), np.int32(node)
 
 
 @bare
