@@ -76,4 +76,3 @@ class CompiledRunner(TableRunner):
         ]
         if rows:
             self._step = np.concatenate([self._step, np.array(rows, np.int32)])
-
