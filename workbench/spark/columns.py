@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields as fields_of
+from dataclasses import is_dataclass
 from typing import Any, Required, TypedDict
 
 from pyspark.sql import DataFrame
@@ -65,8 +66,13 @@ def columns_of(
     type_col: str | None = None,
     partition_by: str | Sequence[str] | None = None,
     id_col: str | None = None,
+    listed: Sequence[str] | None = None,
 ) -> Columns:
-    """The columns of the rows by purpose. Raises InputError for a missing column, or one of a wrong type."""
+    """The columns of the rows by purpose. Raises InputError for a missing column, or one of a wrong type.
+
+    listed: the columns that messages list, by default all.
+    """
+    listed = rows.names if listed is None else listed
     order, keys = _names(order_by), _names(partition_by)
     if not order:
         raise InputError("order_by orders the events; name at least one column")
@@ -74,11 +80,11 @@ def columns_of(
     purposes = {"order_by": order, "partition_by": keys, "type_col": [type_], "id_col": _names(id_col)}
     for purpose, names in purposes.items():
         for name in names:
-            _require(rows, name, purpose)
+            _require(rows, name, purpose, listed)
     for name in (*order, *keys):
         require_sortable(rows, name)
     _require_kind(rows, type_, (T.StringType,), "the event type is a string")
-    attributes, timed = _attributes(rows, query)
+    attributes, timed = _attributes(rows, query, listed)
     time = _time(rows, order) if timed or TIME in attributes else None
     if timed and time is None:
         raise InputError(
@@ -88,7 +94,7 @@ def columns_of(
     return Columns(tuple(order), tuple(keys), type_, id_col, time, kept)
 
 
-def _attributes(rows: T.StructType, query: Query) -> tuple[list[str], bool]:
+def _attributes(rows: T.StructType, query: Query, listed: Sequence[str]) -> tuple[list[str], bool]:
     """The columns of attributes of the query, in the order of the rows, and whether it uses the time of events.
 
     Raises InputError for a column that is missing, or has a wrong type.
@@ -103,7 +109,7 @@ def _attributes(rows: T.StructType, query: Query) -> tuple[list[str], bool]:
         named = set(declared)
     if missing := sorted(_certain(query) - {*rows.names, TIME, TYPE}):
         raise InputError(
-            f"the query needs {missing[0]!r}; the columns are {', '.join(rows.names)}{_near(rows, missing[0])}"
+            f"the query needs {missing[0]!r}; the columns are {', '.join(listed)}{_near(rows, missing[0])}"
         )
     found = [name for name in rows.names if name in named and (not declared or name in declared)]
     for name in found:
@@ -137,9 +143,19 @@ def value_type(kind: T.DataType) -> ValueType | None:
 
 def _near(rows: T.StructType, name: str) -> str:
     """The end of a message about an attribute that has no column."""
-    if fields := fields_named(rows, name):
-        return f'; for the field of a struct give attributes={{"{name}": "{fields[0]}"}}'
+    if same := fields_named(rows, name):
+        return f'; for the field of a struct give attributes={{"{name}": "{same[0]}"}}'
     return did_you_mean(name, rows.names)
+
+
+def near_column(rows: T.StructType, name: str) -> str:
+    """The end of a message about a column that there is not: the column or field that may be meant."""
+    found = fields(rows)
+    if name in found:
+        return "; it is a field of a struct, so select it as a column first"
+    if same := fields_named(rows, name):
+        return f"; did you mean {same[0]!r}?"
+    return did_you_mean(name, [*rows.names, *found])
 
 
 def _digits(kind: T.DataType) -> str:
@@ -150,11 +166,16 @@ def _digits(kind: T.DataType) -> str:
 
 def fields_named(schema: T.StructType, name: str) -> list[str]:
     """The fields of structs that have this name, each as the path to it."""
-    found, pending = [], [(one.name, one.dataType) for one in schema]
+    return [path for path, field in fields(schema).items() if field == name]
+
+
+def fields(schema: T.StructType) -> dict[str, str]:
+    """The fields of structs: the name of each by the path to it."""
+    found, pending = dict[str, str](), [(one.name, one.dataType) for one in schema]
     while pending:
         path, kind = pending.pop(0)
         if isinstance(kind, T.StructType):
-            found += [f"{path}.{one.name}" for one in kind if one.name == name]
+            found |= {f"{path}.{one.name}": one.name for one in kind}
             pending += [(f"{path}.{one.name}", one.dataType) for one in kind]
     return found
 
@@ -221,7 +242,7 @@ def _nodes(tree: Any) -> Iterator[Any]:
             pending.extend(node)
         elif is_dataclass(node):
             yield node
-            pending.extend(getattr(node, field.name) for field in fields(node))
+            pending.extend(getattr(node, field.name) for field in fields_of(node))
 
 
 def _time(rows: T.StructType, order: Sequence[str]) -> str | None:
@@ -234,12 +255,12 @@ def _names(given: str | Iterable[str] | None) -> list[str]:
     return [] if given is None else [given] if isinstance(given, str) else list(given)
 
 
-def _require(rows: T.StructType, name: str, purpose: str) -> None:
+def _require(rows: T.StructType, name: str, purpose: str, listed: Sequence[str]) -> None:
     times = rows.names.count(name)
     if times != 1:
         reason = "there is no column" if not times else f"there are {times} columns"
-        near = "" if times else did_you_mean(name, rows.names)
-        raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(rows.names)}{near}")
+        near = "" if times else near_column(rows, name)
+        raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(listed)}{near}")
 
 
 def require_sortable(schema: T.StructType, name: str) -> None:

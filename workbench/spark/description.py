@@ -18,11 +18,11 @@ from cerify.spark.chunking.chunks import ADVICE, OLD
 from cerify.spark.chunking.cuts import width_in_places
 from cerify.spark.chunking.transfer import transfer_of
 from cerify.spark.columns import require_frame
-from cerify.spark.fitting import problems, types_of
+from cerify.spark.fitting import KnownTypes, problems, types_of
 from cerify.spark.row_patterns import described_clause
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.reach import reach_of_query
-from cerify.spark.runs.rows import AT_ONCE
+from cerify.spark.runs.rows import AT_ONCE, Columns
 from cerify.spark.runs.start import EVENTS, concatenated
 from cerify.spark.streaming import PreparedStream, StreamOptions, match_stream
 from cerify.spark.streaming import prepare as prepare_stream
@@ -42,7 +42,8 @@ def describe(df: DataFrame, query: str, **options: Any) -> str:
         lines = described_clause(df, query)
     elif df.isStreaming:
         require_keywords(match_stream, options, StreamOptions)
-        lines = _described_stream(df, prepare_stream(df, query, **{k: v for k, v in options.items() if k not in OWN}))
+        known: Any = {k: v for k, v in options.items() if k not in OWN}
+        lines = _described_stream(prepare_stream(df, query, known))
     else:
         require_keywords(describe, options, MatchOptions)
         lines = _described_match(prepare(df, query, options))  # type: ignore[arg-type]  # checked
@@ -59,14 +60,18 @@ def _described_match(given: Prepared) -> dict[str, str]:
         "evaluation": _evaluation(query, given.budget, given.output == "count"),
         "answer": _types(given.answer),
     }
-    found = [problem.hinted for problem in problems(df.schema, query, columns, types_of(df, columns, given.known))]
-    return lines | {f"warning {i}": message for i, message in enumerate(found, 1)}
+    return lines | _warnings(df, query, columns, given.known)
 
 
-def _described_stream(df: DataFrame, prepared: PreparedStream) -> dict[str, str]:
-    plan = prepared.plan
+def _warnings(df: DataFrame, query: Query, columns: Columns, known: KnownTypes) -> dict[str, str]:
+    found = [problem.hinted for problem in problems(df.schema, query, columns, types_of(df, columns, known))]
+    return {f"warning {i}": message for i, message in enumerate(found, 1)}
+
+
+def _described_stream(prepared: PreparedStream) -> dict[str, str]:
+    df, plan = prepared.df, prepared.plan
     idle = plan.idle_timeout
-    return {
+    lines = {
         "streams": f"one for each {', '.join(plan.columns.keys)}, in Spark's state store",
         "order": f"{', '.join(plan.columns.order)}, once the watermark has passed {plan.event_time}",
         "shuffled": _types(df.schema),
@@ -74,6 +79,7 @@ def _described_stream(df: DataFrame, prepared: PreparedStream) -> dict[str, str]
         "silent keys": "kept for ever" if idle is None else f"forgotten after {idle / MICROSECONDS:g} seconds",
         "answer": _types(prepared.answer),
     }
+    return lines | _warnings(df, plan.query, plan.columns, prepared.known)
 
 
 def _tasks(given: Prepared) -> str:

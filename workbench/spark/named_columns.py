@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Required, TypedDict
 
 from pyspark.sql import Column, DataFrame
@@ -11,55 +11,100 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from cerify.semantics.errors import InputError
-from cerify.spark.columns import quoted
+from cerify.spark.columns import near_column, quoted
 
 ColumnName = str | Column
 SORT_ORDER = re.compile(r"(ASC|DESC) NULLS (FIRST|LAST)( AS .*)?'>$")  # the end of such a Column as text
 
 
-class ColumnNames(TypedDict, total=False):
-    """Keyword arguments of match that name columns; it documents them."""
+class EventNames(TypedDict, total=False):
+    """Keyword arguments of match and match_stream that name columns of events; match documents them."""
 
-    order_by: Required[ColumnName | Sequence[ColumnName]]
-    partition_by: ColumnName | Sequence[ColumnName] | None
     type_col: ColumnName | None
     id_col: ColumnName | None
     attributes: Mapping[str, ColumnName]
 
 
-def with_named(df: DataFrame, names: ColumnNames) -> tuple[DataFrame, dict[str, Any]]:
+class ColumnNames(EventNames, total=False):
+    """Keyword arguments of match that name columns; it documents them."""
+
+    order_by: Required[ColumnName | Sequence[ColumnName]]
+    partition_by: ColumnName | Sequence[ColumnName] | None
+
+
+def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
     """The data frame with a column for each name of ColumnNames, and the arguments of columns_of.
 
     A Column has the name that Spark gives it, see Column.alias, and takes the place of a column of this name. Raises
-    InputError for a field of a struct whose name is that of a column, and for a sort order in place of a Column.
+    InputError as `resolved` does.
     """
-    added: dict[str, Column] = {}
+    given, added = resolved(df.schema, names, lambda one: df.select(one).columns[0])
+    columns = {name: one if isinstance(one, Column) else F.col(sql_path(df.schema, one)) for name, one in added.items()}
+    return df.withColumns(columns) if columns else df, given
 
-    def name_of(purpose: str, one: ColumnName) -> str:
-        if isinstance(one, str) and (one in df.columns or "." not in one):
-            return one
-        field = _field(df, one) if isinstance(one, str) else _value(purpose, one)
-        name = df.select(field).columns[0]
-        if isinstance(one, str) and name in df.columns:
-            raise InputError(f"{one}: there is a column {name!r} too; write F.col({one!r}).alias(…)")
-        added[name] = field
+
+def resolved(
+    rows: T.StructType, names: Mapping[str, Any], name_of: Callable[[Column], str]
+) -> tuple[dict[str, Any], dict[str, ColumnName]]:
+    """The arguments of columns_of, and by its name each column that has to be added: a Column, or the path to a field.
+
+    name_of is the name that Spark gives to a Column. Raises InputError for a field that there is not, a name that two
+    columns would have, and a sort order in place of a Column.
+    """
+    added: dict[str, ColumnName] = {}
+
+    def add(purpose: str, name: str, one: ColumnName) -> str:
+        if str(added.setdefault(name, one)) != str(one):
+            raise InputError(f"{purpose}: two columns would have the name {name!r}; give one of them another by alias")
         return name
 
+    def named(purpose: str, one: ColumnName) -> str:
+        if isinstance(one, Column):
+            return add(purpose, name_of(_value(purpose, one)), one)
+        if one in rows.names or "." not in one:
+            return one
+        name = field_at(rows, one, purpose).name
+        if name in rows.names:
+            raise InputError(f"{one}: there is a column {name!r} too; write F.col({one!r}).alias(…)")
+        return add(purpose, name, one)
+
     given: dict[str, Any] = {
-        "order_by": [name_of("order_by", one) for one in _listed(names.get("order_by"))],
-        "partition_by": [name_of("partition_by", one) for one in _listed(names.get("partition_by"))],
+        purpose: [named(purpose, one) for one in listed(names.get(purpose))] for purpose in ("order_by", "partition_by")
     }
-    if (type_col := names.get("type_col")) is not None:
-        given["type_col"] = name_of("type_col", type_col)
-    if (id_col := names.get("id_col")) is not None:
-        given["id_col"] = name_of("id_col", id_col)
+    for purpose in ("type_col", "id_col"):
+        if (one := names.get(purpose)) is not None:
+            given[purpose] = named(purpose, one)
     for name, one in names.get("attributes", {}).items():
-        added[name] = _value("attributes", one) if isinstance(one, Column) else _field(df, one)
-    return df.withColumns(added) if added else df, given
+        if isinstance(one, Column):
+            _value("attributes", one)
+        else:
+            field_at(rows, one, "attributes")
+        add("attributes", name, one)
+    return {**given, "listed": rows.names}, added
 
 
-def _listed(given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
+def listed(given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
+    """The names of columns in an argument that names one or several."""
     return () if given is None else [given] if isinstance(given, ColumnName) else given
+
+
+def field_at(rows: T.StructType, path: str, purpose: str) -> T.StructField:
+    """The column of this name, or the field of a struct at this path. Raises InputError."""
+    if path in rows.names:
+        return rows[path]
+    found = T.StructField("", rows)
+    for part in path.split("."):
+        kind = found.dataType
+        if not isinstance(kind, T.StructType) or part not in kind.names:
+            near = near_column(rows, path)
+            raise InputError(f"{purpose}: there is no column {path!r}; the columns are {', '.join(rows.names)}{near}")
+        found = kind[part]
+    return found
+
+
+def sql_path(rows: T.StructType, path: str) -> str:
+    """The column of this name, or the field of a struct at this path, as Spark SQL has it."""
+    return quoted(path) if path in rows.names else ".".join(map(quoted, path.split(".")))
 
 
 def _value(purpose: str, one: Column) -> Column:
@@ -70,15 +115,3 @@ def _value(purpose: str, one: Column) -> Column:
             "give a Column of values, for a descending order of numbers -F.col(…)"
         )
     return one
-
-
-def _field(df: DataFrame, path: str) -> Column:
-    """The column of this name, or the field of a struct at this path. Raises InputError."""
-    if path in df.columns:
-        return F.col(quoted(path))
-    kind: T.DataType = df.schema
-    for part in path.split("."):
-        if not isinstance(kind, T.StructType) or part not in kind.names:
-            raise InputError(f"there is no column {path!r}; the columns are {', '.join(df.columns)}")
-        kind = kind[part].dataType
-    return F.col(".".join(map(quoted, path.split("."))))

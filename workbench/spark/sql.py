@@ -28,6 +28,7 @@ from cerify.spark.batch import answer_schema, query_for
 from cerify.spark.columns import columns_of, quoted
 from cerify.spark.errors import serialize_error
 from cerify.spark.fitting import problems
+from cerify.spark.named_columns import field_at, resolved, sql_path
 from cerify.spark.row_patterns import recognition
 from cerify.spark.runs.answers import Output, answers
 from cerify.spark.runs.invalid import nothing
@@ -45,6 +46,7 @@ class SqlOptions(TypedDict, total=False):
     partition_by: str | list[str]
     type_col: str
     id_col: str
+    attributes: dict[str, str]
     language: str
     output: Output
     strict: bool
@@ -103,23 +105,21 @@ def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> 
     """The plan of a call of cel_match over a table with these columns. Raises as `match` does."""
     output = options.get("output", "matches")
     asked = query_for(query, options.get("language", DEFAULT), output)
-    columns = columns_of(
-        rows,
-        asked,
-        order_by=_names("order_by", options.get("order_by", [])),
-        partition_by=_names("partition_by", options.get("partition_by", [])),
-        type_col=options.get("type_col"),
-        id_col=options.get("id_col"),
-    )
+    several: Any = {purpose: _names(purpose, options.get(purpose, [])) for purpose in ("order_by", "partition_by")}
+    given, added = resolved(rows, {**options, **several}, str)
+    paths = {name: sql_path(rows, str(one)) for name, one in added.items()}
+    new = [T.StructField(name, field_at(rows, str(one), name).dataType) for name, one in added.items()]
+    rows = T.StructType([*(field for field in rows if field.name not in added), *new])
+    columns = columns_of(rows, asked, **given)
     if options.get("strict", True):
         for problem in problems(rows, asked, columns):
             raise IllFormed(f"{problem.hinted}; or give strict => false", problem.span)
     return PlannedMatch(
         answer_schema(rows, asked, columns, output),
         not columns.keys,
-        [PartitioningColumn(quoted(name)) for name in columns.keys],
-        [OrderingColumn(quoted(name)) for name in columns.order],
-        [SelectedColumn(quoted(name)) for name in columns.needed],
+        [PartitioningColumn(paths.get(name, quoted(name))) for name in columns.keys],
+        [OrderingColumn(paths.get(name, quoted(name))) for name in columns.order],
+        [SelectedColumn(paths.get(name, quoted(name)), name if name in paths else "") for name in columns.needed],
         asked.to_json(),
         columns,
         output,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Required, TypedDict, Unpack
+from typing import Required, Unpack
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -20,6 +20,8 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import Schema
 from cerify.spark.batch import answer_schema, counted, with_named_predicates
 from cerify.spark.columns import columns_of, require_frame
+from cerify.spark.fitting import KnownTypes, warn_of_misfits
+from cerify.spark.named_columns import ColumnName, EventNames, listed, with_named
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import match_schema
 from cerify.spark.streams.ipc_blobs import ROWS, key_name, packing, unpacked
@@ -33,20 +35,15 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
-class KeyColumns(TypedDict, total=False):
-    """Keyword arguments of match_stream that name the columns of the key, of the type of an event, and of its id."""
-
-    partition_by: Required[str | Sequence[str]]
-    type_col: str | None
-    id_col: str | None
-
-
-class StreamOptions(KeyColumns, total=False):
+class StreamOptions(EventNames, total=False):
     """Keyword arguments that match_stream and rest share; match_stream documents them."""
 
-    event_time: Required[str]
-    order_by: str | Sequence[str]
+    event_time: Required[ColumnName]
+    partition_by: Required[ColumnName | Sequence[ColumnName]]
+    order_by: ColumnName | Sequence[ColumnName]
     schema: Schema | None
+    types: str | Collection[str] | None
+    strict: bool
     language: str
     output: Output
     predicates: Predicates
@@ -62,8 +59,8 @@ def match_stream(
 ) -> DataFrame:
     """The matches of a query over a streaming data frame; each key of partition_by is a stream of its own.
 
-    event_time and partition_by are required; order_by, type_col, id_col, schema, language, output and predicates are as
-    in cerify.spark.match, output is "matches" or "valuations".
+    event_time and partition_by are required; order_by, type_col, id_col, attributes, schema, types, strict, language,
+    output and predicates are as in cerify.spark.match, output is "matches" or "valuations".
 
     The events of a key are read in the order of event_time, a timestamp, once the watermark has passed them: the
     greatest event_time of all rows so far minus the interval `watermark`. Events of equal time are ordered by the
@@ -71,13 +68,15 @@ def match_stream(
     to have a watermark of its own.
 
     The answer also contains the rows that can be part of no stream, and those that came after the watermark had passed
-    them: `matches`, `late` and `malformed` select from it. Their numbers are observed under the name `observe`.
+    them: `matches`, `late` and `malformed` select from it. Such a row has the columns of the data frame, and those that
+    the arguments name as a Column or a field of a struct. Their numbers are observed under the name `observe`.
 
     Raises ParseError, IllFormed, InputError, and Unsupported for a query that no evaluator of batches carries.
     """
     require_keywords(match_stream, options, StreamOptions)
-    prepared = prepare(df, query, **options)
-    event_time = options["event_time"]
+    prepared = prepare(df, query, options)
+    df, event_time = prepared.df, prepared.plan.event_time
+    warn_of_misfits(df, prepared.plan.query, prepared.plan.columns, prepared.known, 2)
     if watermark is not None:
         df = df.withWatermark(event_time, watermark)
     elif DELAY not in df.schema[event_time].metadata:
@@ -116,38 +115,36 @@ def malformed(answer: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class PreparedStream:
-    """The checked arguments of match_stream.
+    """The checked arguments of match_stream; df has the columns that they name.
 
     keys: the columns of the key between Spark's operators; yielded: the columns that the stateful operator yields;
     answer: the columns of the answer.
     """
 
+    df: DataFrame
     plan: Plan
+    known: KnownTypes
     keys: list[T.StructField]
     yielded: T.StructType
     answer: T.StructType
 
 
-def prepare(
-    df: DataFrame,
-    query: str,
-    *,
-    event_time: str,
-    order_by: str | Sequence[str] = (),
-    schema: Schema | None = None,
-    language: str = DEFAULT,
-    output: Output = "matches",
-    predicates: Predicates = NO_PREDICATES,
-    **names: Unpack[KeyColumns],
-) -> PreparedStream:
+def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream:
     """The arguments of match_stream, checked. Raises what match_stream raises."""
     require_release(STREAMS, "match_stream")
     require_frame(df)
     if not df.isStreaming:
         raise InputError("match_stream reads a streaming data frame; for data at rest use cerify.spark.match")
-    asked = with_named_predicates(Query(query, language, output, schema, predicates))
-    order = (event_time, *([order_by] if isinstance(order_by, str) else order_by))
-    columns = columns_of(df.schema, asked, order_by=order, **names)
+    if options.get("event_time") is None:
+        raise InputError("event_time names the column of times by which the events of a key are ordered")
+    output, predicates = options.get("output", "matches"), options.get("predicates", NO_PREDICATES)
+    asked = with_named_predicates(
+        Query(query, options.get("language", DEFAULT), output, options.get("schema"), predicates)
+    )
+    order = [options["event_time"], *listed(options.get("order_by"))]
+    df, names = with_named(df, {**options, "order_by": order})
+    columns = columns_of(df.schema, asked, **names)
+    event_time = columns.order[0]
     if not columns.keys:
         raise InputError("partition_by names the columns of the key; each key is a stream of its own")
     kind = df.schema[event_time].dataType
@@ -167,7 +164,9 @@ def prepare(
     keys = [T.StructField(key_name(i), df.schema[name].dataType) for i, name in enumerate(columns.keys)]
     df.sparkSession.conf.set(PROVIDER, ROCKSDB)  # the only store with several states for one operator
     return PreparedStream(
+        df,
         plan,
+        KnownTypes(options.get("types"), strict=options.get("strict", False)),
         keys,
         T.StructType([*keys, T.StructField(KIND, T.StringType()), T.StructField(ROWS, T.BinaryType())]),
         T.StructType([T.StructField(field.name, field.dataType) for field in (*answer, *more)]),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -70,7 +72,16 @@ def test_what_never_holds_by_the_types_of_columns_is_a_warning(
         ("A FILTER A[user = 'bob']", {}, InputError, 'give attributes={"user": "p.user"}'),
         ("A FILTER A[huge > 1]", {}, InputError, "at most 18 digits, or 15 with a fraction"),
         ("A", {"order_by": "tss"}, InputError, "did you mean 'ts'?"),
-        ("A", {"order_by": "p.whem"}, InputError, "no column 'p.whem'"),
+        ("A", {"order_by": "p.whem"}, InputError, "order_by: there is no column 'p.whem'; .* did you mean 'p.when'?"),
+        ("A", {"partition_by": "user"}, InputError, "partition_by: .* did you mean 'p.user'?"),
+        (
+            "A",
+            {"partition_by": "p.user", "id_col": "t"},
+            InputError,
+            "columns are k, .*, at, p; did you mean 'p.when.t'?",
+        ),
+        ("A FILTER A[prise > 1]", {"partition_by": "p.user"}, InputError, "columns are k, .*, at, p; did you mean"),
+        ("A", {"partition_by": "p.user", "attributes": {"user": "n"}}, InputError, "two columns would have the name"),
         ("A", {"partition_by": "p.k"}, InputError, "there is a column 'k' too"),
         ("A", {"attributes": {"u": "p.nobody"}}, InputError, "no column 'p.nobody'"),
     ],
@@ -111,6 +122,79 @@ def test_what_is_no_data_frame() -> None:
     ):
         with pytest.raises(InputError, match="a data frame of Spark, not list"):
             use()
+
+
+def test_a_stream_is_looked_at_as_data_at_rest_is(spark: SparkSession, tmp_path: Path) -> None:
+    """A stream whose query compares texts with numbers would run for days and find nothing."""
+    from cerify.spark import describe, match_stream
+
+    df = spark.readStream.schema("k string, at timestamp, type string, x long").json(str(tmp_path))
+    how: dict[str, Any] = {"event_time": "at", "partition_by": "k"}
+    with pytest.warns(QueryWarning, match="x is a number and 'one' a string") as raised:
+        match_stream(df, "A FILTER A[x = 'one']", **how)
+    assert raised[0].filename.endswith("test_fitting.py")
+    assert "x is a number and 'one' a string" in describe(df, "A FILTER A[x = 'one']", **how)
+    with pytest.raises(IllFormed, match="x is a number and 'one' a string"):
+        match_stream(df, "A FILTER A[x = 'one']", strict=True, **how)
+    with pytest.raises(IllFormed, match="unknown event type Bee; the events have A, B"):
+        match_stream(df, "A ; Bee", types=["A", "B"], **how)
+    with pytest.raises(InputError, match="event_time names the column"):
+        match_stream(df, "A", event_time=None, partition_by="k")  # type: ignore[arg-type]
+
+
+def test_fields_of_structs_and_columns_of_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql import functions as F
+
+    from cerify.spark import match_stream
+
+    df = spark.readStream.schema("p struct<user: string, at: timestamp>, type string, x long").json(str(tmp_path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answer = match_stream(
+            df,
+            "A ; B FILTER A[late < 3] WITHIN 5 minutes",
+            event_time="p.at",
+            partition_by=[F.upper("p.user").alias("key"), "p.user"],
+            order_by=-F.col("x"),
+            attributes={"late": F.col("x") + 1},
+        )
+    assert answer.columns[:2] == ["key", "user"]
+    with pytest.raises(InputError, match="is a sort order"):
+        match_stream(df, "A", event_time="p.at", partition_by="p.user", order_by=F.desc("x"))
+
+
+@pytest.mark.thorough
+def test_a_stream_with_fields_of_structs_runs(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql import functions as F
+
+    from cerify.spark import match_stream, matches
+    from cerify.spark.streams.checkpoints import export_state, require_checkpoint
+    from cerify.spark.streams.rest import rest
+    from cerify.spark.streams.supervised import supervised
+
+    lines = [
+        {"p": {"user": user, "at": f"2024-01-01T10:00:0{n}Z"}, "type": type_, "x": n}
+        for n, (user, type_) in enumerate([("u", "A"), ("v", "A"), ("U", "B"), (None, "A"), ("u", "B")])
+    ]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.json").write_text("\n".join(map(json.dumps, lines)))
+    df = spark.readStream.schema("p struct<user: string, at: timestamp>, type string, x long").json(
+        str(tmp_path / "in")
+    )
+    how: dict[str, Any] = {
+        "event_time": "p.at",
+        "partition_by": F.upper("p.user").alias("key"),
+        "attributes": {"place": F.col("x") * 10},
+    }
+    query, checkpoint, found = "A ; B FILTER B[place > 30]", str(tmp_path / "checkpoint"), list[Any]()
+    writer = match_stream(df, query, watermark="1 seconds", **how).writeStream.trigger(availableNow=True)
+    writer = writer.option("checkpointLocation", checkpoint)
+    supervised(writer.foreachBatch(lambda batch, _: found.extend(batch.collect())).start, pause=0)
+    assert [(row["kind"], row["row"]["x"]) for row in found if row["kind"] != "match"] == [("no key", 3)]
+    require_checkpoint(df, query, checkpoint=checkpoint, **how)
+    assert {row["key"] for row in export_state(df, query, checkpoint=checkpoint, **how).collect()} == {"U", "V"}
+    kept = matches(rest(df, query, checkpoint=checkpoint, **how)).collect()
+    assert [(row["key"], row["events"]) for row in kept] == [("U", [0, 2])]
 
 
 def test_decimals_dates_fields_of_structs_and_columns(df: DataFrame) -> None:

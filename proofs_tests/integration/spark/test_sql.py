@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -50,6 +50,18 @@ def test_the_query_by_name_another_language_and_several_columns(sql: SparkSessio
         "order_by => array('ts', 'n'), partition_by => 'k', output => 'count') WHERE k = 'a'"
     )
     assert [(row["k"], row["count"]) for row in sql.sql(text).collect()] == [("a", 2)]
+
+
+def test_fields_of_structs(sql: SparkSession) -> None:
+    from cerify.spark import match
+
+    sql.table("seen").selectExpr("struct(k, struct(ts) AS at) AS p", "type", "n").createOrReplaceTempView("nested")
+    query = "A ; B FILTER A[late > 1]"
+    how = "partition_by => 'p.k', order_by => 'p.at.ts, n', attributes => map('late', 'p.at.ts')"
+    found = sql.sql(f"SELECT * FROM cel_match(TABLE(nested), '{query}', {how}) WHERE k = 'a'")
+    given: dict[str, Any] = {"partition_by": "p.k", "order_by": ["p.at.ts", "n"], "attributes": {"late": "p.at.ts"}}
+    right = match(sql.table("nested"), query, **given).where("k = 'a'")
+    assert [row["events"] for row in found.collect()] == [row["events"] for row in right.collect()] == [[2, 3]]
 
 
 @pytest.mark.parametrize(

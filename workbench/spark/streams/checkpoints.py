@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from cerify.semantics.arguments import require_keywords
 from cerify.semantics.cel.registered import Predicates
 from cerify.semantics.errors import InputError
 from cerify.spark.errors import serialize_error, worker_errors
@@ -35,7 +36,8 @@ def require_checkpoint(df: DataFrame, query: str, *, checkpoint: str, **options:
     df, query and options are those of match_stream. The state of one key is read. Nothing is refused where the stream
     has finished no batch yet.
     """
-    prepared = prepare(df, query, **options)
+    require_keywords(require_checkpoint, options, StreamOptions)
+    prepared = prepare(df, query, options)
     try:
         blobs = blobs_of(df, prepared, checkpoint)
     except NoCommittedBatch:
@@ -53,7 +55,8 @@ def export_state(df: DataFrame, query: str, *, checkpoint: str, **options: Unpac
     evaluator's saved state, null if there is none. The checkpoint is only read. df, query and options are those of
     match_stream. Raises InputError if the stream has finished no batch.
     """
-    prepared = prepare(df, query, **options)
+    require_keywords(export_state, options, StreamOptions)
+    prepared = prepare(df, query, options)
     return blobs_of(df, prepared, checkpoint).mapInArrow(_exporting(prepared), exported_schema(prepared))
 
 

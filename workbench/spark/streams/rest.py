@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from cerify.semantics.arguments import require_keywords
 from cerify.semantics.cel.registered import Predicates
 from cerify.spark.errors import serialize_error
 from cerify.spark.streaming import StreamOptions, prepare, unpacked_rows
@@ -28,7 +29,8 @@ def rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[Stream
     df, query and options are those of match_stream, without `watermark` and `observe`. The checkpoint is only read; a
     stream that continues from it reports these matches itself. Raises InputError if the stream has finished no batch.
     """
-    prepared = prepare(df, query, **options)
+    require_keywords(rest, options, StreamOptions)
+    prepared = prepare(df, query, options)
     blobs = blobs_of(df, prepared, checkpoint).where(F.col(HELD).isNotNull())
     plan, predicates = prepared.plan.to_json(), prepared.plan.query.predicates
     found = blobs.mapInArrow(partial(_remaining, plan=plan, predicates=predicates), prepared.yielded)
