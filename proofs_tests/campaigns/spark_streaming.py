@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -53,6 +53,7 @@ MASTER = "local[2,4]"  # a task may fail three times, as on a cluster
 AT_ONCE = 6  # streams of a driver
 SETS = 8  # of data, with one query; each has keys of its own in the stream, so that it makes pairs
 BATCHES = 5  # of a stream: between two kills each stream is to get on, and then to its end
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LIVES = 9  # drivers beyond those that are killed; on a busy machine Spark may give up by itself
 FLIGHTS = "((Cancellation ; Departure) FILTER Departure[x > 60]) WITHIN 10 minutes"
 
@@ -186,16 +187,25 @@ def is_daemon(pid: int) -> bool:
         return False
 
 
-def as_read(folder: Path, its: Pair) -> list[list[Row]]:
-    """The rows in the batches in which Spark has read them, as its log says.
+def as_read(folder: Path, its: Pair) -> tuple[list[list[Row]], list[datetime | None]]:
+    """The rows in the batches in which Spark has read them, and the watermark of each and of the end, by Spark's log.
 
-    If a driver is killed after it has noted a file and before it has noted the batch, the next one takes two files.
+    If a driver is killed after it has noted a file and before it has noted the batch, the next one takes two files. If
+    it is killed after the files of a batch are written and before Spark has noted that, the next one does not do the
+    batch again, and the watermark does not advance by its rows.
     """
     files = [batch for batch in its.batches if batch]
     logs = sorted((folder / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda log: int(log.name))
-    ends = [json.loads(log.read_text(encoding="utf-8").splitlines()[-1])["logOffset"] + 1 for log in logs]
-    ends = sorted(set(ends))
-    return [[row for file in files[a:b] for row in file] for a, b in pairwise([0, *ends])]
+    ends, marks = [0], list[datetime | None]()
+    for log in logs:
+        said = log.read_text(encoding="utf-8").splitlines()
+        end, mark = json.loads(said[-1])["logOffset"] + 1, json.loads(said[1])["batchWatermarkMs"]
+        if end > ends[-1]:
+            marks.append(EPOCH + timedelta(milliseconds=mark) if mark else None)
+            ends.append(end)
+    last = json.loads((folder / "checkpoint" / "commits" / logs[-1].name).read_text(encoding="utf-8").splitlines()[-1])
+    marks.append(EPOCH + timedelta(milliseconds=last["nextBatchWatermarkMs"]))
+    return [[row for file in files[a:b] for row in file] for a, b in pairwise(ends)], marks
 
 
 def differences(folder: Path, its: Pair) -> Iterator[str]:
@@ -204,12 +214,16 @@ def differences(folder: Path, its: Pair) -> Iterator[str]:
         logs = sorted(folder.parent.glob("*/driver*.log"))
         yield f"no result; {logs[-1].read_text(encoding='utf-8')[-2000:] if logs else ''}"
         return
-    batches = as_read(folder, its)
+    batches, marks = as_read(folder, its)
     if sum(map(len, batches)) != sum(map(len, its.batches)):
         yield "not all rows have been read"
         return
-    last = watermarks(batches)[-1]
-    in_time, too_late = punctual_and_late(batches)
+    if any(
+        mark is not None and (due is None or mark > due) for mark, due in zip(marks, watermarks(batches), strict=True)
+    ):
+        yield "a watermark is beyond that of the rows before it"
+    last = marks[-1]
+    in_time, too_late = punctual_and_late(batches, marks)
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     assert last is not None
     said, left = found_in(result["matches"]), found_in(result["rest"])
@@ -275,7 +289,7 @@ def main(
                 for said in differences(folder, each):
                     differ += 1
                     click.echo(f"DIFFERS {folder.name} {each.query.text}: {said}")
-                found += len(expected(each.query, punctual_and_late(as_read(folder, each))[0], timedelta.max))
+                found += len(expected(each.query, punctual_and_late(*as_read(folder, each))[0], timedelta.max))
             click.echo(
                 f"{start + len(some)}/{len(its)} streams, {found:,} matches, {differ} differences, {dict(counts)}"
             )

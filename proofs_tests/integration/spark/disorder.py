@@ -124,10 +124,12 @@ def watermarks(batches: Iterable[Sequence[Row]]) -> list[datetime | None]:
     return [*found, latest]
 
 
-def punctual_and_late(batches: Sequence[Sequence[Row]]) -> tuple[list[Row], list[Row]]:
-    """The rows that are in time, and those that are late."""
+def punctual_and_late(
+    batches: Sequence[Sequence[Row]], marks: Sequence[datetime | None] | None = None
+) -> tuple[list[Row], list[Row]]:
+    """The rows that are in time, and those that are late, by the watermark of each batch."""
     rows: tuple[list[Row], list[Row]] = [], []
-    for batch, watermark in zip(batches, watermarks(batches), strict=False):
+    for batch, watermark in zip(batches, marks or watermarks(batches), strict=False):
         for row in batch:
             rows[watermark is not None and row["time"] < watermark].append(row)
     return rows
