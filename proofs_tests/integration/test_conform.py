@@ -171,7 +171,7 @@ def test_the_engine_command_survives_every_line_and_stops_when_told() -> None:
         '{"cmd": "run", "id": "1"}',
         '{"cmd": "run", "id": "2", "language": "cel", "query": "A ; B :", "events": []}',
         '{"cmd": "run", "id": "3", "language": "sase", "query": "x", "events": []}',
-        '{"cmd": "run", "id": "4", "language": "cel", "query": "NXT(A FILTER A.x < A.x) ; B", "events": []}',
+        '{"cmd": "run", "id": "4", "language": "event-expression", "query": "prior(a(I), a(I))", "events": []}',
         '{"cmd": "run", "id": "5", "language": "cel", "query": "A FILTER A.x = \'1\'", "schema": {"A": {"x": "int"}}, '
         '"events": [{"type": "A", "x": 1}]}',
         '{"cmd": "run", "id": "6", "language": "cel", "query": "A+ IN X", "events": [{"type": "A"}], '

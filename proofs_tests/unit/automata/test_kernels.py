@@ -15,19 +15,19 @@ def test_four_automata_are_four_times_one(cut: int) -> None:
     classes = np.array([0, 1, 1, 0, 1, 0, 0, 1, 0], np.int32)
     states, counts = np.array(STARTS, np.int64), np.zeros(4, np.int64)
     ends = [list[int]() for _ in STARTS]
-    for part in (classes[:cut], classes[cut:]):
+    for base, part in ((0, classes[:cut]), (cut, classes[cut:])):
         out = np.zeros((4, part.size + 1), np.int64)
-        advance_four(part, STEP, ACCEPTING, states, out, counts)
+        advance_four(part, base, STEP, ACCEPTING, states, counts, *out)
         for k, found in enumerate(ends):
             found += [*out[k, : counts[k]]]
     for k, start in enumerate(STARTS):
         state, count, ends_ = (
             np.array([start], np.int64),
             np.zeros(1, np.int64),
-            np.zeros((1, classes.size + 1), np.int64),
+            np.zeros(classes.size + 1, np.int64),
         )
         alone = list[int]()
-        for part in (classes[:cut], classes[cut:]):
-            advance_one(part, STEP, ACCEPTING, state, ends_, count)
-            alone += [*ends_[0, : count[0]]]
+        for base, part in ((0, classes[:cut]), (cut, classes[cut:])):
+            advance_one(part, base, STEP, ACCEPTING, state, count, ends_)
+            alone += [*ends_[: count[0]]]
         assert (states[k], ends[k]) == (state[0], alone)

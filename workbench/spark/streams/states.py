@@ -99,7 +99,7 @@ class ResumableCel(CelRun, Resumable):
 
     def reachable(self) -> NDArray[np.int64]:
         """The positions of the events in the nodes of the match store."""
-        return np.unique(self._evaluator.store.arrays["tree"]["event"])
+        return np.unique(self._evaluator.store.positions)
 
 
 class CompiledCel(Compiled):
