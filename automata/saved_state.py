@@ -13,7 +13,7 @@ from typing import Any
 
 from cerify.semantics.errors import InputError
 
-MAGIC, VERSION = "cerify saved state", 6
+MAGIC, VERSION = "cerify saved state", 5
 
 
 def seal(kind: str, query: str, data: bytes) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cerify.languages.language import Language
 from cerify.semantics.errors import IllFormed, QueryWarning, errors_in
-from cerify.semantics.events import Schema, Stream
+from cerify.semantics.events import TYPE, Schema, Stream
 from cerify.semantics.observed import ObservedSchema, observed
 from cerify.semantics.predicate_types import Problem, Rule
 
@@ -43,7 +43,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
         found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
     else:
         found = list(misfits(language, query, observed(S))) if len(S) else []
-        known = S.columns is not None and (len(S) or S.columns)  # a file without rows may be read without its header
+        known = S.columns is not None and (len(S) or {*S.columns} - {TYPE})  # without rows a file may be read without its header
         missing = list(language.missing_columns(query, S.columns or ())) if known else []
     for problem in (missing + found * strict)[:1]:
         raise IllFormed(problem.hinted, problem.span)

@@ -27,6 +27,9 @@ from cerify.automata.evaluator import Consumption, Counters
 LAST = 2**62  # position; the loops count on from it in 64 bits
 
 
+FRONT = "lists grow at the front"
+
+
 class CompiledState(AutomatonEvaluator):
     """The state of a compiled evaluator: the automaton, shared with others, and all that depends on the stream.
 
@@ -49,6 +52,11 @@ class CompiledState(AutomatonEvaluator):
         self.store = self._empty_store()
         self.snapshot = self.cache.snapshot
         self._whole = True
+
+    @property
+    def identity(self) -> str:
+        """As of all evaluators; without windows also the layout of the nodes, which was another in release 0.1."""
+        return f"{super().identity} {FRONT}" if self.unwindowed else super().identity
 
     def _empty_store(self) -> MatchStore:
         if self.unwindowed:
