@@ -43,8 +43,9 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
         found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
     else:
         found = list(misfits(language, query, observed(S))) if len(S) else []
-        known = S.columns is not None and (len(S) or {*S.columns} - {TYPE})  # without rows a file may be read without its header
-        missing = list(language.missing_columns(query, S.columns or ())) if known else []
+        columns = S.columns or ()
+        if len(S) or {*columns} - {TYPE}:  # without rows a file may be read without its header
+            missing = [] if S.columns is None else list(language.missing_columns(query, columns))
     for problem in (missing + found * strict)[:1]:
         raise IllFormed(problem.hinted, problem.span)
     return [QueryWarning(problem.hinted, problem.span) for problem in found]
