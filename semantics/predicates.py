@@ -27,6 +27,28 @@ Operator = Literal["+", "-", "*", "/"]
 T = TypeVar("T")
 
 
+class _Hashed:
+    """Has a place for its hash."""
+
+    __slots__ = ("_hash",)
+
+
+def _hashed_once(kind: type[T]) -> type[T]:
+    """The class, subclass of _Hashed, that computes the hash of a tree once: predicates are keys again and again."""
+    computed = kind.__hash__
+
+    def hash_(self: T) -> int:
+        try:
+            return self._hash  # type: ignore[attr-defined,no-any-return]
+        except AttributeError:
+            found = computed(self)
+            object.__setattr__(self, "_hash", found)
+            return found
+
+    kind.__hash__ = hash_  # type: ignore[method-assign,assignment]
+    return kind
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """The value of an attribute of the events of a variable, which is None inside brackets."""
@@ -71,15 +93,17 @@ class Anything:
     """tuples(R) for the whole schema: true of every event."""
 
 
+@_hashed_once
 @dataclass(frozen=True, slots=True)
-class OfType:
+class OfType(_Hashed):
     """tuples(R): the event is of type R."""
 
     type: str
 
 
+@_hashed_once
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(_Hashed):
     """Two terms compared."""
 
     comparator: Comparator
@@ -87,16 +111,18 @@ class Comparison:
     right: Term
 
 
+@_hashed_once
 @dataclass(frozen=True, slots=True, eq=False)
-class OneOf(_Written):
+class OneOf(_Hashed, _Written):
     """The term equals one of the values."""
 
     term: Term
     values: tuple[Value, ...]
 
 
+@_hashed_once
 @dataclass(frozen=True, slots=True, eq=False)
-class InRange(_Written):
+class InRange(_Hashed, _Written):
     """low <= term <= high."""
 
     term: Term
@@ -104,31 +130,35 @@ class InRange(_Written):
     high: Value
 
 
+@_hashed_once
 @dataclass(frozen=True, slots=True)
-class Like:
+class Like(_Hashed):
     """The term is a string that a regular expression matches as a whole."""
 
     term: Term
     pattern: str
 
 
+@_hashed_once
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(_Hashed):
     """Complement."""
 
     predicate: Predicate
 
 
+@_hashed_once
 @dataclass(frozen=True, slots=True)
-class Both:
+class Both(_Hashed):
     """Intersection."""
 
     left: Predicate
     right: Predicate
 
 
+@_hashed_once
 @dataclass(frozen=True, slots=True)
-class Either:
+class Either(_Hashed):
     """Union."""
 
     left: Predicate

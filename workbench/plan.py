@@ -58,12 +58,16 @@ class Plan(Generic[F]):
         return self.evaluation(S)
 
     def all_matches(self, S: Stream) -> list[Match]:
-        """All matches, sorted. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
+        """All matches, sorted. Raises as `unsorted`."""
+        return self.language.ordered(self.unsorted(S))
+
+    def unsorted(self, S: Stream) -> list[Match]:
+        """All matches. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
         limit = self.options.budget.matches
         found = list(timed_items(islice(self.matches(S), limit + 1)))
         if len(found) > limit:
             raise BudgetExceeded(f"more than {limit} matches; allow more: Budget(matches=...)")
-        return self.language.ordered(found)
+        return found
 
     def with_values(self, S: Stream) -> Iterable[Match]:
         """As matches, with the values of attribute variables where the language has any."""

@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from cerify.languages import LANGUAGES
+from cerify.schema_check import Check, surely
 from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import CerifyError, InputError, Span
 from cerify.semantics.events import Match, result_of
@@ -96,7 +97,11 @@ def checked(obj: Any, message: Message, where: str = "the message") -> Json:
     kind = _kind_of_answer(obj, where) if message == "answer" else ""
     if isinstance(obj, dict) and isinstance(matches := obj.get("matches"), list):
         beginning = obj | {"matches": [_beginning(match) for match in matches[:FIRST_MATCHES]]}
-    problem = best_match(_validator(message, tuple(LANGUAGES), kind).iter_errors(beginning))
+    languages = tuple(LANGUAGES)
+    if _surely(message, languages, kind)(beginning):
+        problem = None
+    else:
+        problem = best_match(_validator(message, languages, kind).iter_errors(beginning))
     if problem is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.absolute_path)
         raise InputError(f"{where}{': at ' + place.lstrip('.') if place else ''}: {problem.message}")
@@ -125,20 +130,32 @@ def _kind_of_answer(obj: Any, where: str) -> str:
 
 @cache
 def _validator(message: Message, languages: tuple[str, ...], kind: str) -> Draft202012Validator:
-    """The validator of a message's JSON Schema; a message that names a language may name registered ones too.
+    """The validator of `_schema`."""
+    return Draft202012Validator(_schema(message, languages, kind))
+
+
+@cache
+def _surely(message: Message, languages: tuple[str, ...], kind: str) -> Check:
+    """Whether a value surely meets `_schema`, so that the validator need not be asked."""
+    return surely(_schema(message, languages, kind))
+
+
+@cache
+def _schema(message: Message, languages: tuple[str, ...], kind: str) -> Json:
+    """The JSON Schema of a message; a message that names a language may name registered ones too.
 
     Of an answer it has the alternatives for its kind only: checking all of them takes several times as long, and an
     error would say of each why it is not met.
     """
     path = Path(__file__).parent / "schemas" / f"{message}.json"
-    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema: Json = json.loads(path.read_text(encoding="utf-8"))
     if kind:
         schema["oneOf"] = [one for one in schema["oneOf"] if kind in one.get("required", ())]
     fields = schema["properties"]
     for one in (fields.get("language", {}), fields.get("languages", {}).get("items", {})):
         if "enum" in one:
             one["enum"] = [*one["enum"], *(name for name in languages if name not in one["enum"])]
-    return Draft202012Validator(schema)
+    return schema
 
 
 def info_of_json(obj: Json) -> EngineInfo:

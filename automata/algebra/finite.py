@@ -44,13 +44,17 @@ class Algebra:
         schema: Schema | None = None,
         solver: bool = False,
     ) -> None:
-        # the event's type first, as a person would distinguish them
-        self.generators = sorted(dict.fromkeys(generators), key=lambda P: not isinstance(P, OfType))
+        self._generators = generators
         self.budget = budget
         self.schema = schema
         self.solver = solver
         self._masks: dict[Predicate, Mask] = {}
         self._predicates: dict[Mask, Predicate] = {}
+
+    @cached_property
+    def generators(self) -> list[Predicate]:
+        """The generators, each once, the event's type first, as a person would distinguish them."""
+        return sorted(dict.fromkeys(self._generators), key=lambda P: not isinstance(P, OfType))
 
     @cached_property
     def atoms(self) -> tuple[Minterm, ...]:

@@ -12,7 +12,8 @@ from cerify.semantics.predicates import Atomic
 
 def trim(A: CEA) -> CEA:
     """An automaton with the same runs that accept, without dead states and with the rest renumbered."""
-    empty = {P for P in A.predicates if not isinstance(P, Atomic) and not satisfiable(P)}
+    combined = {t.predicate for t in A.transitions if not isinstance(t.predicate, Atomic)}
+    empty = {P for P in combined if not satisfiable(P)}
     alive = [t for t in A.transitions if t.predicate not in empty] if empty else A.transitions
     forward, backward = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for t in alive:

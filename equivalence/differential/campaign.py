@@ -17,6 +17,7 @@ from random import Random
 from threading import Thread
 from typing import Any, Protocol, TypeAlias
 
+from cerify.automata.evaluate.caching import compiled_shared, share_compiled
 from cerify.equivalence.differential.judge import (
     Answer,
     Evaluator,
@@ -167,6 +168,7 @@ class Record(Protocol):
         """Add a case."""
 
 
+@compiled_shared()  # a guided stream is made with the automaton that an evaluator needs, too
 def campaign(
     plan: Plan,
     processes: int = 1,
@@ -313,7 +315,7 @@ def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[C
         yield from _chunk(plan, indices)
         return
     chunks = (indices[start : start + CHUNK] for start in range(0, len(indices), CHUNK))
-    with ProcessPoolExecutor(processes, get_context("spawn"), end_with_parent) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), _begin) as pool:
         pending: deque[Future[list[CaseOutcome]]] = deque()
         try:
             while True:
@@ -324,6 +326,12 @@ def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[C
                 yield from pending.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin() -> None:
+    """At the beginning of a process of a campaign."""
+    end_with_parent()
+    share_compiled()
 
 
 def end_with_parent() -> None:

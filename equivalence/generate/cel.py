@@ -57,6 +57,16 @@ class Profile:
         narrow = [(name, weight) for name, weight in self.operators if name not in BINARY]
         return _cumulative(narrow), _cumulative(self.operators)
 
+    @cached_property
+    def beyond(self) -> Profile:
+        """The profile with a number below and one above those that it has, so that every comparison can be true."""
+        return replace(self, attributes=tuple((name, (*pool, *_neighbours(pool))) for name, pool in self.attributes))
+
+
+def _neighbours(pool: tuple[Value, ...]) -> Sequence[Value]:
+    numbers = [value for value in pool if isinstance(value, int | float) and not isinstance(value, bool)]
+    return [min(numbers) - 1, max(numbers) + 1] if numbers else []
+
 
 def _cumulative(weighted: Sequence[tuple[str, int]]) -> tuple[list[str], list[int]]:
     return [name for name, _ in weighted], list(accumulate(weight for _, weight in weighted))
@@ -114,13 +124,20 @@ def formula(rng: Random, profile: Profile, nodes: int) -> Formula:
 
 def stream(rng: Random, profile: Profile, length: int, phi: Formula | None = None) -> Stream:
     """A stream of that length; most events have the types that the formula asks for."""
+    types = types_asked(profile, phi)
+    return Stream([event(rng, profile, types) for _ in range(length)], profile.schema)
+
+
+def types_asked(profile: Profile, phi: Formula | None) -> list[str]:
+    """The types of the profile; those that the formula asks for are there many times."""
     asked = sorted({psi.type for psi in subformulas(phi) if isinstance(psi, cel.Event)}) if phi is not None else []
-    types = asked * 4 * len(profile.types) + [*profile.types] * len(asked) if asked else [*profile.types]
-    events = []
-    for _ in range(length):
-        attributes = {name: rng.choice(pool) for name, pool in profile.attributes if rng.random() >= profile.absent}
-        events.append(Event(rng.choice(types), attributes))
-    return Stream(events, profile.schema)
+    return asked * 4 * len(profile.types) + [*profile.types] * len(asked) if asked else [*profile.types]
+
+
+def event(rng: Random, profile: Profile, types: Sequence[str]) -> Event:
+    """A random event of one of the types."""
+    attributes = {name: rng.choice(pool) for name, pool in profile.attributes if rng.random() >= profile.absent}
+    return Event(rng.choice(types), attributes)
 
 
 def _formula(rng: Random, profile: Profile, nodes: int) -> tuple[Formula, Scope]:

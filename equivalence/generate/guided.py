@@ -7,13 +7,13 @@ automaton cannot look at, events compared with each other, is left out of it and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
+from typing import TypeAlias
 
-from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.model import CEA
-from cerify.equivalence.generate.cel import Profile, formula, stream
+from cerify.automata.cea.blowup_diagnosis import COMPILED_CEL
+from cerify.automata.cea.model import CEA, Transition
+from cerify.equivalence.generate.cel import Profile, event, formula, stream, types_asked
 from cerify.equivalence.rewrite.redundant import places
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
@@ -21,12 +21,14 @@ from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.syntax import Condition, Formula, size
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.predicates import Anything, holds
+from cerify.semantics.predicates import Anything, OfType, Predicate, atoms, holds
 from cerify.semantics.trees import children, rebuilt
-from cerify.semantics.values import Value
+
+Drawing: TypeAlias = Callable[[Predicate], Iterator[Event]]
+"""Random events, some of which are likely to be in a predicate."""
 
 SMALL = Budget(valuations=20_000, states=500)
-POOL = 24  # random events to choose from at each step of a walk
+POOL = 24  # random events of which one is to be in the predicate of a transition
 FORMULAS = 3  # formulas to look at until a stream of one has a match
 WALKS = 6  # tries at a stream with a match, where comparing events leaves it to chance
 
@@ -60,9 +62,10 @@ def matching_stream(rng: Random, profile: Profile, length: int, phi: Formula) ->
     """A stream of that length on which the formula matches, None if none is found; the rest of it is random."""
     psi = tuple_predicates_only(phi)
     try:
-        A = compile_cel(psi, SMALL)
+        A = COMPILED_CEL(psi, SMALL)
+        final_after, drawn = _final_after(A, length), _drawing(rng, profile, phi)
         for _ in range(WALKS):
-            if walked := _walk(rng, profile, A, phi, length):
+            if walked := _walk(rng, A, final_after, drawn):
                 rest = stream(rng, profile, length - len(walked), phi)
                 S = Stream([*walked, *rest], profile.schema)
                 if psi == phi or _matches_at(phi, S, len(walked) - 1):
@@ -94,11 +97,9 @@ def with_copy(rng: Random, phi: Formula) -> Formula:
 # --- walks ------------------------------------------------------------------------------------------------------------
 
 
-def _walk(rng: Random, profile: Profile, A: CEA, phi: Formula, length: int) -> Sequence[Event] | None:
-    """The events of a random run of at most that many events, None if there is none, or none of random events."""
-    final_after = _final_after(A, length)
-    beyond = _beyond(profile)
-    ends = [n for n in range(1, length + 1) if A.initial & final_after[n]]
+def _walk(rng: Random, A: CEA, final_after: Sequence[frozenset[int]], drawn: Drawing) -> Sequence[Event] | None:
+    """The events of a random run, None if there is none of so many events, or none of random events."""
+    ends = [n for n in range(1, len(final_after)) if A.initial & final_after[n]]
     if not ends:
         return None
     left = rng.choice(ends)
@@ -106,10 +107,7 @@ def _walk(rng: Random, profile: Profile, A: CEA, phi: Formula, length: int) -> S
     walked: list[Event] = []
     while left:
         left -= 1
-        events = [*stream(rng, profile, POOL // 2, phi), *stream(rng, beyond, POOL // 2, phi)]
-        ways = [t for t in A.leaving[q] if t.target in final_after[left]]
-        rng.shuffle(ways)
-        step = next(((e, t.target) for t in ways for e in events if holds(t.predicate, e)), None)
+        step = _step(rng, [t for t in A.leaving[q] if t.target in final_after[left]], drawn)
         if step is None:
             return None
         walked.append(step[0])
@@ -117,22 +115,36 @@ def _walk(rng: Random, profile: Profile, A: CEA, phi: Formula, length: int) -> S
     return walked
 
 
-def _beyond(profile: Profile) -> Profile:
-    """The profile with a number below and one above those that it has, so that every comparison can be true."""
-    attributes = tuple((name, (*pool, *_neighbours(pool))) for name, pool in profile.attributes)
-    return replace(profile, attributes=attributes)
+def _step(rng: Random, ways: list[Transition], drawn: Drawing) -> tuple[Event, int] | None:
+    """A random event of a random one of the transitions, and its target; None if no event that is drawn takes one."""
+    rng.shuffle(ways)
+    return next(((e, t.target) for t in ways for e in drawn(t.predicate) if holds(t.predicate, e)), None)
 
 
-def _neighbours(pool: tuple[Value, ...]) -> Sequence[Value]:
-    numbers = [value for value in pool if isinstance(value, int | float) and not isinstance(value, bool)]
-    return [min(numbers) - 1, max(numbers) + 1] if numbers else []
+def _drawing(rng: Random, profile: Profile, phi: Formula) -> Drawing:
+    """Draws up to POOL events, most of a type that the predicate names, every other one with values beyond those of
+    the profile; none where all were drawn before, so that none of them was taken."""
+    asked = types_asked(profile, phi)
+    chosen: dict[Predicate, Sequence[str]] = {}
+
+    def drawn(P: Predicate) -> Iterator[Event]:
+        types = chosen.get(P)
+        if types is None:
+            named = [atom.type for atom in atoms(P) if isinstance(atom, OfType)]
+            types = chosen[P] = [*named * (7 * len(asked)), *asked * len(named)] if named else asked
+        for n in range(POOL if types else 0):
+            yield event(rng, profile.beyond if n % 2 else profile, types)
+        chosen[P] = ()
+
+    return drawn
 
 
 def _final_after(A: CEA, length: int) -> list[frozenset[int]]:
     """For each n, the states from which n transitions can lead to a final one."""
     found = [A.final]
     for _ in range(length):
-        found.append(frozenset(t.source for t in A.transitions if t.target in found[-1]))
+        last = found[-1]
+        found.append(frozenset([t.source for t in A.transitions if t.target in last]))
     return found
 
 

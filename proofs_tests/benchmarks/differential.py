@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from cerify.automata.evaluate.caching import compiled_shared
 from cerify.conformance.campaigns import built_in, definition, plan_of
 from cerify.equivalence.differential.judge import judge
 from cerify.languages import LANGUAGES
@@ -16,6 +17,12 @@ LEAST = 3000  # cases a second
 
 
 def differential(quick: bool) -> Iterator[Figure]:
+    """The figures of `_differential`, with what campaigns share."""
+    with compiled_shared():
+        yield from _differential(quick)
+
+
+def _differential(quick: bool) -> Iterator[Figure]:
     """Random cases of the profile core with 8 nodes and 8 events, as `cerify fuzz` makes them, in one process.
 
     `differential` makes a case and compares the automaton's answer with the definition's. Each part by itself is

@@ -6,7 +6,7 @@ The answers are those of denote.meaning: see proofs_tests/campaigns/definitions.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
 
@@ -20,6 +20,7 @@ from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bindings_of
 
 COUNTED_TOGETHER = 100  # valuations made between two checks of the budget
+FOLLOWED_TOGETHER = 32  # clauses followed between two looks at the clock
 
 
 def valuations(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -> Valuations:
@@ -53,8 +54,10 @@ def found(
     interpreter = Interpreter(S, budget, predicates)
     for n in range(len(S)):
         mus = interpreter.meaning(phi, 0, n)
-        answers = {(sup(mu), bindings_of(mu) if output == "valuations" else None) for mu in mus}
-        yield from sorted(Match(n, tuple(sorted(C)), bindings) for C, bindings in answers)
+        if output == "valuations":
+            yield from sorted(Match(n, tuple(sorted(sup(mu))), bindings_of(mu)) for mu in mus)
+        else:
+            yield from (Match(n, C) for C in sorted({tuple(sorted(sup(mu))) for mu in mus}))
 
 
 class Compared(frozenset[Valuation]):
@@ -64,6 +67,20 @@ class Compared(frozenset[Valuation]):
         for mu in super().__iter__():
             check_time()
             yield mu
+
+
+class _Known:
+    """What is known of a formula: its extent, its valuations by interval, and by j the least i whose clause was
+    followed. It keeps the formula, by whose identity it is found, so that this is not reused."""
+
+    __slots__ = ("compares", "earliest", "inherits", "last", "phi", "valuations")
+
+    def __init__(self, phi: cel.Formula, extent: Extent) -> None:
+        self.phi = phi
+        self.last, self.inherits = extent.last, extent.inherits
+        self.compares = isinstance(phi, cel.Next | cel.Last | cel.Max)
+        self.valuations: dict[tuple[int, int], Valuations] = {}
+        self.earliest: dict[int, int] = {}
 
 
 class Interpreter:
@@ -83,66 +100,65 @@ class Interpreter:
         self._made = 0
         self._followed = 0
         self._deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
-        self._computed: dict[tuple[int, int, int], Valuations] = {}
-        self._earliest: dict[tuple[int, int], int] = {}  # by formula and j: the least i whose clause was followed
-        self._extents: dict[int, Extent] = {}
-        self._alive: list[cel.Formula] = []  # the keys are identities of formulas, which must not be reused
+        self._types = [event.type for event in S]
+        self._known: dict[int, _Known] = {}
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """The valuations of phi over the stream from i to j. Raises BudgetExceeded, IllFormed, Unsupported."""
-        found = self._computed.get((id(phi), i, j))
-        if found is None:
-            found = self._computed[id(phi), i, j] = self._found(phi, i, j)
-        return found
-
-    def _found(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        extent = self._extents.get(id(phi)) or self._extent(phi)
-        if extent.last is not None and self.S[j].type not in extent.last:
+        known = self._known.get(id(phi)) or self._new(phi)
+        if known.last is not None and self._types[j] not in known.last:
             return NONE
-        if self._earliest.get((id(phi), j), i) < i:
-            return self._inherited(phi, i, j)
-        meaning = self._compared if isinstance(phi, cel.Next | cel.Last | cel.Max) else self.meaning
-        try:
-            found = self._collected(clause(phi, self.S, i, j, meaning, self.facts))
-        except RecursionError:
-            raise BudgetExceeded("the stream is too long for a formula nested this deeply", phi.span) from None
-        if extent.inherits:
-            self._earliest[id(phi), j] = i
+        found = known.valuations.get((i, j))
+        if found is None:
+            follow = self._inherited if known.earliest.get(j, i) < i else self._collected
+            found = known.valuations[i, j] = follow(known, i, j)
         return found
 
     def _compared(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """The meaning as the clause of a strategy asks for it."""
         return Compared(self.meaning(phi, i, j))
 
-    def _inherited(self, phi: cel.Formula, i: int, j: int) -> Valuations:
+    def _inherited(self, known: _Known, i: int, j: int) -> Valuations:
         """Those of the next longer interval that is computed, without those that use an event before i."""
         h = i - 1
-        while (longer := self._computed.get((id(phi), h, j))) is None:
+        while (longer := known.valuations.get((h, j))) is None:
             h -= 1
         return frozenset([mu for mu in longer if first(mu) >= i]) if longer else NONE
 
-    def _extent(self, phi: cel.Formula) -> Extent:
-        """The extent of a formula that is new to the interpreter; its predicates have to be registered."""
+    def _new(self, phi: cel.Formula) -> _Known:
+        """What is known of a formula that is new to the interpreter; its predicates have to be registered."""
         require_registered(phi, self.facts.predicates)
-        self._alive.append(phi)
         found = extents(phi)
-        self._extents |= found if self._pruned else dict.fromkeys(found, NOTHING)
-        return self._extents[id(phi)]
+        for psi in cel.subformulas(phi):
+            self._known.setdefault(id(psi), _Known(psi, found[id(psi)] if self._pruned else NOTHING))
+        return self._known[id(phi)]
 
-    def _collected(self, mus: Iterable[Valuation]) -> Valuations:
-        """The valuations, as long as the budget lasts."""
+    def _collected(self, known: _Known, i: int, j: int) -> Valuations:
+        """The valuations by the formula's clause, as long as the budget lasts."""
         self._followed += 1
-        found: set[Valuation] = set()
-        pending = iter(mus)
-        while made := list(islice(pending, COUNTED_TOGETHER)):
-            self._made += len(made)
-            self._check()
-            found.update(made)
-        self._check()
-        return frozenset(found) if found else NONE
+        try:
+            mus = clause(known.phi, self.S, i, j, self._compared if known.compares else self.meaning, self.facts)
+            pending = iter(mus)
+            made = list(islice(pending, COUNTED_TOGETHER))
+            self._count(len(made))
+            found = frozenset(made) if made else NONE
+            if len(made) == COUNTED_TOGETHER:
+                more = set(found)
+                while made := list(islice(pending, COUNTED_TOGETHER)):
+                    self._count(len(made))
+                    more.update(made)
+                found = frozenset(more)
+        except RecursionError:
+            raise BudgetExceeded("the stream is too long for a formula nested this deeply", known.phi.span) from None
+        if known.inherits:
+            known.earliest[j] = i
+        return found
 
-    def _check(self) -> None:
-        check_time()
+    def _count(self, made: int) -> None:
+        """Count valuations. Raises BudgetExceeded."""
+        self._made += made
+        if made == COUNTED_TOGETHER or self._followed % FOLLOWED_TOGETHER == 0:
+            check_time()
         if self._made > self.budget.valuations:
             limit = f"{self.budget.valuations} valuations"
         elif self._deadline is not None and time.monotonic() > self._deadline:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast, get_args
 
 import click
 
 import cerify
 from cerify import protocol
+from cerify.automata.evaluate.caching import QUERIES, compiled_shared
 from cerify.automata.evaluator import Output
 from cerify.commands.options import Choice, LanguageChoice
 from cerify.languages import DEFAULT, LANGUAGES
@@ -19,7 +21,7 @@ from cerify.languages.language import EVALUATORS, Language, Options, OptionValue
 from cerify.plan import AUTOMATIC, Want, plan
 from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
-from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
 from cerify.semantics.selection import Selection
 
@@ -90,13 +92,14 @@ def serve(info: protocol.EngineInfo, served: Served) -> None:
     A query that uses what the evaluator does not carry is answered with "skipped", since the engine does not claim the
     feature; every other failure is answered with an error. A line that is no message gets an error without an id.
     """
-    for text in sys.stdin.buffer:
-        if text.strip():
-            answer = answered(text, info, served)
-            if answer is None:
-                return
-            sys.stdout.write(protocol.line(answer) + "\n")
-            sys.stdout.flush()
+    with compiled_shared():  # cases in a row often have the same query
+        for text in sys.stdin.buffer:
+            if text.strip():
+                answer = answered(text, info, served)
+                if answer is None:
+                    return
+                sys.stdout.write(protocol.line(answer) + "\n")
+                sys.stdout.flush()
 
 
 def answered(text: bytes, info: protocol.EngineInfo, served: Served) -> dict[str, Any] | None:
@@ -131,10 +134,7 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
     query = message["query"]
     with errors_in(query):
         try:
-            phi = language.parse(query)
-            schema = schema_of_json(message["schema"]) if message.get("schema") is not None else None
-            if schema is not None:
-                language.require_typed(phi, schema)
+            phi, schema = _typed(language, query, json.dumps(message.get("schema")))
             S = stream_of_json(message["events"], schema, "events", language.row_type)
             wants_rows = message.get("output") == "rows"
             given = {key: message[key] for key in ("output", "consumption") if key in message}
@@ -146,3 +146,20 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
         except Unsupported as error:
             return {"skipped": error.message}
     return {"matches": [protocol.json_of_match(match) for match in found]}
+
+
+@lru_cache(maxsize=QUERIES)
+def _typed(language: Language[Any], query: str, schema: str) -> tuple[Any, Schema | None]:
+    """The parsed query, which fits the schema, and the schema, if the JSON text has one. Raises CerifyError."""
+    phi, obj = _parsed(language, query), json.loads(schema)
+    if obj is None:
+        return phi, None
+    declared = schema_of_json(obj)
+    language.require_typed(phi, declared)
+    return phi, declared
+
+
+@lru_cache(maxsize=QUERIES)
+def _parsed(language: Language[Any], query: str) -> Any:
+    """The parsed query, the same object for the same text, for which what is compiled is kept. Raises CerifyError."""
+    return language.parse(query)

@@ -22,7 +22,7 @@ from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema
 from cerify.semantics.selection import Selection
 
@@ -46,10 +46,9 @@ class BuiltInEvaluator:
     bare: bool = False
 
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
-        if S.schema is not None:
-            self.language.require_typed(query, S.schema)
+        require_typed(self.language, query, S.schema)
         options = Options(output, self.budget, consumption=self.consumption)
-        found = plan(self.language, query, S.schema, Want(options, self.name)).all_matches(S)
+        found = plan(self.language, query, S.schema, Want(options, self.name)).unsorted(S)
         return of_output(found, self.language.name, output) if self.bare else found
 
 
@@ -68,8 +67,7 @@ class EngineEvaluator:
         self._numbers = count()
 
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
-        if S.schema is not None:
-            self.language.require_typed(query, S.schema)
+        require_typed(self.language, query, S.schema)
         if has_unbound(self.language, query, S):
             raise Unsupported("the query names a variable that nothing binds")
         result = self.engine.run(
@@ -103,6 +101,18 @@ class EngineEvaluator:
                 raise NoAnswer(f"{result.outcome}: {result.detail}")
             case _:
                 assert_never(result.outcome)
+
+
+_TYPED: list[tuple[Any, Schema]] = []  # the query that was checked last, with its schema
+
+
+def require_typed(language: Language[Any], query: Any, schema: Schema | None) -> None:
+    """Raises IllFormed where the query does not fit the schema; for all evaluators that are asked a case once."""
+    if schema is None or any(query is known and schema is fitted for known, fitted in _TYPED):
+        return
+    _TYPED.clear()
+    language.require_typed(query, schema)
+    _TYPED.append((query, schema))
 
 
 def has_unbound(language: Language[Any], query: Any, S: Stream) -> bool:

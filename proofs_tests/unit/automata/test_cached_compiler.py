@@ -1,8 +1,12 @@
 """A compiler that keeps what it has made: the same query is compiled once, and one that is refused is refused again."""
 
+import gc
+
 import pytest
 
 from cerify.automata.cached_compiler import CachedCompiler
+from cerify.automata.cea.blowup_diagnosis import COMPILED_CEL
+from cerify.automata.evaluate.caching import compiled_shared
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
@@ -64,3 +68,27 @@ def test_when_as_many_are_kept_as_allowed_all_are_dropped() -> None:
     kept = [event(T) for T in "ABDA"]
     assert [cached(phi) for phi in kept] == ["a", "b", "d", "a"]
     assert compiler.asked == ["A", "B", "D", "A"]
+
+
+def test_what_needs_less_than_it_may_is_not_compiled_again() -> None:
+    """What is made within few states is what more of them would give; that they are too few says nothing of more."""
+    compiler = Compiler()
+    cached = CachedCompiler(compiler)
+    cached.retain(10)
+    A, C = event("A"), event("C")
+    assert [cached(A, Budget(states=5)), cached(A), cached(A, Budget(states=6))] == ["a", "a", "a"]
+    assert compiler.asked == ["A"]
+    for budget in (Budget(states=5), Budget()):
+        with pytest.raises(Unsupported, match="no C"):
+            cached(C, budget)
+    assert compiler.asked == ["A", "C", "C"]
+
+
+def test_what_is_shared_in_a_context_is_gone_after_it() -> None:
+    phi = parse("A ; B")
+    before = gc.get_threshold()
+    with compiled_shared():
+        first = COMPILED_CEL(phi)
+        assert COMPILED_CEL(phi) is first
+    assert COMPILED_CEL(phi) is not first
+    assert gc.get_threshold() == before
