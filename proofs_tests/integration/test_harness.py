@@ -14,6 +14,7 @@ import pytest
 
 from cerify.automata.evaluator import Output
 from cerify.conformance import peeling
+from cerify.conformance.engines import command_of
 from cerify.conformance.harness import Engine
 from cerify.conformance.html import render
 from cerify.conformance.losses import Losses
@@ -247,3 +248,15 @@ def test_an_engine_that_does_not_start_is_an_error_of_input(argv: list[str], say
     with pytest.raises(InputError, match=rf"(?s){says}"):
         Engine(argv, Limits(start_seconds=1.0))
     assert children() <= before
+
+
+def test_a_message_that_was_prepared_is_sent_for_its_own_case_only() -> None:
+    """The case that is asked next is not always the one that was to come, as after an answer that was not awaited."""
+    right, other = case("right"), replace(case("other"), query="B", matches=())
+    prepared: list[str] = []
+    with Engine(command_of("automaton"), LIMITS) as engine:
+        for now, then in ((right, other), (right, right), (right, replace(right, query="B")), (right, None)):
+            assert engine.run(now, then).outcome == "passed", (now, then)
+            prepared.append("" if engine._prepared is None else engine._prepared[1])
+        assert engine.run(other).outcome == "passed"
+    assert ['"B"' in text for text in prepared] == [True, False, True, False]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cerify import protocol
@@ -52,6 +52,8 @@ class Engine:
         self._answered: set[str] = set()  # of this process
         self.losses = Losses() if losses is None else losses
         self._translation = ""  # of the last answer
+        self._then: Case | None = None
+        self._prepared: tuple[Case, str] | None = None
         self._reading = Budget(seconds=limits.run_seconds)
         self._process: EngineProcess | None = None
         try:
@@ -60,8 +62,12 @@ class Engine:
             self.close()
             raise InputError(f"the engine did not start: {' '.join(argv)}: {error.detail}") from None
 
-    def run(self, case: Case) -> Result:
-        """The result of a case, which has the output that the engine claims."""
+    def run(self, case: Case, then: Case | None = None) -> Result:
+        """The result of a case, which has the output that the engine claims.
+
+        then: the case that is asked next, if that is known; its message is made while the engine answers this one.
+        """
+        self._then = then
         claims = claims_of_json(self.info.claims, case.language)
         case = claims.asked(case)
         self._translation = ""
@@ -164,13 +170,26 @@ class Engine:
         A line that answers the case, but is wrong in itself, is the fault of this answer: the process goes on.
         """
         assert self._process is not None
-        text = self._process.ask(protocol.line(message_of(case)), self.limits.run_seconds)
+        text = self._process.ask(self._message(case), self.limits.run_seconds, self._prepare)
         try:
             with self._reading.timed():
                 return self._read(case, text)
         except BudgetExceeded:
             why = f"its answer of {len(text):,} bytes takes more than {self.limits.run_seconds:g} s to read"
             raise EngineFailure("timeout", why) from None
+
+    def _message(self, case: Case) -> str:
+        """The line that asks a case, which may have been prepared."""
+        prepared, self._prepared = self._prepared, None
+        if prepared is not None and replace(prepared[0], matches=case.matches) == case:
+            return prepared[1]
+        return protocol.line(message_of(case))
+
+    def _prepare(self) -> None:
+        """Make the line that asks the next case."""
+        if (case := self._then) is not None and case.language in self.info.languages:
+            case = claims_of_json(self.info.claims, case.language).asked(case)
+            self._prepared = case, protocol.line(message_of(case))
 
     def _read(self, case: Case, text: bytes) -> protocol.Answer | Wrong | None:
         """As _ask, of the line that came. Raises BudgetExceeded."""

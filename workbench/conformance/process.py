@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import IO, Literal, NoReturn
@@ -118,6 +118,7 @@ class EngineProcess:
             raise InputError(f"the engine cannot be started: {argv[0]}: {error.strerror or error}{hint}") from None
         self._lines: queue.Queue[bytes | EngineFailure | None] = queue.Queue(WAITING_LINES)
         self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._sent = threading.Event()  # set when all that was to be written is written
         self._stderr = Excerpt()
         self._closed = False
         self._family: set[psutil.Process] = set()  # all that the process has started, as far as it was seen
@@ -127,13 +128,17 @@ class EngineProcess:
         for work in (self._read, self._write):
             threading.Thread(target=work, daemon=True).start()
 
-    def ask(self, text: str, seconds: float) -> bytes:
-        """The next line after this one was sent. Raises EngineFailure."""
+    def ask(self, text: str, seconds: float, meanwhile: Callable[[], object] | None = None) -> bytes:
+        """The next line after this one was sent. Raises EngineFailure. meanwhile: is called when it has been sent."""
         if (early := self.early()) is not None:
             raise EngineFailure("protocol", f"wrote a line that nobody asked for: {excerpt(early)}")
         self._stderr.clear()
+        self._sent.clear()
         self._to_write.put(text.encode() + b"\n")
         deadline = time.monotonic() + seconds
+        if meanwhile is not None:
+            self._sent.wait(min(POLL, seconds))
+            meanwhile()
         while True:
             line = self._next_line(min(POLL, deadline - time.monotonic()))
             if isinstance(line, bytes):
@@ -284,6 +289,7 @@ class EngineProcess:
             try:
                 into.write(text)
                 into.flush()
+                self._sent.set()
             except (OSError, ValueError):
                 return  # the process is gone, which its output will tell
         with contextlib.suppress(OSError):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 from cerify.conformance.claims import unknown_names
@@ -107,9 +108,9 @@ def run_all(engine: Engine, cases: Sequence[Case], oracle: Oracle, progress: Pro
     results: list[Result] = []
     ended = ""
     try:
-        for done, case in enumerate(cases):
+        for done, (case, then) in enumerate(zip_longest(cases, cases[1:])):
             progress("running", done, len(cases))
-            results.append(engine.run(oracle.expecting(case)))
+            results.append(engine.run(oracle.expecting(case), then))
         progress("running", len(cases), len(cases))
     except KeyboardInterrupt:
         ended = f"interrupted after {len(results):,} of {len(cases):,} cases"

@@ -95,7 +95,11 @@ def test_an_unknown_keyword_is_refused(schema: Any) -> None:
         ({"minimum": 0}, [0], [-1, True]),
         ({"items": {"type": "string"}, "maxItems": 1}, [[], ["a"]], [[1], ["a", "a"], {}]),
         ({"propertyNames": {"enum": ["a"]}}, [{}, {"a": 1}], [{"b": 1}]),
-        ({"required": ["a"], "additionalProperties": False, "properties": {"a": True}}, [{"a": 1}], [{}, {"a": 1, "b": 1}]),
+        (
+            {"required": ["a"], "additionalProperties": False, "properties": {"a": True}},
+            [{"a": 1}],
+            [{}, {"a": 1, "b": 1}],
+        ),
     ],
 )
 def test_each_keyword(schema: Any, accepted: list[Any], refused: list[Any]) -> None:
