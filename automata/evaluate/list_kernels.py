@@ -21,7 +21,8 @@ run that has marked nothing is in one state. Position = eras[e, 1] + tree[POSITI
 While no state gets its first run or loses its last, what an event does depends on its class only, and mostly it is one
 or two nodes. Where that lasts, the events of a block are looked through without a branch for those that do something,
 and these are then applied without a branch. This *plan* has code int32 [C], how many nodes an event of a class makes
-that way, or -1, and ops int32 [2 C, WIDTH], a row (source, target, flip, keep, final, label) for each.
+that way, or -1, and ops int32 [2 C, WIDTH], a row (source, target, flip, keep, final, label, hold) for each; hold is 0
+where the node replaces the list of the target, else -1.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from cerify.automata.evaluate.jit import bare, compiled, part
 CAP = 1 << 61
 LAST_BIT = 63
 POSITION, CHILD, NEXT, LABEL = range(4)
-SOURCE, TARGET, FLIP, KEEP, FINAL, MARK, WIDTH = 0, 1, 2, 3, 4, 5, 8
+SOURCE, TARGET, FLIP, KEEP, FINAL, MARK, HOLD, WIDTH = range(8)
 BLOCK = 1024  # events looked through at a time, so that what is found stays in a cache
 CALM = 16  # events without a change after which there is a plan; more where plans did not last
 LASTING = 32  # how many times as long as this a plan should last
@@ -82,13 +83,27 @@ def _operation(ops, row, n, p, l, q, empty, refs):  # type: ignore[no-untyped-de
 
 
 @part
-def _plan(mask, begin, marks, finals, ended, moving, busy, refs, code, ops):  # type: ignore[no-untyped-def]
+def _replaced(c, row, n, skip, ended, refs, ops):  # type: ignore[no-untyped-def]
+    """Whether all lists that a skip moves end there, and have what the n operations of the class mark in their place."""
+    for p in range(refs.size):
+        if refs[p] != 0 and not ended[p] and skip[c, p] != p:
+            o = row
+            while o < row + n and ops[o, TARGET] != p:
+                o += 1
+            if o == row + n or skip[c, p] >= 0:
+                return False
+            ops[o, HOLD] = 0
+    return True
+
+
+@part
+def _plan(mask, skip, begin, marks, finals, ended, moving, busy, refs, code, ops):  # type: ignore[no-untyped-def]
     """Write what an event of each class does while the same states have runs."""
     silent = True  # no state reports without a mark
     for f in range(finals.size):
         silent = silent and refs[finals[f]] == 0
     for c in range(begin.size - 1):
-        row, n, simple = 2 * c, 0, silent and mask & moving[c] == 0
+        row, n, simple = 2 * c, 0, silent
         for t in range(begin[c], begin[c + 1]):
             p, q = marks[t, 0], marks[t, 2]
             if refs[p] != 0:
@@ -100,7 +115,9 @@ def _plan(mask, begin, marks, finals, ended, moving, busy, refs, code, ops):  # 
             simple = simple and ops[row, TARGET] != ops[row + 1, SOURCE]
         for o in range(row, row + 2):
             ops[o, FINAL] = ended[ops[o, TARGET]]
-            ops[o, KEEP] = ops[o, FINAL] - 1
+            ops[o, KEEP], ops[o, HOLD] = ops[o, FINAL] - 1, -1
+        if mask & moving[c] != 0:
+            simple = simple and _replaced(c, row, min(n, 2), skip, ended, refs, ops)
         code[c] = n if simple and n <= 2 else -1
         if mask & busy[c] == 0:
             code[c] = 0
@@ -127,12 +144,12 @@ def _apply(found, number, base, offset, ops, tree, nodes, refs, runs, roots, com
     n, done = np.uintp(nodes), np.uintp(completed)
     for x in range(number):
         i, o = found[x] >> 32, np.uintp(found[x] & 0xFFFFFFFF)
-        p, q, keep = np.uintp(ops[o, SOURCE]), np.uintp(ops[o, TARGET]), ops[o, KEEP]
+        p, q, keep, hold = np.uintp(ops[o, SOURCE]), np.uintp(ops[o, TARGET]), ops[o, KEEP], ops[o, HOLD]
         more = runs[p] - ops[o, FLIP]
-        _node(tree, n, offset + i, refs[p] ^ ops[o, FLIP], refs[q], ops[o, MARK])
+        _node(tree, n, offset + i, refs[p] ^ ops[o, FLIP], refs[q] & hold, ops[o, MARK])
         roots[done, 0], roots[done, 1], roots[done, 2] = base + i, n, min(more, CAP)
         done += np.uintp(ops[o, FINAL])
-        refs[q], runs[q] = np.intp(n) & keep, min(runs[q] + more, CAP) & keep
+        refs[q], runs[q] = np.intp(n) & keep, min((runs[q] & hold) + more, CAP) & keep
         n += np.uintp(1)
     return np.intp(n), np.intp(done)
 
@@ -254,7 +271,7 @@ def update_lists(  # type: ignore[no-untyped-def]
                 calm = CALM if index - since > LASTING * calm else min(2 * calm, MOST_CALM)
             planned, since = False, index
         elif not planned and index - since >= calm:
-            _plan(mask, begin, marks, finals, ended, moving, busy, refs, code, ops)
+            _plan(mask, skip, begin, marks, finals, ended, moving, busy, refs, code, ops)
             planned, since = True, index
     return classes.size, nodes, found
 

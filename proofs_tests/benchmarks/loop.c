@@ -5,7 +5,7 @@
 enum { BLOCK = 1024, CALM = 16, LASTING = 32, MOST_CALM = 1 << 20 };
 static const int64_t cap = (int64_t)1 << 61;
 
-typedef struct { int32_t source, target, flip, keep, final, label; } operation;
+typedef struct { int32_t source, target, flip, keep, final, label, hold; } operation;
 typedef struct { int32_t children, label, target; int64_t number; } made;
 typedef struct { int32_t *position, *child, *next; } nodes_of;
 typedef struct { int64_t position, reference, number; } root;
@@ -31,15 +31,27 @@ static int32_t joined(int32_t l, int32_t r, nodes_of tree, int64_t *nodes) {
     return (int32_t)(*nodes)++ ^ flag;
 }
 
-static void plan(uint64_t mask, int32_t classes, const int32_t *begin, const int32_t *marks, const int32_t *finals,
-                 int32_t nfinals, const uint8_t *ended, const uint64_t *moving, const uint64_t *busy,
-                 const int32_t *refs, int32_t *code, operation *ops) {
+static bool replaced(const int32_t *skip, int32_t states, const uint8_t *ended, const int32_t *refs, operation *o,
+                     int32_t n) {
+    for (int32_t p = 0; p < states; p++) {
+        if (!refs[p] || ended[p] || skip[p] == p) continue;
+        int32_t x = 0;
+        while (x < n && o[x].target != p) x++;
+        if (x == n || skip[p] >= 0) return false;
+        o[x].hold = 0;
+    }
+    return true;
+}
+
+static void plan(uint64_t mask, const int32_t *skip, int32_t states, int32_t classes, const int32_t *begin,
+                 const int32_t *marks, const int32_t *finals, int32_t nfinals, const uint8_t *ended,
+                 const uint64_t *moving, const uint64_t *busy, const int32_t *refs, int32_t *code, operation *ops) {
     bool silent = true;
     for (int32_t f = 0; f < nfinals; f++) silent = silent && !refs[finals[f]];
     for (int32_t c = 0; c < classes; c++) {
         operation *o = ops + 2 * c;
         int32_t n = 0;
-        bool simple = silent && !(mask & moving[c]);
+        bool simple = silent;
         for (int32_t t = begin[c]; t < begin[c + 1]; t++) {
             int32_t p = marks[3 * t], l = marks[3 * t + 1], q = marks[3 * t + 2], x = 0;
             if (!refs[p]) continue;
@@ -52,14 +64,16 @@ static void plan(uint64_t mask, int32_t classes, const int32_t *begin, const int
                     break;
                 }
             if (x < n && x < 2) continue;
-            if (n < 2) o[n] = (operation){p, q, 0, 0, 0, l};
+            if (n < 2) o[n] = (operation){p, q, 0, 0, 0, l, -1};
             n++;
         }
         if (n == 2 && o[0].target == o[1].source) {
             operation x = o[0]; o[0] = o[1]; o[1] = x;
             simple = simple && o[0].target != o[1].source;
         }
-        for (int32_t x = 0; x < 2; x++) { o[x].final = ended[o[x].target]; o[x].keep = o[x].final - 1; }
+        for (int32_t x = 0; x < 2; x++) { o[x].final = ended[o[x].target]; o[x].keep = o[x].final - 1; o[x].hold = -1; }
+        if (mask & moving[c])
+            simple = simple && replaced(skip + (int64_t)c * states, states, ended, refs, o, n < 2 ? n : 2);
         code[c] = !(mask & busy[c]) ? 0 : simple && n <= 2 ? n : -1;
     }
 }
@@ -91,11 +105,11 @@ int64_t update(const int32_t *classes, int64_t n, int32_t states, int32_t nclass
                 int64_t at = operations[x] >> 32;
                 operation o = ops[operations[x] & 0xFFFFFFFF];
                 int64_t more = runs[o.source] - o.flip;
-                node(tree, nodes, at, refs[o.source] ^ o.flip, refs[o.target]);
+                node(tree, nodes, at, refs[o.source] ^ o.flip, refs[o.target] & o.hold);
                 roots[found] = (root){at, nodes, least(more, cap)};
                 found += o.final;
                 refs[o.target] = (int32_t)nodes++ & o.keep;
-                runs[o.target] = least(runs[o.target] + more, cap) & o.keep;
+                runs[o.target] = least((runs[o.target] & o.hold) + more, cap) & o.keep;
             }
             if (i == end) continue;
         }
@@ -157,7 +171,7 @@ int64_t update(const int32_t *classes, int64_t n, int32_t states, int32_t nclass
             planned = false;
             since = i;
         } else if (!planned && i - since >= calm) {
-            plan(mask, nclasses, begin, marks, finals, nfinals, ended, moving, busy, refs, code, ops);
+            plan(mask, skip, states, nclasses, begin, marks, finals, nfinals, ended, moving, busy, refs, code, ops);
             planned = true;
             since = i;
         }

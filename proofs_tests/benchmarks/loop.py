@@ -49,7 +49,7 @@ def loop_in_c(classes: NDArray[np.int32], evaluator: CompiledCelEvaluator) -> Ca
         scratch = (
             np.empty(states, np.int32), np.empty(states, np.int32), np.empty(states, np.int64),
             np.empty((len(tables.marks), 3), np.int64), np.empty(nclasses, np.int32),
-            np.zeros((2 * nclasses, 6), np.int32), np.empty(2 * BLOCK + 1, np.int64),
+            np.zeros((2 * nclasses, 7), np.int32), np.empty(2 * BLOCK + 1, np.int64),
         )  # fmt: skip
         update = found.update
         update.restype = ctypes.c_int64

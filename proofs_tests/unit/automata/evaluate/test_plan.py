@@ -62,7 +62,16 @@ def test_counts_and_lists_over_streams_with_plans(profile: str, part: int) -> No
 
 
 @pytest.mark.parametrize(
-    "query", [*QUERIES.values(), "A ; B+ ; C", "((A : B) OR (A ; C)) ; D", "A ; (B OR C) ; (B OR D)"]
+    "query",
+    [
+        *QUERIES.values(),
+        "A ; B+ ; C",
+        "((A : B) OR (A ; C)) ; D",
+        "A ; (B OR C) ; (B OR D)",
+        "LAST(A ; B ; C)",
+        "LAST(A ; (B OR C) ; D)",
+        "LAST(A+ ; B ; (B OR C)) ; D",
+    ],  # fmt: skip
 )
 @pytest.mark.parametrize("output", ["matches", "valuations"])
 def test_matches_over_streams_with_plans(query: str, output: str) -> None:
