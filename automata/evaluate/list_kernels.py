@@ -84,7 +84,7 @@ def _operation(ops, row, n, p, l, q, empty, refs):  # type: ignore[no-untyped-de
 
 @part
 def _replaced(c, row, n, skip, ended, refs, ops):  # type: ignore[no-untyped-def]
-    """Whether all lists that a skip moves end there, and have what the n operations of the class mark in their place."""
+    """Whether each list that a skip moves ends there, and one of the n operations of the class replaces it."""
     for p in range(refs.size):
         if refs[p] != 0 and not ended[p] and skip[c, p] != p:
             o = row
