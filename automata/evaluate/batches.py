@@ -29,6 +29,21 @@ class EventBatch:
     admitted: NDArray[np.bool_]
     low: NDArray[np.int64]
 
+    def part(self, start: int, end: int) -> EventBatch:
+        """The events from one index to before another."""
+        columns = (column[start:end] for column in (self.classes, self.keys, self.admitted, self.low))
+        return EventBatch(self.base + start, *columns)
+
+    def then(self, other: EventBatch) -> EventBatch:
+        """These events, and others that follow them."""
+        pairs = (
+            (self.classes, other.classes),
+            (self.keys, other.keys),
+            (self.admitted, other.admitted),
+            (self.low, other.low),
+        )
+        return EventBatch(self.base, *map(np.concatenate, pairs))
+
     @classmethod
     def of_classes(cls, classes: NDArray[np.int32]) -> EventBatch:
         """A whole stream without windows and partitions."""

@@ -1,4 +1,13 @@
-"""The number of complex events of a set, without enumerating them, on the arrays of scoped_kernels.py."""
+"""The numbers of complex events under windows, without enumerating them.
+
+`numbers` visits the nodes of sets, on the arrays of scoped_kernels.py. `in_windows` makes no nodes. Of S states, it
+takes each event for the step that it makes, an S x S matrix of numbers of ways. The runs of which the first marked
+event is at position i or later are those that had marked nothing before i: so their numbers by states at j are a row of
+the product of the steps from i to j. The product over a window that slides is kept as that of two: for each event of
+the older part its row of the product to where that part ends (front), and the product of all newer steps (back). Once
+the window has left the older part behind, the newer one takes its place. So an event is twice multiplied by, whatever
+the window. Numbers stop at CAP.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.jit import compiled
+from cerify.automata.evaluate.batches import EventBatch, Numbers
+from cerify.automata.evaluate.jit import bare, compiled, part
+from cerify.automata.evaluate.list_kernels import CAP
+from cerify.automata.evaluate.tables import TransitionTables
+
+STATES = 16  # of the automata for which matrices are used, at most
 
 
 def numbers(roots: NDArray[np.int64], tree: NDArray[np.void]) -> NDArray[Any]:
@@ -119,3 +133,133 @@ def _numbers(roots, done, tree, counts, stamp, pending, found):  # type: ignore[
         if found[i] == -2:
             return i
     return roots.shape[0]
+
+
+def in_windows(
+    batch: EventBatch, unmarked: int, start: int, cut: int, transitions: TransitionTables
+) -> tuple[Numbers, int] | None:
+    """The positions from index start on with matches, and their numbers; None if one is CAP or more.
+
+    batch: events of one key from where the windows of those at start begin. unmarked: the state, before the first, of
+    the run that has marked nothing, or -1; that before the event at index cut is returned too.
+    """
+    n, states = batch.classes.size, transitions.ended.size
+    final = np.zeros(states, np.bool_)
+    final[transitions.finals] = True
+    matrices, front = np.zeros((3, states, states), np.int64), np.empty((n, states), np.int64)
+    steps, found = np.empty((3, n), np.int32), np.empty((2, n), np.int64)
+    number, unmarked = _in_windows(
+        batch.classes, batch.keys, batch.admitted, batch.low, batch.base, start, cut, *transitions.arrays, final,
+        unmarked, matrices, front, steps, found,
+    )  # fmt: skip
+    return None if number < 0 else ((batch.base + found[0, :number], found[1, :number]), unmarked)
+
+
+@part
+def _identity(matrix):  # type: ignore[no-untyped-def]
+    for x in range(matrix.shape[0]):
+        for y in range(matrix.shape[1]):
+            matrix[x, y] = 0
+        matrix[x, x] = 1
+
+
+@part
+def _add(matrix, x, old, y):  # type: ignore[no-untyped-def]
+    for z in range(matrix.shape[1]):
+        matrix[x, z] = min(matrix[x, z] + old[y, z], CAP)
+
+
+@part
+def _multiply(matrix, old, c, marking, forward, skip, begin, marks, moving):  # type: ignore[no-untyped-def]
+    """Multiply by the step of an event of the class, which comes before all others, or, forward, after, transposed."""
+    if moving[c] == 0 and begin[c + 1] - begin[c] == 1:  # most are so: one row is added to another
+        old = matrix
+    else:
+        for x in range(matrix.shape[0]):
+            for y in range(matrix.shape[1]):
+                old[x, y] = matrix[x, y]
+                matrix[x, y] = 0 if moving[c] != 0 else old[x, y]
+    if moving[c] != 0:
+        for p in range(matrix.shape[0]):
+            q = skip[c, p]
+            if q >= 0:
+                _add(matrix, q if forward else p, old, p if forward else q)
+    if marking:
+        for t in range(begin[c], begin[c + 1]):
+            p, q = marks[t, 0], marks[t, 2]
+            _add(matrix, q if forward else p, old, p if forward else q)
+
+
+@part
+def _ways(row, matrix, p):  # type: ignore[no-untyped-def]
+    """A row times column p of a matrix that is given transposed."""
+    total = 0
+    for x in range(row.size):
+        if row[x] > 0 and matrix[p, x] > 0:
+            large = float(row[x]) * float(matrix[p, x]) >= CAP
+            total = min(total + (CAP if large else row[x] * matrix[p, x]), CAP)
+    return total
+
+
+@bare
+def _in_windows(  # type: ignore[no-untyped-def]
+    classes, keys, admitted, low, base, start, cut, skip, begin, marks, finals, ended, moving, busy, final, unmarked,
+    matrices, front, steps, found,
+):  # fmt: skip
+    """See in_windows; classes to busy are those of update_scoped, final bool [S].
+
+    matrices int64 [3, S, S]; front int64 [n, S]; steps int32 [3, n], of the events that may be in a window the index,
+    the class, given as -1 - c if it cannot be marked, and the state before it of the run that has marked nothing; found
+    int64 [2, n]. Returns how many positions were found, or -1, and the state at cut.
+    """
+    back, old, product = matrices[0], matrices[1], matrices[2]
+    head, middle, size, count, state = 0, 0, 0, 0, unmarked
+    _identity(back)
+    for index in range(classes.size):
+        c = classes[index]
+        if index == cut:
+            state = unmarked
+        if c < 0:
+            c, unmarked, head, middle, size = -1 - c, 0, 0, 0, 0
+            _identity(back)
+        if busy[c] == 0:
+            continue
+        marking, number, bound = keys[index] >= 0 and admitted[index], 0, low[index] - base
+        leads = moving[c] != 0  # whether anything can follow
+        for t in range(begin[c], begin[c + 1]):
+            leads = leads or (marking and not ended[marks[t, 2]])
+            if not marking or index < start or not final[marks[t, 2]]:
+                continue
+            while head < size and steps[0, head] < bound:
+                head += 1
+            if head > middle:
+                for x in range(head, size):
+                    for y in range(3):
+                        steps[y, x - head] = steps[y, x]
+                head, middle, size = 0, size - head, size - head
+                _identity(back)
+                _identity(product)
+                for x in range(size - 1, -1, -1):
+                    d = steps[1, x]
+                    _multiply(product, old, max(d, -1 - d), d >= 0, False, skip, begin, marks, moving)
+                    for y in range(product.shape[0]):
+                        front[x, y] = product[steps[2, x], y] if steps[2, x] >= 0 else 0
+            p = marks[t, 0]
+            if head < middle:
+                number = min(number + _ways(front[head], back, p), CAP)
+            elif head == size:
+                number += p == unmarked
+            elif steps[2, head] >= 0:
+                number = min(number + back[p, steps[2, head]], CAP)
+        if number >= CAP:
+            return -1, state
+        if number > 0:
+            found[0, count], found[1, count] = index, number
+            count += 1
+        if leads:
+            steps[0, size], steps[1, size], steps[2, size] = index, c if marking else -1 - c, unmarked
+            size += 1
+            _multiply(back, old, c, marking, True, skip, begin, marks, moving)
+            if unmarked >= 0:
+                unmarked = skip[c, unmarked]
+    return count, state

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cerify.automata.evaluate import scoped_kernels as kernels
 from cerify.automata.evaluate import scoped_walks
 from cerify.automata.evaluate.batches import Enumeration, EventBatch, MatchBatch, Numbers, require
-from cerify.automata.evaluate.counting import numbers
+from cerify.automata.evaluate.counting import STATES, in_windows, numbers
 from cerify.automata.evaluate.enumeration_kernels import enumerate_scoped
 from cerify.automata.evaluate.match_store import MatchStore
 from cerify.automata.evaluate.tables import TransitionTables
@@ -42,6 +42,7 @@ class WindowedStore(MatchStore):
         self.counters[kernels.NODES_MADE] = 1
         self.rows = np.empty((0, 0, kernels.NODES), np.int32)
         self.slot, self.first, self.keys = (np.empty(0, np.int32) for _ in range(3))
+        self._recent: tuple[EventBatch, int] | None = None  # those of the last window, if they were counted
 
     @property
     def nodes(self) -> int:
@@ -116,6 +117,7 @@ class WindowedStore(MatchStore):
         return used
 
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
+        self._recent = None
         roots = np.empty((ROOTS, 2), np.int64)
         scratch = tuple(np.empty(max(self.slot.size, 2 * len(transitions.marks)), np.int32) for _ in range(5))
         index = 0
@@ -139,4 +141,42 @@ class WindowedStore(MatchStore):
         return found
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
-        return ((roots[:, 0].copy(), numbers(roots, self.tree)) for roots in self.advance(batch, transitions))
+        """As of MatchStore. Without keys, most are counted without nodes, which are made of the last window only.
+
+        So it is where all windows lie in what is known: this batch, and of the one before it, if it was counted so too,
+        the last window.
+        """
+        whole, unmarked = batch, int(self.counters[kernels.UNMARKED])
+        if self._recent is not None:
+            whole, unmarked = self._recent[0].then(batch), self._recent[1]
+        n, before = batch.classes.size, batch.base - whole.base
+        start, first = int(np.searchsorted(batch.low, whole.base)), int(batch.low[-1]) - whole.base
+        possible = self._how == (True, True, False) and len(self.rows) == 1 and self.slot.size <= STATES
+        if not possible or 4 * (n - start) < n + before:
+            start = n
+        for roots in self.advance(batch.part(0, start), transitions):
+            yield roots[:, 0].copy(), numbers(roots, self.tree)
+        if start == n:
+            return
+        counted, rest = in_windows(whole, unmarked, before + start, first, transitions), batch.part(start, n)
+        if counted is None:
+            for roots in self.advance(rest, transitions):
+                yield roots[:, 0].copy(), numbers(roots, self.tree)
+            return
+        found, unmarked = counted
+        yield found
+        last = whole.part(first, n + before)
+        if last.classes.size < n - start:
+            self._clear(unmarked)
+            rest = last
+        for _ in self.advance(rest, transitions):
+            pass
+        self._recent = last, unmarked
+
+    def _clear(self, unmarked: int) -> None:
+        """Remove all partial matches but the run that has marked nothing, which is in this state or, at -1, none."""
+        self._freed += self.nodes - 1
+        self.counters[:] = 0
+        self.counters[kernels.NODES_MADE], self.counters[kernels.UNMARKED] = 1, unmarked
+        self.rows[:, :, kernels.NEXT] = kernels.OUT
+        self.slot[:], self.first[:], self.keys[:] = -1, kernels.END, 0

@@ -9,6 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parent.parent
 FILES = (
+    "evaluate/test_counting.py",
     "evaluate/test_evaluator.py",
     "evaluate/test_scope.py",
     "evaluate/test_states.py",

@@ -62,16 +62,16 @@ def test_threads_find_what_one_finds(query: str) -> None:
     """Over batches, so that what a thread leaves behind is what the next batch needs."""
     table = events(200)
     seen = 0
-    one, many, counted = CompiledCelEvaluator(parse(query)), divided(query), divided(query)
+    one, many, listed, counted = CompiledCelEvaluator(parse(query)), divided(query), divided(query), divided(query)
     for start, length in ((0, 50), (50, 1), (51, 0), (51, 69)):
         batch = table.slice(start, length)
         expected = one.push(batch)
         seen += len(expected)
-        assert many.push(batch) == expected
+        assert many.push(batch) == listed.push(batch) == expected
         assert counted.count(batch) == len(expected)
         many = pickle.loads(pickle.dumps(many))
     assert many.position == one.position == counted.counters.events == 120
-    assert counted.counters.nodes > 0.8 * one.counters.nodes > 0
+    assert listed.counters.nodes > 0.8 * one.counters.nodes > 0
     more = table.slice(120)
     found = many.push_arrow(more).sort_by("at")
     assert found["at"].to_pylist() == [m.at for m in one.push(more)]

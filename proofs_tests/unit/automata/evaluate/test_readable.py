@@ -113,7 +113,7 @@ def test_what_is_kept_is_bounded_by_the_window() -> None:
     again.push(stream("A A B"))
     assert again.counters.events == 3
     compiled = CompiledCelEvaluator(parse("A+ ; B WITHIN 5 EVENTS"))
-    compiled.count(stream("A A B " * 3000))
+    compiled.push(stream("A A B " * 3000))
     assert compiled.counters.nodes >= evaluator.counters.nodes > 9000
 
 

@@ -1,0 +1,110 @@
+"""Matches under windows are counted as many as there are, whatever the evaluator does from batch to batch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+
+from cerify.automata.evaluate import counting, streaming
+from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.scope import Unordered
+from cerify.equivalence.generate.cel import PROFILES, formula
+from cerify.equivalence.generate.scoped import around, clocked
+from cerify.semantics.budget import Budget
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Event, Stream
+from proofs_tests.support import sampled, stream
+
+
+def events(rng: Random, number: int) -> Stream:
+    """Events of which a few are of types that a formula has, with attributes that are there mostly."""
+    values = [{a: rng.randint(0, 2) for a in "ab" if rng.random() < 0.9} for _ in range(number)]
+    return clocked(rng, Stream([Event(rng.choice("AABBCDN"), some) for some in values]))
+
+
+def numbers(evaluator: CompiledCelEvaluator, S: Stream, rng: Random) -> Counter[int]:
+    """The number of matches at each position; batches are counted or listed, and the state saved between them."""
+    found: Counter[int] = Counter()
+    while evaluator.position < len(S):
+        batch = S.part(evaluator.position, rng.choice((1, 5, 20, 60)))
+        if rng.random() < 0.8:
+            for position, number in evaluator.numbers(batch):
+                found[position] += number
+        else:
+            found.update(match.at for match in evaluator.read(batch))
+        if rng.random() < 0.2:
+            saved, evaluator = evaluator.dump(), evaluator.fresh()
+            evaluator.load(saved)
+    return found
+
+
+@pytest.mark.parametrize("part", sampled(range(20), [0, 1]))
+def test_counts_from_batch_to_batch(part: int) -> None:
+    compared = 0
+    for i in range(40 * part, 40 * part + 40):
+        rng = Random(f"counting/{i}")
+        phi, S = (
+            formula(rng, PROFILES[rng.choice(("core", "everything", "typed"))], rng.randint(2, 8)),
+            events(rng, 120),
+        )
+        for _ in range(rng.choice((1, 1, 2))):
+            phi = around(rng, phi)
+        try:
+            expected = {n: k for n, k in enumerate(streaming.count(phi, S, Budget(states=100))) if k}
+            if sum(expected.values()) < 20_000:
+                assert numbers(CompiledCelEvaluator(phi), S, rng) == expected
+                compared += bool(expected)
+        except (Unsupported, BudgetExceeded, Unordered):
+            continue
+    assert compared > 5
+
+
+QUERIES = (
+    "A ; B ; C", "A+ ; B", "(A ; B) UNLESS C", "NXT(A ; B ; C)", "LAST(A ; B)", "A : B", "(A OR B) ; (B OR C)", "A",
+    "(A+ ; B)+ ; C",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_streams_begin_inside_of_a_batch(query: str) -> None:
+    rng = Random(query)
+    phi, streams = (
+        parse(f"{query} WITHIN 7 EVENTS"),
+        [stream(" ".join(rng.choices("AABBCN", k=rng.randint(1, 30)))) for _ in range(20)],
+    )
+    expected, begins = Counter[int](), [0]
+    for S in streams:
+        expected.update({begins[-1] + n: k for n, k in enumerate(streaming.count(phi, S)) if k})
+        begins.append(begins[-1] + len(S))
+    evaluator, found = CompiledCelEvaluator(phi), Counter[int]()
+    whole = Stream([event for S in streams for event in S])
+    for positions, some in evaluator.tallies(whole, begins=np.array(begins[:-1])):
+        found.update(dict(zip(positions.tolist(), some.tolist(), strict=True)))
+    assert found == expected
+
+
+def test_a_number_that_passes_a_machine_word_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matches of 62 events and more; counted by nodes, and in the batches after that again without."""
+    phi, S = parse("A+ ; B WITHIN 100 EVENTS"), stream("A " * 99 + "B " + "N " * 300 + "A B " * 100)
+    expected = {n: k for n, k in enumerate(streaming.count(phi, S)) if k}
+    assert max(expected.values()) == 2**99 - 1
+    evaluator = CompiledCelEvaluator(phi)
+    assert dict(evaluator.numbers(S)) == expected
+    monkeypatch.setattr(counting, "numbers", None)
+    again = stream("N " * 100 + "A " * 40 + "B")
+    assert dict(evaluator.numbers(S.part(100, 300))) == {}
+    assert dict(evaluator.numbers(again)) == {len(S) + 300 + 140: 2**40 - 1}
+
+
+def test_what_a_window_has_left_is_not_made_again() -> None:
+    """Of all events but those of the last window there are no nodes."""
+    evaluator, other = (CompiledCelEvaluator(parse("A ; B WITHIN 10 EVENTS")) for _ in range(2))
+    S = stream("A B " * 500)
+    assert evaluator.count(S) == len(other.read(S)) == 5 * 500 - 10
+    assert evaluator.counters.nodes < 20 < other.counters.nodes
+    more = stream("N B A N B")
+    assert evaluator.read(more) == other.read(more) != []
