@@ -87,6 +87,18 @@ def test_streams_begin_inside_of_a_batch(query: str) -> None:
     assert found == expected
 
 
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_run_that_has_marked_nothing_goes_on_where_it_was(query: str) -> None:
+    """Also where nodes are made of the last window only: under NXT it ends with the first event that is marked."""
+    phi, S = parse(f"{query} WITHIN 7 EVENTS"), stream(" ".join(Random(query).choices("AABBCN", k=200)))
+    expected = {n: k for n, k in enumerate(streaming.count(phi, S)) if k}
+    evaluator, found = CompiledCelEvaluator(phi), {}
+    for start in range(0, 200, 50):
+        evaluator.load(evaluator.dump())
+        found |= dict(evaluator.numbers(S.part(start, 50)))
+    assert found == expected
+
+
 def test_a_number_that_passes_a_machine_word_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Matches of 62 events and more; counted by nodes, and in the batches after that again without."""
     phi, S = parse("A+ ; B WITHIN 100 EVENTS"), stream("A " * 99 + "B " + "N " * 300 + "A B " * 100)
