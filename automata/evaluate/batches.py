@@ -31,18 +31,18 @@ class EventBatch:
 
     def part(self, start: int, end: int) -> EventBatch:
         """The events from one index to before another."""
-        columns = (column[start:end] for column in (self.classes, self.keys, self.admitted, self.low))
-        return EventBatch(self.base + start, *columns)
+        rows = slice(start, end)
+        return EventBatch(self.base + start, self.classes[rows], self.keys[rows], self.admitted[rows], self.low[rows])
 
     def then(self, other: EventBatch) -> EventBatch:
         """These events, and others that follow them."""
-        pairs = (
-            (self.classes, other.classes),
-            (self.keys, other.keys),
-            (self.admitted, other.admitted),
-            (self.low, other.low),
+        return EventBatch(
+            self.base,
+            np.concatenate([self.classes, other.classes]),
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.admitted, other.admitted]),
+            np.concatenate([self.low, other.low]),
         )
-        return EventBatch(self.base, *map(np.concatenate, pairs))
 
     @classmethod
     def of_classes(cls, classes: NDArray[np.int32]) -> EventBatch:
