@@ -62,8 +62,8 @@ class CompiledEvaluator(CompiledState):
     def tally(self, S: Stream, classes: Classes | None = None) -> int:
         """As `count`; the matches are not enumerated.
 
-        Without a partition that takes about as much time as reading, if in windows the numbers are below 2^61; else time
-        linear in the nodes of the window for each position with matches.
+        Without a partition that takes about as much time as reading, in windows if the numbers are below 2^61; else
+        time linear in the nodes of the window for each position with matches.
         """
         return sum(total(numbers) for _, numbers in self.tallies(S, classes))
 
