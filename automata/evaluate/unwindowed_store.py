@@ -139,20 +139,29 @@ class UnwindowedStore(MatchStore):
                 "more than 2^61 partial matches before this batch, and their exact number is available only if all "
                 "batches were counted by this evaluator: it is not part of a saved state, so count from the first batch"
             )
-        runs = dict(enumerate(known))
+        runs, finals = [*known, *[0] * (self.runs.size - len(known))], transitions.finals.tolist()
+        states, ended, steps = range(self.runs.size), transitions.ended.tolist(), []
+        for c, skip in enumerate(transitions.skip.tolist()):
+            marks = transitions.marks[transitions.begin[c] : transitions.begin[c + 1]].tolist()
+            moved = [p for p in states if skip[p] != p and not ended[p]]
+            steps.append((moved, [(p, skip[p]) for p in moved if skip[p] >= 0] + [(p, q) for p, _, q in marks]))
         positions, numbers = [], []
         for position, c in enumerate(batch.classes.tolist(), batch.base):
             if c < 0:
-                runs, c = {0: 1}, -1 - c
-            runs_: dict[int, int] = {}
-            marks = transitions.marks[transitions.begin[c] : transitions.begin[c + 1]].tolist()
-            for p, q in [*enumerate(transitions.skip[c].tolist()), *((p, q) for p, _, q in marks)]:
-                if q >= 0 and runs.get(p):
-                    runs_[q] = runs_.get(q, 0) + runs[p]
-            runs = runs_
-            number = sum(runs.get(q, 0) for q in transitions.finals.tolist())
+                runs, c = [int(q == 0) for q in states], -1 - c
+            moved, added = steps[c]
+            more = [(q, runs[p]) for p, q in added if runs[p]]
+            for p in moved:
+                runs[p] = 0
+            for q, some in more:
+                runs[q] += some
+            number = 0
+            for q in finals:
+                number += runs[q]
+                if ended[q]:
+                    runs[q] = 0
             if number:
                 positions.append(position)
                 numbers.append(number)
-        self._exact = batch.base + batch.classes.size, [runs.get(q, 0) for q in range(self.runs.size)]
+        self._exact = batch.base + batch.classes.size, runs
         yield np.array(positions, np.int64), np.array(numbers, object)

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from cerify.automata.evaluate import counting, streaming
+from cerify.automata.evaluate import counting, streaming, unwindowed_store
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluate.scope import Unordered
 from cerify.equivalence.generate.cel import PROFILES, formula
@@ -60,6 +60,27 @@ def test_counts_from_batch_to_batch(part: int) -> None:
                 compared += bool(expected)
         except (Unsupported, BudgetExceeded, Unordered):
             continue
+    assert compared > 5
+
+
+@pytest.mark.parametrize("part", sampled(range(20), [0, 1]))
+def test_counts_in_integers_of_any_length(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is counted where numbers pass a machine word, also where they do not."""
+    monkeypatch.setattr(unwindowed_store, "CAP", 1)
+    compared = 0
+    for i in range(40 * part, 40 * part + 40):
+        rng = Random(f"integers/{i}")
+        phi, S = formula(rng, PROFILES[rng.choice(("core", "everything"))], rng.randint(2, 8)), events(rng, 60)
+        try:
+            expected = {n: k for n, k in enumerate(streaming.count(phi, S, Budget(states=100))) if k}
+            evaluator, found = CompiledCelEvaluator(phi), Counter[int]()
+        except (Unsupported, BudgetExceeded):
+            continue
+        if evaluator.unwindowed:
+            for start in range(0, 60, 20):
+                found.update(dict(evaluator.numbers(S.part(start, 20))))
+            assert found == expected
+            compared += bool(expected)
     assert compared > 5
 
 
