@@ -1,12 +1,13 @@
 """The matches of a SASE+ query by compiled loops over Arrow columns; the readable twin is evaluate.BlockRunner.
 
-Supported are queries without negated components whose conditions between events programs.py compiles, over streams
-whose times, if there is a window, ascend. Every run is followed on its own.
+Supported are queries whose conditions between events programs.py compiles. Every run is followed on its own. Negated
+components are looked for around the matches of the others.
 """
 
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -20,9 +21,10 @@ from cerify.automata.nfab import answers
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.encoder import ColumnEncoder, kinds_of
 from cerify.automata.nfab.evaluate import require_matches
-from cerify.automata.nfab.layout import Layout, layout_of
+from cerify.automata.nfab.layout import CompiledPlan, Layout
 from cerify.automata.nfab.memory import Memory
-from cerify.automata.nfab.plan import QueryPlan
+from cerify.automata.nfab.negated import NONE, Found, NegatedComponents
+from cerify.automata.nfab.plan import ascend
 from cerify.automata.nfab.programs import Kind, why_not
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -34,35 +36,41 @@ from cerify.semantics.sase.reading import DECIDED, Reading
 
 T = TypeVar("T")
 PIECE = 131_072  # events of a batch that are read at a time
+TOGETHER = 65_536  # matches around which negated components are looked for at a time
 
 
 class CompiledBlockRunner:
     """The matches of one query block over a stream that comes in batches.
 
     `tried` and `tried_count` return Unsupported for events that the loops cannot read, where `read` and `count` raise
-    it. Raises Unsupported for a query of which `why_not` says why, and BudgetExceeded.
+    it. ascending=False is for the events of a whole stream whose times do not ascend. Raises Unsupported for a query of
+    which `why_not` says why, and BudgetExceeded.
     """
 
-    def __init__(self, q: sase.Query, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
+    def __init__(
+        self, q: sase.Query, reading: Reading = DECIDED, budget: Budget = Budget(), *, ascending: bool = True
+    ) -> None:
         if (refused := why_not(q)) is not None:
             raise refused
         self.q, self.reading, self.budget = q, reading, budget
-        self.plan = QueryPlan(q, reading, NO_OPERATIONS)
+        self._compiled = CompiledPlan(q, reading, ascending)
+        self.plan = self._compiled.matched
         self.variables = [k.variable for k in self.plan.pattern]
         self.position = 0
         self._passing = []
-        for state in self.plan.states:
+        for _, state in self._compiled.placed:
             passing: Any = OfType(state.type)
             for p in state.on_event:
                 passing = Both(passing, about(p, None))
             self._passing.append(passing)
         self._encoder: ColumnEncoder | None = None  # once the columns of the first batch are known
+        self._negated: NegatedComponents | None = None  # likewise, where the query has any
         self._layouts: dict[tuple[tuple[str, Kind], ...], Layout] = {}
 
     def fresh(self) -> CompiledBlockRunner:
         """A runner at the beginning of another stream, which shares what has been compiled."""
         runner = copy(self)
-        runner.position, runner._encoder = 0, None
+        runner.position, runner._encoder, runner._negated = 0, None, None
         return runner
 
     def begin(self, start: int) -> None:
@@ -88,16 +96,16 @@ class CompiledBlockRunner:
             found = self._piece(S, True)
             if isinstance(found, Unsupported):
                 return found
-            if len(found[0]) > 1:
+            if len(found):
                 tables.append(self._table(*found))
         return pa.concat_tables(tables) if tables else self._no_matches
 
     @cached_property
     def _no_matches(self) -> pa.Table:
-        return self._table(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64))
+        return self._table(*NONE)
 
     def count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int:
-        """The number of matches that the rows of a batch complete; they are not listed."""
+        """The number of matches that the rows of a batch complete; they are not listed but for negated components."""
         return _certain(self.tried_count(batch))
 
     def tried_count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int | Unsupported:
@@ -107,15 +115,21 @@ class CompiledBlockRunner:
             found = self._piece(S, False)
             if isinstance(found, Unsupported):
                 return found
-            number += int(self._memory.numbers[op.FOUND])
+            number += int(self._memory.numbers[op.FOUND]) if self._negated is None else len(found)
         return number
 
     def finish(self) -> pa.Table:
-        """The matches that the end of the stream completes, as a table like that of `read`."""
+        """The matches that the end of the stream completes, as a table like that of `read`. Raises Unsupported."""
+        found = self._at_end()
+        return self._table(*found) if len(found) else self._no_matches
+
+    def finish_count(self) -> int:
+        """The number of matches that the end of the stream completes."""
+        return len(self._stopped()) if self._negated is None else len(self._at_end())
+
+    def _at_end(self) -> Found:
         found: list[list[tuple[int, int]]] = []
-        if not (stopped := self._stopped()):
-            return self._no_matches
-        for last in stopped:
+        for last in self._stopped():
             events, node = [], last
             while node >= 0:
                 before, position, component, _, _ = self._memory.nodes[node].tolist()
@@ -123,13 +137,9 @@ class CompiledBlockRunner:
                 node = before
             found.append(events[::-1])
         flat = [event for events in found for event in events]
-        offsets = np.cumsum([0, *map(len, found)])
-        labels, events_ = (np.array([event[i] for event in flat], np.int64) for i in (0, 1))
-        return self._table(offsets, labels, events_)
-
-    def finish_count(self) -> int:
-        """The number of matches that the end of the stream completes."""
-        return len(self._stopped())
+        labels, events_ = np.array([k for k, _ in flat], np.uint8), np.array([p for _, p in flat], np.int64)
+        stopped = Found(np.cumsum([0, *map(len, found)]), labels, events_)
+        return stopped if self._negated is None else _certain(self._standing(self._negated, stopped, True))
 
     def rows(self, table: pa.Table) -> list[Bindings]:
         """The rows of a table that `read` or `finish` returned."""
@@ -140,8 +150,8 @@ class CompiledBlockRunner:
         ]
 
     def oldest(self) -> int:
-        """The position of the first event that a run under way has selected."""
-        oldest = self.position
+        """The position of the first event that a run under way has selected, or that negation may look at."""
+        oldest = self.position if self._negated is None else self._negated.start
         if self._encoder is not None:
             head, runs, nodes = self._memory.head, self._memory.runs, self._memory.nodes
             for run in head[:, 0].tolist():
@@ -176,21 +186,44 @@ class CompiledBlockRunner:
                 run = run_after
         return found
 
-    def _piece(self, S: Stream, listed: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | Unsupported:
-        """Offsets, components and positions of the matches that some events complete; empty unless they are listed."""
-        with numba_required():
-            from cerify.automata.nfab.kernels import advance
+    def _piece(self, S: Stream, listed: bool) -> Found | Unsupported:
+        """The matches that some events complete; empty unless they are listed."""
         if self._encoder is None and (refused := self._prepare(S.table)) is not None:
             return refused
         assert self._encoder is not None
         classes, types = classified(self._passing, S)
         bits = np.array(types or [0], np.int64)[classes]
-        keys, times = self._keys(S.table), self._encoder.times(S.table, self.q.within is not None)
-        data = self._encoder.columns(S.table)
+        times = self._encoder.times(S.table, self.q.within is not None, self._compiled.ascending)
+        if self._encoder.in_order and (new := self._encoder.sorted_strings(S.table)) is not None:
+            self._renumber_strings(new)
+        keys, data = self._keys(S.table), self._encoder.columns(S.table)
         if self._encoder.refused is not None:
             return self._encoder.refused
+        if self._negated is None:
+            return self._advanced(bits, keys, times, data, listed)
+        self._negated.read(keys, times, bits, data)
+        found = self._advanced(bits, keys, times, data, True)
+        stands = found if isinstance(found, Unsupported) else self._standing(self._negated, found, False)
+        numbers, since = self._memory.numbers, self._memory.queue_times
+        if len(times):
+            queued = numbers[op.QUEUE_FROM] < numbers[op.QUEUE_TO]
+            self._negated.delete_unneeded(since[numbers[op.QUEUE_FROM]] if queued else times[-1])
+        return stands
+
+    def _advanced(
+        self,
+        bits: NDArray[np.int64],
+        keys: NDArray[np.int32],
+        times: NDArray[np.float64],
+        data: NDArray[np.float64],
+        listed: bool,
+    ) -> Found | Unsupported:
+        """The matches of the components that are not negated."""
+        with numba_required():
+            from cerify.automata.nfab.kernels import advance
+        assert self._encoder is not None
         window, closed = self.q.within, self.reading.window == "closed"
-        width = -1.0 if window is None else float(window.seconds)
+        width = -1.0 if window is None or not self._compiled.ascending else float(window.seconds)
         memory, numbers = self._memory, self._memory.numbers
         numbers[op.FOUND : op.NEEDED + 1] = 0
         at = 0
@@ -205,7 +238,7 @@ class CompiledBlockRunner:
             if not numbers[op.NEEDED]:
                 break
             memory.make_room(int(keys[min(at, len(keys) - 1)]))
-        self.position += len(S)
+        self.position += len(bits)
         match numbers[op.ERROR]:
             case op.RUNS_EXCEEDED:
                 raise BudgetExceeded(
@@ -216,32 +249,57 @@ class CompiledBlockRunner:
                     f"more than {self.budget.matches} matches; set a window or a stricter strategy, or count them"
                 )
             case op.INEXACT:
-                return Unsupported("a number beyond 2^53, which the compiled evaluator does not carry exactly")
+                return _inexact()
         found, end = int(numbers[op.FOUND]) if listed else 0, int(numbers[op.EVENTS])
-        return memory.offsets[: found + 1].copy(), memory.labels[:end].copy(), memory.events[:end].copy()
+        return Found(memory.offsets[: found + 1].copy(), memory.labels[:end].copy(), memory.events[:end].copy())
+
+    def _standing(self, negated: NegatedComponents, found: Found, at_end: bool) -> Found | Unsupported:
+        """Those of the matches that no negated component forbids."""
+        stands = negated.standing(found, at_end)
+        return _inexact() if negated.inexact else stands
 
     # --- preparing ---
 
     def _prepare(self, table: pa.Table) -> Unsupported | None:
         """Compile the conditions, for columns of the kinds that those of the first batch have, or say why not."""
         kinds = kinds_of(table)
-        layout = self._layouts.get(tuple(kinds.items())) or layout_of(self.plan, kinds)
+        layout = self._layouts.get(tuple(kinds.items())) or self._compiled.layout(kinds)
         if isinstance(layout, Unsupported):
             return layout
         self._layouts[tuple(kinds.items())] = layout
-        self._encoder = ColumnEncoder(self.plan.routes, layout.programs)
-        self._plan, self._work, self._initial = layout.plan, layout.work.copy(), layout.initial
+        self._encoder = ColumnEncoder(self._compiled.routes, layout.programs)
+        layout = replace(layout, work=layout.work.copy())
+        self._layout, self._plan, self._work, self._initial = layout, layout.plan, layout.work, layout.initial
         self._memory = Memory(len(self._initial))
+        if any(k.negated for k in self.q.pattern):
+            self._negated = NegatedComponents(self._compiled, layout, self.budget, self._encoder.scale, self.position)
         return None
 
     def _keys(self, table: pa.Table) -> NDArray[np.int32]:
         """The number of the partition of each event, int32 [rows]; partitions without runs are dropped now and then."""
         assert self._encoder is not None
-        if (kept := self._encoder.drop_unused(self._memory.head[:, 0] >= 0)) is not None:
+        alive = self._memory.head[:, 0] >= 0
+        if self._negated is not None:
+            self._negated.mark(alive)
+        if (kept := self._encoder.drop_unused(alive)) is not None:
             self._memory.retain(kept)
+            if self._negated is not None:
+                self._negated.renumber(kept)
         keys = self._encoder.keys(table)
         self._memory.resize(self._encoder.partitions)
         return keys
+
+    def _renumber_strings(self, new: NDArray[np.float64]) -> None:
+        """Give strings new numbers, by their old ones, wherever they stand."""
+        programs, registers = self._layout.programs, self._memory.registers
+        for register in programs.string_registers:
+            registers[:, 2 * register + 1] = new[registers[:, 2 * register + 1].astype(np.int64)]
+        constants = len(self._work) - len(programs.constants) + np.array(programs.string_constants, np.int64)
+        self._work[constants] = new[self._work[constants].astype(np.int64)]
+        for column in (2 * i for name, i in programs.columns.items() if programs.kinds.get(name) == "string"):
+            if self._negated is not None:
+                data = self._negated.data
+                data[:, column] = new[data[:, column].astype(np.int64)]
 
     # --- answers ---
 
@@ -275,13 +333,17 @@ def tried_bindings(q: sase.Query, S: Stream, reading: Reading, budget: Budget) -
     """The bindings of a query over a stream, or why the compiled evaluator has none. Raises BudgetExceeded."""
     if (refused := why_not(q)) is not None:
         return refused
-    E = CompiledBlockRunner(q, reading, budget)
+    E = CompiledBlockRunner(q, reading, budget, ascending=q.within is None or ascend(S))
     table = E.tried(S)
     if isinstance(table, Unsupported):
         return table
     found = {row for part in (table, E.finish()) for row in E.rows(part)}
     require_matches(len(found), budget)
     return found
+
+
+def _inexact() -> Unsupported:
+    return Unsupported("a number beyond 2^53, which the compiled evaluator does not carry exactly")
 
 
 def _certain(found: T | Unsupported) -> T:

@@ -14,6 +14,7 @@ from cerify.automata.evaluate.classify import dictionary_of
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.programs import Kind, Programs
 from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
+from cerify.semantics.columns import mask
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE
 
@@ -41,7 +42,7 @@ class ColumnEncoder:
         self.routes = routes
         self.names = tuple(programs.columns)
         self.kinds: Mapping[str, Kind] = programs.kinds
-        self.strings = dict(programs.strings)
+        self.strings, self.in_order, self._patterns = dict(programs.strings), programs.in_order, programs.patterns
         self.scale = 1e6 if self.kinds.get(TIME) == "timestamp" else 1.0
         self._partitions: dict[tuple[Any, ...], int] = {}
         self._last = -np.inf
@@ -98,10 +99,15 @@ class ColumnEncoder:
         self._partitions = {row: new[old] for row, old in self._partitions.items() if old in new}
         return kept
 
-    def times(self, table: pa.Table, windowed: bool) -> NDArray[np.float64]:
-        """The times, float64 [rows], which have to ascend; none without a window."""
+    def times(self, table: pa.Table, windowed: bool, ascending: bool = True) -> NDArray[np.float64]:
+        """The times, float64 [rows], NaN where there is none, which have to ascend; none without a window."""
         if not windowed:
             return np.zeros(0)
+        if not ascending:
+            if self._kind(table, TIME) not in ("int", "float", "timestamp"):
+                return np.full(table.num_rows, np.nan)
+            times, there = self._floats(table[TIME])
+            return np.where(there, times, np.nan)
         if self._kind(table, TIME) not in ("int", "float", "timestamp"):
             self._refuse("a window needs times, which are numbers or timestamps")
             return np.zeros(0)
@@ -117,9 +123,23 @@ class ColumnEncoder:
         """The values that conditions compare, float64 [rows, 2 D]: each column, and beside it 1 for a value."""
         data = np.zeros((table.num_rows, 2 * len(self.names)))
         for at, name in enumerate(self.names):
-            if self._kind(table, name) is not None:
+            if name in self._patterns:
+                data[:, 2 * at], data[:, 2 * at + 1] = mask(self._patterns[name], table), 1.0
+            elif self._kind(table, name) is not None:
                 data[:, 2 * at], data[:, 2 * at + 1] = self._floats(table[name])
         return data
+
+    def sorted_strings(self, table: pa.Table) -> NDArray[np.float64] | None:
+        """The new number of each string by its old one, so that numbers are in their order; None where they are."""
+        names = [name for name in self.names if self._kind(table, name) == "string"]
+        texts = {text for name in names for text in dictionary_of(table[name]).dictionary.to_pylist()} - {None}
+        ordered = sorted({*self.strings, *texts})
+        if ordered == list(self.strings):
+            return None
+        number = {text: n for n, text in enumerate(ordered)}
+        new = np.array([number[text] for text in self.strings] or [0], np.float64)
+        self.strings = number
+        return new
 
     def _kind(self, table: pa.Table, name: str) -> Kind | None:
         """The kind of a column, which has to be that of the first batch."""

@@ -75,7 +75,7 @@ class Memory:
 
 
 def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
-    """A copy of the array of that length, undefined behind the old values."""
-    larger = np.empty((length, *array.shape[1:]), array.dtype)
+    """A copy of the array of that length, with zeros behind the old values."""
+    larger = np.zeros((length, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger

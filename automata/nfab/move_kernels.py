@@ -73,22 +73,32 @@ def holds(low, high, plan, work, data, e, registers, run, numbers):  # type: ign
 @inlined
 def remember(place, plan, data, e, registers, run, numbers):  # type: ignore[no-untyped-def]
     """Update the registers of a run that selects event e."""
-    for at in range(plan[place + op.UPDATE], plan[place + op.UPDATE + 1], 3):
-        how, register, column = plan[at], plan[at + 1], plan[at + 2]
+    for at in range(plan[place + op.UPDATE], plan[place + op.UPDATE + 1], 4):
+        how, register, column, detail = plan[at], plan[at + 1], plan[at + 2], plan[at + 3]
         if how == op.NUMBER:
             registers[run, register] += 1.0
         elif how == op.LAST or (how == op.FIRST and plan[place + op.KIND] != op.MORE):
             registers[run, register], registers[run, register + 1] = data[e, column], data[e, column + 1]
-        elif how >= op.COUNT and data[e, column + 1] != 0.0:
+        elif how >= op.VOID and data[e, column + 1] != 0.0:
             x, y = data[e, column], registers[run, register]
-            if how == op.COUNT:
+            if how == op.VOID:
+                registers[run, register + 1] = 0.0
+            elif how == op.COUNT:
                 registers[run, register] = y + 1.0
             elif how == op.SUM:
                 registers[run, register] = y + x
-                if abs(y + x) >= op.EXACT:
+                if detail and abs(y + x) >= op.EXACT:
                     numbers[op.ERROR] = op.INEXACT
-            elif registers[run, register + 1] == 0.0 or x != x or (x < y if how == op.SMALLEST else x > y):
-                registers[run, register], registers[run, register + 1] = x, 1.0
+            else:
+                # x takes the place of the first value that it is better than, which goes on to the next; NaN fills all
+                for best in range(register, register + 2 * detail, 2):
+                    y = registers[run, best]
+                    empty = registers[run, best + 1] == 0.0
+                    if empty or x != x or (x < y if how == op.SMALLEST else x > y):
+                        registers[run, best], registers[run, best + 1] = x, 1.0
+                        if empty and x == x:
+                            break
+                        x = y if x == x else x
 
 
 @inlined
@@ -206,8 +216,9 @@ def look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, h
     place = s * op.WIDTH
     more, last, has_end = plan[place + op.KIND] == op.MORE, plan[place + op.IS_LAST] != 0, plan[place + op.HAS_END] != 0
     stops, proceeds, following = False, False, False
-    if plan[place + op.STRATEGY] == op.NEXT and not has_end and (bit >> s) & (1 if last or not more else 3) == 0:
-        add(run, key, runs, head)  # nobody selects the event
+    concerns = plan[place + op.CONCERNS]
+    if concerns and (bit >> s) & concerns == 0:
+        add(run, key, runs, head)
         return
     if more:
         if not last and (not has_end or plan[place + op.KEEPS_NEXT]):
@@ -220,6 +231,8 @@ def look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, h
             stops = plan[place + op.CUT] != 0 and proceeds
         else:
             stops = plan[place + op.CUT] != 0 and following
+        low, high = plan[place + op.OVER], plan[place + op.OVER + 1]
+        stops = stops or (low < high and holds(low, high, plan, work, data, e, registers, run, numbers))
     selected = not stops and selects(bit, s, run, plan, work, data, e, registers, numbers)
     skipped = (
         not stops

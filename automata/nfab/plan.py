@@ -71,9 +71,10 @@ class StatePlan:
 class QueryPlan:
     """The states of a query, the registers of its runs, and the attributes by whose values runs can be found."""
 
-    def __init__(self, q: sase.Query, reading: Reading, operations: Operations) -> None:
+    def __init__(self, q: sase.Query, reading: Reading, operations: Operations, layout: Layout | None = None) -> None:
+        """layout: that of a negated component, for the states of its automaton."""
         self.q, self.reading = q, reading
-        self.layout = match_layout(q)
+        self.layout = match_layout(q) if layout is None else layout
         self.pattern = self.layout.components
         self.partition = frozenset(x for x, defines in self.layout.equivalences if defines)
         self.registers = Registers(

@@ -1,21 +1,21 @@
 """Conditions between events as programs over numbers, which the compiled loops interpret.
 
-Numbers have to be exact in binary64, so whole numbers less than 2^53; times are microseconds, strings are numbered.
-Other conditions are refused; evaluate.BlockRunner evaluates them.
+Numbers have to be exact in binary64, so whole numbers less than 2^53; times are microseconds; strings are numbered, in
+their order where a condition asks for it. Other conditions are refused; evaluate.BlockRunner evaluates them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, assert_never
 
 from cerify.automata.nfab import opcodes as op
-from cerify.automata.nfab.edges import match_layout
 from cerify.automata.nfab.plan import StatePlan
 from cerify.semantics import predicates as pred
 from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import TIME
 from cerify.semantics.predicates import mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.values import Value, microseconds
@@ -27,8 +27,9 @@ Kind = Literal["int", "float", "string", "bool", "timestamp"]
 Edge = Literal["event", "end"]
 """When a condition is tested: on the event awaited, or when the component is complete."""
 
-STACK = 16
-AGGREGATES = ("count", "sum", "avg", "min", "max")
+RANKED: Mapping[str, int] = {"min": op.SMALLEST, "lowest": op.SMALLEST, "max": op.LARGEST, "highest": op.LARGEST}
+MOST_RANKED = 64  # registers of one aggregate
+AGGREGATES = ("count", "sum", "avg", *RANKED)
 COMPARE: Mapping[pred.Comparator, int] = {
     "<": op.LESS,
     "<=": op.LESS_EQUAL,
@@ -43,14 +44,15 @@ STATES = 62  # bits of a number
 
 def why_not(q: sase.Query) -> Unsupported | None:
     """Why the compiled evaluator does not take the query, whatever the stream; None if it does."""
-    if any(k.negated for k in q.pattern):
-        return Unsupported("the compiled evaluator does not support negated components; use the readable one")
     if sum(1 + k.kleene for k in q.pattern) > STATES:
         return Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
-    mentioned = [a for test in match_layout(q).tests for a in mentions(test.predicate)]
-    for name in (a.function for a in mentioned if isinstance(a, sase.Aggregate)):
-        if name not in AGGREGATES:
-            return Unsupported(f"the compiled evaluator does not carry the aggregate {name}; use the readable one")
+    conditions = [conjunct.condition for block in q.where for conjunct in block.conjuncts]
+    mentioned = [a for p in conditions if not isinstance(p, sase.Equivalence) for a in mentions(p)]
+    for a in (a for a in mentioned if isinstance(a, sase.Aggregate)):
+        if a.function not in AGGREGATES:
+            return Unsupported(f"the compiled evaluator does not carry {a.function}, your own; use the readable one")
+        if a.parameter and a.parameter > MOST_RANKED:
+            return Unsupported(f"the compiled evaluator has {a.function} up to {MOST_RANKED}; use the readable one")
     return None
 
 
@@ -66,28 +68,47 @@ class Typed:
 class Programs:
     """The conditions of a query over columns of known kinds; a name without a column has no kind and no values.
 
-    code, constants, columns and registers grow with each condition. updates: those of registers, by variable. refused:
-    the first reason why there is no program for a condition; the code is of no use then.
+    code, constants, columns and registers grow with each condition. registers: the number of the first one for how,
+    variable, column and k. updates: those of registers, by variable. strings: their numbers, in their order if
+    in_order. patterns: the columns that say where a string matches. depth: the most values on the stack. refused: the
+    first reason why there is no program for a condition; the code is of no use then.
     """
 
     kinds: Mapping[str, Kind]
     code: Code = field(default_factory=list)
     constants: list[float] = field(default_factory=list)
     columns: dict[str, int] = field(default_factory=dict)
-    registers: dict[tuple[int, str, str], int] = field(default_factory=dict)
-    updates: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
+    registers: dict[tuple[int, str, str, int], int] = field(default_factory=dict)
+    size: int = 0
+    updates: dict[str, list[tuple[int, int, int, int]]] = field(default_factory=dict)
     strings: dict[str, int] = field(default_factory=dict)
+    string_constants: list[int] = field(default_factory=list)
+    in_order: bool = False
+    patterns: dict[str, pred.Like] = field(default_factory=dict)
+    depth: int = 0
     refused: Unsupported | None = None
 
     def conditions(self, some: tuple[pred.Predicate, ...], state: StatePlan, edge: Edge) -> tuple[int, int]:
         """The first and the last index, exclusive, of the code of a conjunction of conditions."""
+        return self.conjunction([self.condition(p, state, edge) for p in some])
+
+    def conjunction(self, codes: list[Code]) -> tuple[int, int]:
+        """The first and the last index, exclusive, of the code of a conjunction."""
         start = len(self.code)
-        for n, p in enumerate(some):
-            code = self.condition(p, state, edge)
+        for n, code in enumerate(codes):
             self.code += code if n == 0 else [*code, (op.AND, 0)]
-        if _depth(self.code[start:]) > STACK:
-            self.refuse("a condition that is nested so deeply")
+        self.depth = max(self.depth, _depth(self.code[start:]))
         return start, len(self.code)
+
+    def elapsed(self, first: str, seconds: float, comparator: pred.Comparator) -> Code:
+        """How the time since the first event, of that variable, compares with some seconds; false without times."""
+        of = self.kinds.get(TIME)
+        if of not in ("int", "float", "timestamp"):
+            return [(op.FALSE, 0)]
+        since = [(op.COLUMN, self.column(TIME)), (op.REGISTER, self.register(op.FIRST, first, TIME)), (op.SUBTRACT, 0)]
+        if of == "timestamp":
+            since += [*self.constant(1e6).code, (op.DIVIDE, 0)]
+        return self.compared(comparator, Typed(since, "float"), self.constant(float(seconds)))
 
     def condition(self, p: pred.Predicate, state: StatePlan, edge: Edge) -> Code:
         """The code of a condition; it leaves 1 or 0 on the stack."""
@@ -112,8 +133,14 @@ class Programs:
                 return [*self.condition(a, state, edge), *self.condition(b, state, edge), (op.AND, 0)]
             case pred.Either(a, b):
                 return [*self.condition(a, state, edge), *self.condition(b, state, edge), (op.OR, 0)]
+            case pred.Like(sase.Reference() as term, pattern):
+                name = f"{term.name} like {pattern!r}"
+                self.patterns[name] = pred.Like(pred.Attribute(term.name), pattern)
+                self.kinds = {**self.kinds, name: "bool"}
+                found = self.term(replace(term, name=name), state, edge)
+                return self.compared("=", found, self.constant(True))
             case pred.Like() | pred.OfType():
-                self.refuse("a pattern of a string beside conditions between events")
+                self.refuse("a pattern of a string that is made of others")
                 return [(op.FALSE, 0)]
             case _:
                 assert_never(p)
@@ -151,6 +178,7 @@ class Programs:
                 number, of = value, "float"
             case str():
                 number, of = float(self.strings.setdefault(value, len(self.strings))), "string"
+                self.string_constants.append(len(self.constants))
             case datetime():
                 number, of = float(microseconds(value)), "timestamp"
         self.constants.append(number)
@@ -160,21 +188,34 @@ class Programs:
         """The number of a column, which is made where there is none."""
         return self.columns.setdefault(name, len(self.columns))
 
-    def register(self, how: int, variable: str, name: str) -> int:
-        """The number of a register, which is made where there is none."""
-        key = (how, variable, name)
+    def register(self, how: int, variable: str, name: str, k: int = 1) -> int:
+        """The number of a register, of the first of k, which is made where there is none."""
+        key = (how, variable, name, k)
         if key not in self.registers:
-            self.registers[key] = len(self.registers)
+            self.registers[key] = self.size
+            self.size += k
             column = self.column(name) if name else 0
-            self.updates.setdefault(variable, []).append((how, self.registers[key], column))
+            detail = k if how in RANKED.values() else self.kinds.get(name) == "int"
+            self.updates.setdefault(variable, []).append((how, self.registers[key], column, detail))
         return self.registers[key]
 
     def test(self, name: str, variables: list[str]) -> int:
         """The register of an equivalence test: the value of the event selected last, whatever its variable."""
-        register = self.registers.setdefault((op.LAST, "", name), len(self.registers))
+        register = self.registers[op.LAST, "", name, 1] = self.size
+        self.size += 1
         for variable in variables:
-            self.updates.setdefault(variable, []).append((op.LAST, register, self.column(name)))
+            self.updates.setdefault(variable, []).append((op.LAST, register, self.column(name), 0))
         return register
+
+    @property
+    def string_registers(self) -> list[int]:
+        """The registers of strings."""
+        return [
+            register + i
+            for (how, _, name, k), register in self.registers.items()
+            if self.kinds.get(name) == "string" and how in (op.FIRST, op.LAST, *RANKED.values())
+            for i in range(k)
+        ]
 
     def _reference(self, a: pred.Attribute, state: StatePlan, edge: Edge) -> Typed | None:
         assert isinstance(a, sase.Reference)
@@ -212,16 +253,16 @@ class Programs:
             how = op.COUNT if a.name else op.NUMBER
             return Typed([(op.REGISTER, self.register(how, variable, a.name))], "int")
         if a.function in ("sum", "avg"):
-            if of not in ("int", "float", None):
-                self.refuse(f"{a.function} of values of the kind {of}")
-            sum_ = (op.REGISTER, self.register(op.SUM, variable, a.name))
+            number = of in ("int", "float", None)
+            sum_ = (op.REGISTER, self.register(op.SUM if number else op.VOID, variable, a.name))
             if a.function == "sum":
-                return Typed([sum_], of or "int")
+                return Typed([sum_], of if of == "float" else "int")
             return Typed([sum_, (op.REGISTER, self.register(op.COUNT, variable, a.name)), (op.DIVIDE, 0)], "float")
-        if of in ("string", "bool"):
-            self.refuse(f"{a.function} of values of the kind {of}")
-        how = op.SMALLEST if a.function == "min" else op.LARGEST
-        return None if of is None else Typed([(op.REGISTER, self.register(how, variable, a.name))], of)
+        if of is None or of == "bool":
+            return None
+        self.in_order |= of == "string"
+        k = a.parameter or 1
+        return Typed([(op.REGISTER, self.register(RANKED[a.function], variable, a.name, k) + k - 1)], of)
 
     def compared(self, comparator: pred.Comparator, left: Typed | None, right: Typed | None) -> Code:
         """The code of a comparison."""
@@ -231,8 +272,7 @@ class Programs:
         if comparator not in ("=", "!="):
             if left.kind == "bool":
                 return [(op.FALSE, 0)]
-            if left.kind == "string":
-                self.refuse("the order of strings")
+            self.in_order |= left.kind == "string"
         return [*left.code, *right.code, (COMPARE[comparator], 0)]
 
     def refuse(self, what: str) -> None:
