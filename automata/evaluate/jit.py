@@ -55,8 +55,8 @@ def bare(loop: Callable[..., Any]) -> Any:
 part: Any = njit(**NO_ALLOCATION, inline="always")
 """For a function that becomes a part of the `bare` loops that call it, statement by statement."""
 
-inlined: Any = njit(nogil=True, forceinline=True)
-"""For a function that LLVM compiles into the loops that call it."""
+inlined: Any = njit(**NO_ALLOCATION, forceinline=True)
+"""For a function that LLVM compiles into the `bare` loops that call it."""
 
 
 def sources(module: str) -> dict[str, bytes]:

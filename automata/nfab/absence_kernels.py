@@ -1,16 +1,17 @@
 """Negated components in compiled loops, looked for around matches that are found; the readable twin is absences.py.
 
 With the arrays of kernels.py, and of the end of the stream that is stored, from position base on: keys, times, bits and
-data, a row for each event. negated and begins are those of a Layout. noted: int64, of each component the events that
-could be its first, as partition << KEY_BITS | position, ascending, those of component k from noted_from[k] on. match,
-now and then: float64 [1 or R, 2 C + 1], registers of the match, and of the series of a component that are under way.
+data, a row for each event. negated and begins are those of a Layout. coded: int64, all these events as
+partition << KEY_BITS | position, ascending; noted: of each component those that could be its first, those of component
+k from noted_from[k] on. match, now and then: float64 [1 or R, 2 C + 1], registers of the match, and of the series of a
+component that are under way.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from numba import int64
 
-from cerify.automata.evaluate.jit import compiled, inlined
+from cerify.automata.evaluate.jit import bare, inlined
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.move_kernels import holds, remember, selects, skips
 
@@ -31,16 +32,29 @@ def copied(source, row, target, to):  # type: ignore[no-untyped-def]
         target[to, at] = source[row, at]
 
 
-@compiled
-def completes(  # type: ignore[no-untyped-def]
-    begin, high, s, side, first, last, keys, times, bits, data, plan, work, match, now, then, numbers, scale, width,
-    closed,
-):  # fmt: skip
-    """1 if a series of the component whose first state is s, from event `begin` on, is complete before event `high`.
+@inlined
+def first_from(codes, low, high, code):  # type: ignore[no-untyped-def]
+    """The first index from low to high, exclusive, whose code is not less; high if there is none."""
+    while low < high:
+        middle = (low + high) >> 1
+        if codes[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
-    0 if none is, -1 if there are more of them under way than there are rows.
+
+@inlined
+def completes(  # type: ignore[no-untyped-def]
+    begin, end, s, side, first, last, base, coded, partition, times, bits, data, plan, work, match, now, then, numbers,
+    scale, width, closed,
+):  # fmt: skip
+    """1 if a series of the component whose first state is s, from event `begin` on, is complete before event `end`.
+
+    0 if none is, -1 if there are more of them under way than there are rows. Events of other partitions are skipped:
+    where a strategy forbids that, there is one partition.
     """
-    more, key = s + 1, keys[begin]
+    more = s + 1
     place = more * op.WIDTH
     low_end, high_end = plan[place + op.END], plan[place + op.END + 1]
     copied(match, 0, now, 0)
@@ -48,18 +62,17 @@ def completes(  # type: ignore[no-untyped-def]
     if holds(low_end, high_end, plan, work, data, begin, now, 0, numbers):
         return 1
     rows = 1
-    for e in range(begin + 1, high):
-        if rows == 0:
+    for at in range(first_from(coded, 0, coded.size, partition + base + begin + 1), coded.size):
+        e = coded[at] - partition - base
+        if rows == 0 or e >= end:
             return 0
-        own, inside = keys[e] == key, in_scope(side, e, first, last, times, scale, width, closed)
+        inside = in_scope(side, e, first, last, times, scale, width, closed)
         left = 0
         for row in range(rows):
-            selected = own and selects(bits[e], more, row, plan, work, data, e, now, numbers)
+            selected = selects(bits[e], more, row, plan, work, data, e, now, numbers)
             if left + 2 > now.shape[0]:
                 return -1
-            if plan[place + op.STRATEGY] != op.STRICT and (
-                not own or skips(more, selected, row, plan, work, data, e, now, numbers)
-            ):
+            if skips(more, selected, row, plan, work, data, e, now, numbers):
                 copied(now, row, then, left)
                 left += 1
             if selected and inside:
@@ -72,10 +85,10 @@ def completes(  # type: ignore[no-untyped-def]
     return 0
 
 
-@compiled
+@bare
 def stand(  # type: ignore[no-untyped-def]
-    start, stands, offsets, labels, events, base, keys, times, bits, data, negated, begins, noted, noted_from, plan,
-    work, initial, match, now, then, numbers, scale, width, closed, ascending,
+    start, stands, offsets, labels, events, base, keys, times, bits, data, negated, begins, coded, noted, noted_from,
+    plan, work, initial, match, now, then, numbers, scale, width, closed, ascending,
 ):  # fmt: skip
     """Write into stands, from match `start` on, 0 for a match that a negated component forbids, else 1.
 
@@ -102,12 +115,11 @@ def stand(  # type: ignore[no-untyped-def]
                     break
             if keys[first] == 0:
                 continue
-            partition = np.int64(keys[first]) << op.KEY_BITS
-            own = noted[noted_from[k] : noted_from[k + 1]]
-            at = np.searchsorted(own, partition + base + begin)
-            until = np.searchsorted(own, partition + base + end)
+            partition = int64(keys[first]) << op.KEY_BITS
+            at = first_from(noted, noted_from[k], noted_from[k + 1], partition + base + begin)
+            until = first_from(noted, at, noted_from[k + 1], partition + base + end)
             for i in range(until - at):
-                p = own[until - 1 - i if side == op.IN_FRONT else at + i] - partition - base
+                p = noted[until - 1 - i if side == op.IN_FRONT else at + i] - partition - base
                 if not in_scope(side, p, first, last, times, scale, width, closed):
                     if ascending:
                         break
@@ -117,8 +129,8 @@ def stand(  # type: ignore[no-untyped-def]
                 found = 1
                 if negated[k, op.COMPLETE]:
                     found = completes(
-                        p, end, s, side, first, last, keys, times, bits, data, plan, work, match, now, then, numbers,
-                        scale, width, closed,
+                        p, end, s, side, first, last, base, coded, partition, times, bits, data, plan, work, match, now,
+                        then, numbers, scale, width, closed,
                     )  # fmt: skip
                 if found < 0:
                     return m

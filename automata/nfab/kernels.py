@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cerify.automata.evaluate.jit import compiled
+from cerify.automata.evaluate.jit import bare, compiled
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.move_kernels import add, look, matched, released, select
 
@@ -63,7 +63,7 @@ def clear(nodes, runs, head, pending, numbers):  # type: ignore[no-untyped-def]
     numbers[op.NODES] = kept
 
 
-@compiled
+@bare
 def advance(  # type: ignore[no-untyped-def]
     start, bits, keys, times, scale, width, closed, data, plan, work, initial, numbers, head, runs, registers, nodes,
     queue_times, queue_keys, pending, offsets, labels, events, most_runs, most_matches, base, listed,

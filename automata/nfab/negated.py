@@ -70,7 +70,9 @@ class NegatedComponents:
         self._times = np.append(self._times, times if self.windowed else np.zeros(len(keys)))
         self.data = np.concatenate([self.data, data])
         partitions, positions = self._keys.astype(np.int64) << op.KEY_BITS, self.start + np.arange(len(self._keys))
-        noted = [np.sort((partitions + positions)[self._bits >> s & 1 == 1]) for s in self.layout.negated[:, op.STATE]]
+        self._coded = np.sort(partitions + positions)
+        bits = self._bits[(self._coded & (1 << op.KEY_BITS) - 1) - self.start]
+        noted = [self._coded[bits >> s & 1 == 1] for s in self.layout.negated[:, op.STATE]]
         self._noted = np.concatenate(noted)
         self._noted_from = np.cumsum([0, *map(len, noted)])
 
@@ -90,8 +92,8 @@ class NegatedComponents:
             now, then = (np.empty((self._rows, len(layout.initial))) for _ in range(2))
             done = stand(
                 done, stands, *found, self.start, self._keys, self._times, self._bits, self.data, layout.negated,
-                layout.begins, self._noted, self._noted_from, layout.plan, layout.work, layout.initial, match, now,
-                then, numbers, self.scale, self.width, self.closed, self.ascending,
+                layout.begins, self._coded, self._noted, self._noted_from, layout.plan, layout.work, layout.initial,
+                match, now, then, numbers, self.scale, self.width, self.closed, self.ascending,
             )  # fmt: skip
             if done == len(stands):
                 break

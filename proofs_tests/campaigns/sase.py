@@ -52,6 +52,9 @@ RARE = (
     ("SEQ(~B b, A a) WITHIN 5 seconds", "B@0 A@7"),
     ("SEQ(A a, ~B b) WITHIN 5 seconds", "A@0 B@5 C@9"),
     ("SEQ(A a, C c, ~B b) WITHIN 5 seconds", "A@0 C@2 B@6 C@9"),
+    ("SEQ(A a, B+ b[]) WITHIN 5 seconds", "A@9 B@3 B@20 B@8"),
+    ("SEQ(A a, B b) WHERE skip_till_any_match(a, b) { b.y > a.y }", "A1/m B1/k B1/n"),
+    ("SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { b.x > highest(2, a[].x) }", "A1 A3 A2 B3 B2"),
 )
 """Queries and streams of a kind that random cases have seldom; they are asked first, with windows open and closed."""
 

@@ -150,6 +150,8 @@ class Sase(BuiltInLanguage[Tree]):
 
         if not isinstance(query, Query) or query.returned.non_overlap:
             return Unsupported("only the end of the stream decides which matches of the query there are")
+        if any(k.negated for k in query.pattern):
+            return Unsupported("a negated component may look at events that are over before a match begins")
         return why_not(query) or query
 
     def automaton(self, query: Tree, schema: Schema | None, budget: Budget) -> CEA:

@@ -10,7 +10,20 @@ from typing import Any
 
 import pytest
 
-from cerify.automata.nfab import edges, folds, instances, negation, registers, results, selection
+from cerify.automata.nfab import (
+    edges,
+    encoder,
+    folds,
+    instances,
+    layout,
+    negated,
+    negation,
+    opcodes,
+    programs,
+    registers,
+    results,
+    selection,
+)
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.sase import absence, clauses, conditions, denote, folding, program
 from cerify.semantics.sase import results as returned
@@ -105,6 +118,21 @@ AUTOMATON: dict[str, tuple[Any, Wrap]] = {
     "returned": (results._value, lambda f: lambda *_: None),
 }
 
+
+def set_in(column: int, value: int) -> Wrap:
+    """Negated components, as the compiled loops get them, with another value in a column."""
+
+    def wrap(function: Any) -> Any:
+        def fault(self: Any) -> Any:
+            rows = function(self)
+            rows[:, column] = value
+            return rows
+
+        return fault
+
+    return wrap
+
+
 METHODS: dict[str, tuple[Any, str, Wrap]] = {
     "definition: scope": (
         absence.Absences,
@@ -119,6 +147,17 @@ METHODS: dict[str, tuple[Any, str, Wrap]] = {
         registers.Registers,
         "after_selecting",
         lambda f: lambda self, values, variable, first, event: f(self, values, variable, True, event),
+    ),
+    "loops: scope": (layout.CompiledPlan, "_negated", set_in(opcodes.SIDE, opcodes.BETWEEN)),
+    "loops: neighbour": (layout.CompiledPlan, "_negated", set_in(opcodes.BEHIND, -1)),
+    "loops: series": (layout.CompiledPlan, "_negated", set_in(opcodes.COMPLETE, 0)),
+    "loops: withheld": (negated.NegatedComponents, "_over", lambda f: lambda self, found: f(self, found) | True),
+    "loops: strings": (encoder.ColumnEncoder, "sorted_strings", lambda f: lambda *_: None),
+    "loops: rank": (programs, "RANKED", lambda f: {**f, "highest": opcodes.SMALLEST}),
+    "loops: window": (
+        programs.Programs,
+        "elapsed",
+        lambda f: lambda self, first, seconds, how: f(self, first, seconds + 9, how),
     ),
 }
 
