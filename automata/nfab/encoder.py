@@ -10,13 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.classify import dictionary_of
+from cerify.automata.evaluate.classify import classified, dictionary_of
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.programs import Kind, Programs
 from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
-from cerify.semantics.columns import mask
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import TIME, TYPE
+from cerify.semantics.events import TIME, TYPE, Stream
 
 MOST_UNUSED = 65_536  # partitions without runs, above which they are dropped
 
@@ -124,7 +123,8 @@ class ColumnEncoder:
         data = np.zeros((table.num_rows, 2 * len(self.names)))
         for at, name in enumerate(self.names):
             if name in self._patterns:
-                data[:, 2 * at], data[:, 2 * at + 1] = mask(self._patterns[name], table), 1.0
+                classes, masks = classified([self._patterns[name]], Stream.from_table(table))
+                data[:, 2 * at], data[:, 2 * at + 1] = np.array(masks or [0])[classes], 1.0
             elif self._kind(table, name) is not None:
                 data[:, 2 * at], data[:, 2 * at + 1] = self._floats(table[name])
         return data

@@ -16,6 +16,7 @@ from cerify.automata.row_pattern.evaluate import numbered, skip_error
 from cerify.automata.row_pattern.vectors import Conditions
 from cerify.automata.row_pattern.windows import BEFORE, framed
 from cerify.semantics.budget import Budget, check_time
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
 from cerify.semantics.packages import np
 from cerify.semantics.row_pattern.clauses import MatchRecognize
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 MATCHES_TOGETHER = 1 << 16
+WORDS = 64  # of 64 bits, for the states of the rows of a partition, for each of budget.valuations: 1 GB by default
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class CompiledRun:
         q = at_fixed_distances(q, budget)
         if (refused := why_not(q) or why_not_compiled(q, budget)) is not None:
             raise refused
-        self.q = resolved(q, columns_of(S))
+        self.q, self.budget = resolved(q, columns_of(S)), budget
         self.framed = framed(self.q, budget)
         self.automaton = self.framed.pattern
         self.table = PartitionedTable.of(self.q, S)
@@ -96,7 +98,7 @@ class CompiledRun:
         with numba_required():
             from cerify.automata.row_pattern import kernels
         longest = int(np.diff(self.table.starts).max(initial=0))
-        open_ = np.empty((longest + 1, _words(len(self.framed.automaton.variables))), np.uint64)
+        open_ = np.empty((longest + 1, self._words(longest)), np.uint64)
         numbers = np.zeros(7, np.int64)
         numbers[kernels.SKIP] = {
             "past last row": kernels.PAST_LAST, "next row": kernels.NEXT, "first": kernels.FIRST, "last": kernels.LAST,
@@ -113,6 +115,18 @@ class CompiledRun:
             yield self._unframed(begins[:some], found[:some], offsets[: some + 1], states[: offsets[some]])
         if error := int(numbers[kernels.ERROR]):
             raise skip_error(self.q.skip, int(numbers[kernels.MATCH]), error == kernels.FIRST_ROW)
+
+    def _words(self, rows: int) -> int:
+        """The words for the states of a row. Raises BudgetExceeded where so many rows in a partition have too many."""
+        states = len(self.framed.automaton.variables)
+        words, most = _words(states), WORDS * self.budget.valuations
+        if (rows + 1) * words > most:
+            raise BudgetExceeded(
+                f"{rows:,} rows of a partition, with {states:,} states of the pattern, take more than {most:,} words of "
+                "64 bits; divide the table by PARTITION BY, give a smaller pattern, or allow more: "
+                f"Budget(valuations=...), {WORDS} words each"
+            )
+        return words
 
     def _unframed(self, searched: Places, numbers: Places, offsets: Places, states: NDArray[np.int32]) -> Labelled:
         """The matches with the states of the pattern, without the rows before them."""

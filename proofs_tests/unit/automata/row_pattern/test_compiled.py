@@ -13,7 +13,8 @@ from cerify.automata.row_pattern.columns import PartitionedTable
 from cerify.automata.row_pattern.conditions import MOST_STATES, truths
 from cerify.automata.row_pattern.vectors import Conditions
 from cerify.equivalence.generate.row_pattern import PROFILES, _Maker
-from cerify.semantics.errors import Unsupported
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.row_pattern.clauses import ROW
 from cerify.semantics.row_pattern.parse import parse
@@ -141,6 +142,14 @@ def test_arrays_that_are_full_are_emptied(skip: str, pattern: str, length: int) 
     assert begins.tolist() == [m.events[0] if m.events else m.at for m in expected]
     assert sizes.tolist() == [len(m.events) for m in expected]
     assert run.count() == len(expected)
+
+
+def test_the_states_of_a_large_partition_end_in_an_error() -> None:
+    q = parse("MATCH_RECOGNIZE (PARTITION BY p PATTERN (A{70}))")
+    S = table("p", *((n % 2,) for n in range(200)))  # two words for each of 101 rows
+    with pytest.raises(BudgetExceeded, match="100 rows of a partition, with 70 states"):
+        compiled.CompiledRun(q, S, Budget(valuations=3)).count()
+    assert compiled.CompiledRun(q, S, Budget(valuations=4)).count() == 2
 
 
 def test_what_it_refuses() -> None:
