@@ -122,8 +122,8 @@ class CompiledRun:
         words, most = _words(states), WORDS * self.budget.valuations
         if (rows + 1) * words > most:
             raise BudgetExceeded(
-                f"{rows:,} rows of a partition, with {states:,} states of the pattern, take more than {most:,} words of "
-                "64 bits; divide the table by PARTITION BY, give a smaller pattern, or allow more: "
+                f"{rows:,} rows of a partition, with {states:,} states of the pattern, take more than {most:,} words "
+                "of 64 bits; divide the table by PARTITION BY, give a smaller pattern, or allow more: "
                 f"Budget(valuations=...), {WORDS} words each"
             )
         return words
