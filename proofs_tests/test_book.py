@@ -395,6 +395,15 @@ def test_a_list_in_a_docstring_is_a_list() -> None:
     assert lines == [*text, "", ".. code-block:: text", "", *code]
 
 
+def test_names_that_a_docstring_explains_are_a_list() -> None:
+    """They were one paragraph, and what was indented below one a block of code."""
+    docstrings = pytest.importorskip("docstrings", reason="needs the extra docs")
+    lines = ["Limits on a call.", "", "states: of one", "    automaton.", "seconds: by the clock.", "", "Raises x: y", "z: w"]
+    docstrings.escaped(None, "", "", None, None, lines)
+    items = ["- states: of one", "  automaton.", "- seconds: by the clock."]
+    assert lines == ["Limits on a call.", "", "", *items, "", "", "Raises x: y", "z: w"]
+
+
 def test_stars_around_words_of_a_docstring_are_emphasis() -> None:
     docstrings = pytest.importorskip("docstrings", reason="needs the extra docs")
     lines = ["It returns *unknown*, as CEL* and A* have the *-property; 2 * x * y"]

@@ -1,7 +1,8 @@
 """Docstrings as they are written, and signatures with the names that the source gives to its types.
 
 A docstring is plain text: stars around words are emphasis, others are themselves, as bars and backticks are, and what
-is indented stays as it is.
+is indented stays as it is, unless it goes on with an item of a list. A paragraph of lines such as `name: what it is` is
+a list of these names.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.sase import syntax as sase
 
 EMPHASIS = re.compile(r"(?<![\w*\\])\\\*(\w[\w ]*)\\\*(?![\w*\\])")  # once it is escaped
+FIELD = re.compile(r"[a-z_]+: ")
 MARKUP = re.compile(r"([\\*`|]|_(?!\w))")
 ALIASES = {
     "cerify.semantics.cel.syntax": (cel, "Formula Condition Window Atom"),
@@ -37,7 +39,7 @@ ALIASES = {
 
 def escaped(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """The lines so that reStructuredText shows them as they are, but for those of fields of tuples."""
-    lines[:] = [line for line in lines if not line.startswith("Alias for field number ")]
+    lines[:] = _itemized([line for line in lines if not line.startswith("Alias for field number ")])
     written: list[str] = []
     for kind, pairs in groupby(zip(_kinds(lines), lines, strict=True), key=lambda pair: pair[0]):
         group = [line for _, line in pairs]
@@ -45,6 +47,17 @@ def escaped(app: Sphinx, what: str, name: str, obj: object, options: object, lin
         plain = [EMPHASIS.sub(r"*\1*", line) for line in escaped_lines]
         written += {"verbatim": ["", ".. code-block:: text", "", *group, ""], "list": ["", *plain, ""]}.get(kind, plain)
     lines[:] = written
+
+
+def _itemized(lines: Sequence[str]) -> list[str]:
+    """The lines, with hyphens before the fields of a paragraph that begins with one, and the text of each below it."""
+    found: list[str] = []
+    inside = False
+    for before, line in zip(["", *lines], lines, strict=False):
+        inside = bool(line) and (inside or (not before and FIELD.match(line) is not None))
+        mark = "" if not inside else "- " if FIELD.match(line) else "  "
+        found.append(f"{mark}{line.strip()}" if inside else line)
+    return found
 
 
 def _kinds(lines: Sequence[str]) -> Iterator[str]:

@@ -55,14 +55,14 @@ def page() -> str:
 def _results() -> Iterator[str]:
     """The claims that fail, with what becomes of the result; those of one paper for which it is the same together."""
     yield from ("## What becomes of the results", "")
-    yield from ("| claims that fail as printed | status | and then |", "|---|---|---|")
+    yield from ("| claims that fail as printed | and then | status |", "|---|---|---|")
     rows: dict[tuple[str, str, str], list[str]] = {}
     for paper in PAPERS:
         for erratum in ERRATA:
             for id_ in erratum.claims if erratum.paper == paper else ():
                 rows.setdefault((paper, quick(id_)["status"], erratum.outcome), []).append(id_)
     for (_, status, outcome), ids in rows.items():
-        yield f"| {codes(tuple(ids))} | {status} | {outcome} |"
+        yield f"| {codes(tuple(ids))} | {outcome} | {status} |"
     yield ""
 
 
