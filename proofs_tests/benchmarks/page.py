@@ -1,7 +1,8 @@
-"""The tables of docs/guide/performance.md, made from the figures that are stored beside it.
+"""The tables of docs/guide/performance.md and the pages about Spark, made from the figures that are stored beside them.
 
-A table stands between two comments of the page: `<!-- table: update columns -->` and `<!-- end of table -->`. It has
-the stored figures of these groups; the one called `speed` has events a second by query and engine.
+A table stands between two comments of a page: `<!-- table: update columns -->` and `<!-- end of table -->`. It has
+the stored figures of these groups; the one called `speed` has events a second by query and engine, and `keys` and
+`recognize` have a row for each size of a stream on Spark.
 """
 
 from __future__ import annotations
@@ -20,16 +21,22 @@ Json: TypeAlias = dict[str, Any]
 
 TABLE = re.compile(r"(<!-- table: ([a-z ]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 LARGE = ((1e9, "G"), (1e6, "M"))
-PAGE, FIGURES, PEERS = "guide/performance.md", "guide/performance.jsonl", "findings/speed.json"
+PAGES = ("guide/performance.md", "guide/spark-scale.md", "guide/spark.md")
+FIGURES, PEERS = "guide/performance.jsonl", "findings/speed.json"
+SHARES = {"keys": "rows of a key", "recognize": "rows in a partition"}
+"""Groups whose figures are parts of what an identity on Spark reaches, by the sizes of the streams."""
+SHARE = re.compile(r"\w+\.(?:(\w+)\.)?(group|plan|matches)\.(\d+)(?:\.(\d))?(\.cpu)?")
+OUTPUTS = {"matches": "matches", "count": "their number", None: "a row per match", "all": "all rows"}
+KINDS = {"group": "of groups", "plan": "of the same plan", "matches": "of matches"}
 
 
 def write(docs: Path, measured: Iterable[Json]) -> None:
-    """Store figures, each in the place of an earlier one of its name, and write the tables of the page anew."""
+    """Store figures, each in the place of an earlier one of its name, and write the tables of the pages anew."""
     stored = {one["name"]: one for one in read(docs)} | {one["name"]: one for one in measured}
     lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in stored.values())
     (docs / FIGURES).write_text("".join(lines), encoding="utf-8")
-    page = (docs / PAGE).read_text(encoding="utf-8")
-    (docs / PAGE).write_text(rendered(page, read(docs), peers(docs)), encoding="utf-8")
+    for path in (docs / name for name in PAGES):
+        path.write_text(rendered(path.read_text(encoding="utf-8"), read(docs), peers(docs)), encoding="utf-8")
 
 
 def read(docs: Path) -> list[Json]:
@@ -59,8 +66,36 @@ def _of_groups(figures: Sequence[Json], groups: Sequence[str]) -> str:
     some = [one for group in groups for one in figures if one["name"].partition(".")[0] == group]
     if not some:
         return "Not measured yet.\n"
+    if groups[0] in SHARES:
+        return _shares(some, SHARES[groups[0]]) + "\n" + circumstances(some)
     rows = [[f"`{one['name']}`", seen(one), compared(one), one["target"] or "", verdict(one)] for one in some]
     return table(["figure", "seen", "beside", "target", ""], rows) + "\n" + circumstances(some)
+
+
+def _shares(some: Iterable[Json], size: str) -> str:
+    """By size of a stream and cores: rows in a CPU second, and the parts of each baseline, by the CPU (by the wall)."""
+    cells: dict[tuple[str, str], dict[tuple[str | None, str], dict[str, Json]]] = {}
+    for one in some:
+        found = SHARE.fullmatch(one["name"])
+        assert found is not None, one["name"]
+        output, kind, rows, cores, clock = found.groups()
+        cells.setdefault((rows, cores or "2"), {}).setdefault((output, kind), {})[clock or ""] = one
+    columns = list(next(iter(cells.values())))
+    header, lines = [size, "cores"], []
+    for output, kind in columns:
+        header += [f"{OUTPUTS[output]}: rows/CPU s"] * (kind == "group") + [KINDS[kind]]
+    for (rows, cores), row in cells.items():
+        lines.append([f"{int(rows):,}", cores])
+        for column in columns:
+            by_cpu, by_wall = row[column][".cpu"], row[column][""]
+            lines[-1] += [amount(by_cpu["value"]).replace(" ", "&nbsp;")] * (column[1] == "group")
+            lines[-1].append(f"{_share(by_cpu)} ({_share(by_wall)})")
+    return table(header, lines)
+
+
+def _share(one: Mapping[str, Any]) -> str:
+    text = f"{one['ratio']:.0%}".replace("%", "&nbsp;%")
+    return f"**{text}**" if one["met"] is False else text
 
 
 def seen(one: Mapping[str, Any]) -> str:
