@@ -100,6 +100,19 @@ def test_clustered_data_is_not_shuffled_again_and_other_data_is(spark: SparkSess
     }  # fmt: skip
 
 
+def test_the_text_of_a_plan_may_be_cut(spark: SparkSession) -> None:
+    """Nothing depends on how Spark shows its plans."""
+    before = spark.conf.get("spark.sql.maxPlanStringLength")
+    spark.conf.set("spark.sql.maxPlanStringLength", "8")
+    try:
+        for clustered in (False, True):
+            found = match(seen(spark, *letters("a", "AAB")), "A ; B", clustered=clustered)
+            assert "Exchange" not in found._jdf.queryExecution().executedPlan().toString()  # type: ignore[operator]
+            assert sorted(row["events"] for row in found.collect()) == [[0, 2], [1, 2]]
+    finally:
+        spark.conf.set("spark.sql.maxPlanStringLength", str(before))
+
+
 @pytest.mark.parametrize("clustered", [False, True])
 def test_a_table_with_as_many_buckets_as_there_are_shuffle_partitions(spark: SparkSession, clustered: bool) -> None:
     """Of a repartition by its key alone Spark makes no shuffle, and then reads it without its buckets."""
