@@ -109,6 +109,20 @@ def run(folders: Sequence[Path]) -> None:
     spark.stop()
 
 
+def drive(folders: Sequence[Path]) -> None:
+    """Run a driver, and print a line for each stream that is read; of an error one line, with status 2."""
+    from pyspark.errors import PySparkException
+
+    from cerify.spark.errors import error_line
+
+    try:
+        run(folders)
+        click.echo("".join(f"{folder.name}: read\n" for folder in folders), nl=False)
+    except (OSError, PySparkException) as error:
+        click.echo(error_line(error), err=True)
+        sys.exit(2)
+
+
 def killed(folders: Sequence[Path], kills: int, rng: Random) -> Counter[str]:
     """Drivers, one after the other, until all is said; so many of them are killed in mid-stream. Counts what was."""
     counts: Counter[str] = Counter()
@@ -274,7 +288,7 @@ def main(
 ) -> None:
     """A line for each driver's streams; status 1 if anything differs."""
     if driven:
-        run(folders)
+        drive(folders)
         return
     its = [pair(Random(f"{seed}/{i}"), events=60, batches=batches, sets=SETS) for i in range(-(-pairs // SETS))]
     its += [flights(flown)] if flown else []

@@ -164,7 +164,7 @@ def killed(trial: Trial, kills: int) -> str:
 
 def full(trial: Trial, times: int = 5) -> str:
     """No file grows beyond some size, and standard output is full; the next call has room."""
-    sizes = [path.stat().st_size for path in trial.place.glob("1/*") if path.is_file()]
+    sizes = [path.stat().st_size for path in trial.place.glob("1/**/*") if path.is_file()]
     folder, refused = trial.folder(), 0
     for _ in range(times if sizes else 0):
         size = trial.rng.randrange(max(sizes))

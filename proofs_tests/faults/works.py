@@ -143,12 +143,12 @@ def stream() -> Pair:
 
 def spark_stream(folder: Path) -> list[str]:
     """A stream on Spark, until all of its files are read."""
-    return [sys.executable, "-m", "proofs_tests.campaigns.spark_streaming", "--run", str(folder / "stream")]
+    return [sys.executable, "-m", "proofs_tests.campaigns.spark_streaming", "--run", str(folder)]
 
 
 def found_by_stream(folder: Path, out: str) -> object:
     """That nothing differs from the local evaluator."""
-    assert not (wrong := list(spark_streaming.differences(folder / "stream", stream()))), wrong
+    assert not (wrong := list(spark_streaming.differences(folder, stream()))), wrong
     return "as the local evaluator has it"
 
 
@@ -172,6 +172,6 @@ WORKS = {
     "a stream on Spark": Work(
         spark_stream,
         found_by_stream,
-        prepare=lambda folder: spark_streaming.write(folder / "stream", stream()),
+        prepare=lambda folder: spark_streaming.write(folder, stream()),
     ),
 }
