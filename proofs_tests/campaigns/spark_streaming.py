@@ -96,7 +96,7 @@ def run(folders: Sequence[Path]) -> None:
         streams[folder] = query, df, told
         starts.append(partial(writer.trigger(availableNow=True).start, str(folder / "out")))
     with ThreadPoolExecutor(len(starts)) as threads:  # on a busy machine Spark gives up on a worker after ten seconds
-        list(threads.map(partial(supervised, pause=1.0), starts))
+        list(threads.map(partial(supervised, attempts=20, pause=1.0), starts))
     for folder, (query, df, told) in streams.items():
         answer = spark.read.parquet(str(folder / "out"))
         left = rest(df, query.text, checkpoint=str(folder / "checkpoint"), **told)

@@ -137,8 +137,8 @@ def found_by_spark(folder: Path, out: str) -> object:
 
 @cache
 def stream() -> Pair:
-    """A query, and rows in five batches."""
-    return pair(Random("faults/1"), events=60, batches=5, sets=8)
+    """A query, and rows in three batches."""
+    return pair(Random("faults/1"), events=60, batches=3, sets=8)
 
 
 def spark_stream(folder: Path) -> list[str]:
