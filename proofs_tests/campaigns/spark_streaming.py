@@ -111,6 +111,7 @@ def run(folders: Sequence[Path]) -> None:
 
 def drive(folders: Sequence[Path]) -> None:
     """Run a driver, and print a line for each stream that is read; of an error one line, with status 2."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     from cerify.spark.errors import error_line
@@ -118,7 +119,7 @@ def drive(folders: Sequence[Path]) -> None:
     try:
         run(folders)
         click.echo("".join(f"{folder.name}: read\n" for folder in folders), nl=False)
-    except (OSError, PySparkException) as error:
+    except (OSError, PySparkException, Py4JError) as error:
         click.echo(error_line(error), err=True)
         sys.exit(2)
 

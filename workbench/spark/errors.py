@@ -63,7 +63,7 @@ def error_line(error: Exception | str) -> str:
     if isinstance(found, CerifyError):
         return f"{type(found).__name__}: {' '.join(map(str.strip, found.message.splitlines()))}"
     text, _, _ = str(found).partition("\n\tat ")
-    lines = [line.strip() for line in text.splitlines() if line and not line.startswith((" ", "\t"))]
+    lines = [line.strip().removeprefix(": ") for line in text.splitlines() if line and not line.startswith((" ", "\t"))]
     return next(reversed([line for line in lines if LAST_LINE.match(line)]), lines[0] if lines else repr(found))
 
 

@@ -24,6 +24,10 @@ FAILED = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: T
         (FAILED.format("ValueError: no"), "ValueError: no"),
         (FAILED.format("pyarrow.lib.ArrowInvalid: no\nKeyError: 'k'"), "KeyError: 'k'"),
         ("Job aborted\n\tat java.base/java.lang.Thread.run(Thread.java:840)", "Job aborted"),
+        (
+            "An error occurred while calling o1.x.\n: java.io.IOException: mkdir of file:/out failed\n\n\tat x.Y(Y)",
+            "java.io.IOException: mkdir of file:/out failed",
+        ),
         ("", "Exception('')"),
     ],
 )
