@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar, assert_never, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, assert_never, get_args
 
 from cerify.semantics.events import Event
 from cerify.semantics.like import matches
@@ -25,28 +25,6 @@ from cerify.semantics.values import Value, kind
 Comparator = Literal["<", "<=", ">", ">=", "=", "!="]
 Operator = Literal["+", "-", "*", "/"]
 T = TypeVar("T")
-
-
-class _Hashed:
-    """Has a place for its hash."""
-
-    __slots__ = ("_hash",)
-
-
-def _hashed_once(kind: type[T]) -> type[T]:
-    """The class, subclass of _Hashed, that computes the hash of a tree once: predicates are keys again and again."""
-    computed = kind.__hash__
-
-    def hash_(self: T) -> int:
-        try:
-            return self._hash  # type: ignore[attr-defined,no-any-return]
-        except AttributeError:
-            found = computed(self)
-            object.__setattr__(self, "_hash", found)
-            return found
-
-    kind.__hash__ = hash_  # type: ignore[method-assign,assignment]
-    return kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +36,9 @@ class Attribute:
 
 
 class _Written:
-    """Has values written in it, which are equal only with their types: in Python True == 1 == 1.0."""
+    """Has a place for its hash; values written in it are equal only with their types: in Python True == 1 == 1.0."""
 
-    __slots__ = ()
+    __slots__ = ("_hash",)
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and _key(self) == _key(other)
@@ -93,17 +71,15 @@ class Anything:
     """tuples(R) for the whole schema: true of every event."""
 
 
-@_hashed_once
 @dataclass(frozen=True, slots=True)
-class OfType(_Hashed):
+class OfType(_Written):
     """tuples(R): the event is of type R."""
 
     type: str
 
 
-@_hashed_once
 @dataclass(frozen=True, slots=True)
-class Comparison(_Hashed):
+class Comparison(_Written):
     """Two terms compared."""
 
     comparator: Comparator
@@ -111,18 +87,16 @@ class Comparison(_Hashed):
     right: Term
 
 
-@_hashed_once
 @dataclass(frozen=True, slots=True, eq=False)
-class OneOf(_Hashed, _Written):
+class OneOf(_Written):
     """The term equals one of the values."""
 
     term: Term
     values: tuple[Value, ...]
 
 
-@_hashed_once
 @dataclass(frozen=True, slots=True, eq=False)
-class InRange(_Hashed, _Written):
+class InRange(_Written):
     """low <= term <= high."""
 
     term: Term
@@ -130,35 +104,31 @@ class InRange(_Hashed, _Written):
     high: Value
 
 
-@_hashed_once
 @dataclass(frozen=True, slots=True)
-class Like(_Hashed):
+class Like(_Written):
     """The term is a string that a regular expression matches as a whole."""
 
     term: Term
     pattern: str
 
 
-@_hashed_once
 @dataclass(frozen=True, slots=True)
-class Not(_Hashed):
+class Not(_Written):
     """Complement."""
 
     predicate: Predicate
 
 
-@_hashed_once
 @dataclass(frozen=True, slots=True)
-class Both(_Hashed):
+class Both(_Written):
     """Intersection."""
 
     left: Predicate
     right: Predicate
 
 
-@_hashed_once
 @dataclass(frozen=True, slots=True)
-class Either(_Hashed):
+class Either(_Written):
     """Union."""
 
     left: Predicate
@@ -169,6 +139,22 @@ Atomic: TypeAlias = Anything | OfType | Comparison | OneOf | InRange | Like
 """The predicates that are not combined of others."""
 
 Predicate: TypeAlias = Atomic | Not | Both | Either
+
+
+def _hash_once(kind: Any) -> None:
+    """Let the hash of a predicate of the class be computed once."""
+    computed = kind.__hash__
+
+    def hash_(self: Any) -> Any:
+        if not hasattr(self, "_hash"):
+            object.__setattr__(self, "_hash", computed(self))
+        return self._hash
+
+    kind.__hash__ = hash_
+
+
+for _kind in (OfType, Comparison, OneOf, InRange, Like, Not, Both, Either):  # keys of tables again and again
+    _hash_once(_kind)
 
 COMPARE: Mapping[Comparator, Callable[[Value, Value], bool]] = dict(
     zip(

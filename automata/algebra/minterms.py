@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cerify.automata.algebra.solver import Allowed, Test, Values, solve
+from cerify.automata.algebra.solver import Allowed, Test, Values, fits, solve
 from cerify.automata.algebra.values import DEFAULT, Truth, pieces, tested_attribute
 from cerify.semantics import predicates as pred
 from cerify.semantics.budget import Budget, check_time
@@ -132,8 +132,9 @@ class _Search:
             test = next((t for P in residuals if not isinstance(P, bool) for t in tests_of(P)), None)
             if test is not None:
                 for choice in (False, True):
-                    rest = tuple(_assume(P, {test: choice}) for P in residuals)
-                    pending.append((rest, {**known, test: choice}))
+                    chosen = {**known, test: choice}
+                    if fits(test, chosen, allowed):
+                        pending.append((tuple(_assume(P, {test: choice}) for P in residuals), chosen))
                 if len(pending) > self.budget.states:
                     raise BudgetExceeded(f"{len(tests)} tests of several attributes have too many choices")
             elif (solution := solve(known, allowed, self.solver)).possible:

@@ -55,6 +55,15 @@ def solve(tests: Mapping[Test, bool], allowed: Allowed, ask: bool = True) -> Sol
     return _solve(tuple(tests.items()), allowed if allowed is None else tuple(allowed.items()), ask)
 
 
+def fits(test: Test, tests: Mapping[Test, bool], allowed: Allowed) -> bool:
+    """Whether some value has the wanted results of the simple tests of the attribute that a test is about.
+
+    True also where the test is not simple, or the answer is not known.
+    """
+    name = tested_attribute(test)
+    return name is None or bool(_fitting(name, tests, allowed))
+
+
 @lru_cache(maxsize=10_000)  # the same tests recur for each type of event
 def _solve(
     pairs: tuple[tuple[Test, bool], ...], allowed_: tuple[tuple[str, ValueType], ...] | None, ask: bool
@@ -127,8 +136,11 @@ def _fitting(name: str, tests: Mapping[Test, bool], allowed: Allowed) -> list[Va
     simple = {test: wanted for test, wanted in tests.items() if tested_attribute(test) == name}
     if not _may_have(name, allowed):
         return [] if any(simple.values()) else [None]
-    cut = pieces(tuple(simple), (allowed or {}).get(name))
+    cut = _pieces(tuple(simple), (allowed or {}).get(name))
     return [value for truth, value in cut.items() if truth == tuple(simple.values())]
+
+
+_pieces = lru_cache(maxsize=1_000)(pieces)  # the same tests, each time with other results that are wanted
 
 
 def _plain(value_type: ValueType | None) -> list[Value | None]:
@@ -157,12 +169,12 @@ def _asked(shape: Mapping[str, Kind | None], tests: Mapping[Test, bool]) -> Valu
     symbols = {name: Symbol(shape[name], v, z3.BoolVal(True)) for name, v in variables.items()}  # type: ignore[arg-type]
     for test, wanted in tests.items():
         solver.add(formula(test, lambda a: symbols.get(a.name), lambda R: z3.BoolVal(False)) == wanted)
-    if solver.check() == z3.unsat:  # without the bounds that is often quicker to see
-        return None
-    for name, expression in variables.items():
-        if (bounds := BOUNDS.get(shape[name])) is not None:
-            solver.add(expression >= bounds[0], expression <= bounds[1])
-    answer = solver.check()
+    answer = solver.check()  # without the bounds it is often quicker to see that there are none
+    bounded = [(v, BOUNDS[kind]) for name, v in variables.items() if (kind := shape[name]) in BOUNDS]
+    if answer != z3.unsat and bounded:
+        for expression, (low, high) in bounded:
+            solver.add(expression >= low, expression <= high)
+        answer = solver.check()
     if answer == z3.unsat:
         return None
     if answer == z3.sat:

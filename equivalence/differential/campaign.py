@@ -17,7 +17,7 @@ from random import Random
 from threading import Thread
 from typing import Any, Protocol, TypeAlias
 
-from cerify.automata.evaluate.caching import compiled_shared, share_compiled
+from cerify.automata.evaluate.caching import compiled_shared
 from cerify.equivalence.differential.judge import (
     Answer,
     Evaluator,
@@ -315,7 +315,7 @@ def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[C
         yield from _chunk(plan, indices)
         return
     chunks = (indices[start : start + CHUNK] for start in range(0, len(indices), CHUNK))
-    with ProcessPoolExecutor(processes, get_context("spawn"), _begin) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), end_with_parent) as pool:
         pending: deque[Future[list[CaseOutcome]]] = deque()
         try:
             while True:
@@ -326,12 +326,6 @@ def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[C
                 yield from pending.popleft().result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _begin() -> None:
-    """At the beginning of a process of a campaign."""
-    end_with_parent()
-    share_compiled()
 
 
 def end_with_parent() -> None:
@@ -350,5 +344,6 @@ def _chunk(plan: Plan, indices: Sequence[int]) -> Iterator[CaseOutcome]:
     return ((i, *compare(plan, *plan.case(i))) for i in indices)
 
 
+@compiled_shared()
 def _whole_chunk(plan: Plan, indices: Sequence[int]) -> list[CaseOutcome]:
     return list(_chunk(plan, indices))

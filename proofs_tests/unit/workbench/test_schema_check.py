@@ -15,7 +15,7 @@ from cerify.conformance.harness import message_of
 from cerify.languages import LANGUAGES
 from cerify.schema_check import surely
 
-OTHERS = (None, True, False, 0, 1, -1, 2.0, 2.5, "", "cel", "run", [], [0], [[0]], {}, {"type": "A"}, {"node": 1})
+OTHERS: list[Any] = [None, True, False, 0, 1, -1, 2.0, 2.5, "", "cel", "run", [], [0], {}, {"type": "A"}]
 """Values that are put in the place of others."""
 
 STARTED = {
