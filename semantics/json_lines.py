@@ -6,25 +6,14 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from cerify.semantics.csv_rows import TYPE_OPTION, Source
+from cerify.semantics.default_type import typed
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 from cerify.semantics.json_events import event_of_json, parse_json
-from cerify.semantics.packages import installed, pa
+from cerify.semantics.packages import installed
 from cerify.semantics.values import ValueType, is_exact_float, joined, value_type_of
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-
-def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
-    """The table, with a column for the type if it has none and there is a default."""
-    if default_type is None or type_column in table.column_names:
-        return table
-    return table.append_column(type_column, pa.repeat(pa.scalar(default_type, pa.string()), table.num_rows))
-
-
-def typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
-    """The object with a type: its own, or else the default, if there is one."""
-    return obj if default_type is None or type_column in obj else {type_column: default_type, **obj}
 
 
 def read_json_lines(

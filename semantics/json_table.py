@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from cerify.semantics.arrow_tables import fitted_table
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.csv_rows import Source
+from cerify.semantics.default_type import with_type
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME
-from cerify.semantics.json_lines import with_type
 from cerify.semantics.packages import arrow_json, pa, pc
 from cerify.semantics.text_columns import may_be_rounded, values_of_text
 

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from cerify.semantics.csv_rows import Source, line_of, stream_of_csv
+from cerify.semantics.default_type import typed, with_type
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Events, Schema, Stream, items_of, table_of
 from cerify.semantics.json_events import parse_json, schema_of_json
-from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving, typed, with_type
+from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving
 from cerify.semantics.observed import observed
 from cerify.semantics.packages import installed, pa
 from cerify.semantics.values import ValueType

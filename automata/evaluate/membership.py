@@ -1,9 +1,9 @@
 """The valuations of planned formulas over the intervals of a stream, and whether a candidate is one of them.
 
-A candidate is taken apart by the clauses of tods21, Figure 3 and section 7.1, over the interval that each part of the
-formula is asked on. What compares no events is run through its automaton; NXT, LAST, MAX, PROJECT, ALL and the right of
-UNLESS are asked for their valuations over the interval, which are found by a plan of their own, once for each position
-at which an interval begins. All positions here are those of the whole stream.
+A candidate, with the interval over which it is tested, is divided by the clauses of tods21, Figure 3 and section 7.1,
+into candidates for the operands. A formula that compares no events is run through its automaton. The valuations of NXT,
+LAST, MAX, PROJECT, ALL and the right operand of UNLESS are enumerated by a plan of their own, once for each position at
+which an interval begins, and looked up. All positions here are those of the whole stream.
 """
 
 from __future__ import annotations
