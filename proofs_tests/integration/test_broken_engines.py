@@ -48,9 +48,7 @@ SASE_FAULTS = [
 ]
 SAMPLE = {
     "cseq: off by one",
-    "plus: one round",
     "ev-nth: from the n-th on",
-    "cut: ignored",
 }
 """Those that every run of the tests plants; the others are for `pytest -m thorough`."""
 

@@ -40,10 +40,10 @@ WINDOWS = "automaton --suite cel-windows"
 
 
 @pytest.mark.parametrize("engine", sampled([WINDOWS, "automaton", "denotational", "kernel"], [WINDOWS]))
-def test_our_engines_conform_on_all_they_claim(engine: str) -> None:
-    ran = in_a_process("conform", "--json", "--engine", *engine.split())
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    first, *rest = map(json.loads, ran.stdout.splitlines())
+def test_our_engines_conform_on_all_they_claim(run: Run, engine: str) -> None:
+    status, out, err = run("conform", "--json", "--engine", *engine.split())
+    assert status == 0, out + err
+    first, *rest = map(json.loads, out.splitlines())
     totals = first["summary"]["totals"]
     assert sum(totals.values()) == first["summary"]["cases"] == len(rest) >= 300
     assert totals["passed"] + totals["skipped"] == len(rest)
@@ -54,41 +54,40 @@ def test_our_engines_conform_on_all_they_claim(engine: str) -> None:
         assert case["outcome"] != "skipped" or any(reason in case["detail"] for reason in SKIPS)
 
 
-def test_a_broken_engine_gets_a_report_in_every_form(tmp_path: Path) -> None:
+def test_a_broken_engine_gets_a_report_in_every_form(run: Run, tmp_path: Path) -> None:
     html, junit = tmp_path / "report.html", tmp_path / "report.xml"
     engine = [sys.executable, *BROKEN, "cseq: off by one"]
-    ran = in_a_process("conform", "--feature", "cseq", "--html", str(html), "--junit", str(junit), "--", *engine)
-    assert ran.returncode == 1
-    assert "departs from the semantics" in ran.stdout
-    assert "A : A" in ran.stdout
+    status, out, _ = run("conform", "--feature", "cseq", "--html", str(html), "--junit", str(junit), "--", *engine)
+    assert status == 1
+    assert "departs from the semantics" in out
+    assert "A : A" in out
     assert "A : A" in html.read_text(encoding="utf-8")
     suite = ET.parse(junit).getroot()
     assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure")) > 0
     assert int(suite.attrib["tests"]) == len(suite.findall("testcase"))
 
 
-def test_cases_that_were_not_run_are_counted_apart() -> None:
+def test_cases_that_were_not_run_are_counted_apart(run: Run) -> None:
     """Nothing is known of them: an engine that was not asked has not been wrong."""
-    ran = in_a_process("conform", "--suite", "cel-core", "--feature", "seq", "--", sys.executable, str(RUDE), "dies")
-    counts = re.search(r"(\d+) of (\d+) passed, 0 skipped, (\d+) not run, 10 restarts", ran.stdout)
-    assert counts is not None, ran.stdout
+    _, out, _ = run("conform", "--suite", "cel-core", "--feature", "seq", "--", sys.executable, str(RUDE), "dies")
+    counts = re.search(r"(\d+) of (\d+) passed, 0 skipped, (\d+) not run, 10 restarts", out)
+    assert counts is not None, out
     passed, cases, not_run = map(int, counts.groups())
-    assert f"departs from the semantics in {cases - passed - not_run} cases" in ran.stdout
+    assert f"departs from the semantics in {cases - passed - not_run} cases" in out
 
 
 @pytest.mark.parametrize("option", ["--html", "--junit"])
-def test_a_file_that_cannot_be_written_takes_no_report_away(option: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_takes_no_report_away(run: Run, option: str, tmp_path: Path) -> None:
     """Nor does a feature that looks like markup of a terminal."""
     suite = tmp_path / "mine.jsonl"
     line = case("A", '[{"at": 0, "events": [0]}]').replace('"f"', '"seq[/x]"')
     suite.write_text(f"{line}\n", encoding="utf-8")
     target = tmp_path / ("x" * 300)  # too long a name
-    ran = in_a_process("conform", "--engine", "denotational", "--suite", str(suite), option, str(target))
-    assert ran.returncode == 2
-    assert "1 of 1 passed" in ran.stdout
-    assert "seq[/x]" in ran.stdout
-    assert f"cannot write {target}" in ran.stderr
-    assert "Traceback" not in ran.stderr
+    status, out, err = run("conform", "--engine", "denotational", "--suite", str(suite), option, str(target))
+    assert status == 2
+    assert "1 of 1 passed" in out
+    assert "seq[/x]" in out
+    assert f"cannot write {target}" in err
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tomllib
@@ -27,63 +28,83 @@ FARM = "type,id,tmp,hum\nT,1,45.5,\nH,1,,20\nT,2,30,\nH,1,,22.5\n"
 QUERY = "(T ; H) FILTER T.tmp > 40 AND H.hum <= 25"
 
 
-def core(code: str, *arguments: str) -> tuple[int, str, str]:
+COMMANDS = """
+import io, json
+from contextlib import redirect_stderr, redirect_stdout
+from cerify.cli import main
+
+for line in sys.stdin:
+    sys.argv = ["cerify", *json.loads(line)]
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+    except SystemExit as ended:
+        print(json.dumps([ended.code, out.getvalue(), err.getvalue()]))
+"""
+RUNS = [
+    (["match", QUERY, "{}"], 0, "2 matches in 4 events"),
+    (["match", QUERY, "{}", "--json", "--evaluator", "denotational"], 0, '{"at": 3, "events": [0, 3]}'),
+    (["match", "--language", "sase", "PATTERN SEQ(T t, H h) WHERE [id]", "{}", "--json"], 0, '"events": [0, 1]'),
+    (["match", "--language", "event-expression", "relative(T, H)", "{}"], 0, "2 matches"),
+    (["match", "--language", "core-cel", "T AS x ; H AS y", "{}"], 0, "3 matches"),
+    (["match", "(T ; H) FILTER T.id = 1 OR T.tmp > 50", "{}", "--consumption", "any"], 0, "1 match in 4 events"),
+    (["explain", QUERY, "{}", "--match", "0,1"], 0, "tods21, Figure 3"),
+    (["explain", QUERY, "{}", "--match", "2,3"], 1, "T.tmp > 40"),
+    (["check", QUERY, "--schema", '{"T": {"tmp": "float"}, "H": {"hum": "float"}}'], 0, "no problems"),
+    (["equiv", "NXT(A ; B)", "LAST(A ; B)"], 1, "on none shorter"),
+    (["equiv", "A ; (B ; C)", "(A ; B) ; C"], 0, "equivalent"),
+    (["grade", "cel-then", "Open ; Close"], 0, "right"),
+    (["grade", "cel-then", "Open : Close"], 1, "wrong"),
+    (["simplify", "A OR A"], 0, "A"),
+    (["check", "A FILTER A[name like 'ab.*']"], 0, "no problems"),
+]
+ABSENT = [
+    (["match", "A", "{}", "--format", "parquet"], "columns"),
+    (["conform", "--", "true"], "conform"),
+    (["equiv", "A ; B FILTER A.x + A.y > 2", "A ; B FILTER A.y + A.x > 2"], "solver"),
+    (["explain", QUERY, "{}", "--html", "page.html"], "draw"),
+    (["match", QUERY, "{}", "--evaluator", "kernel"], "fast"),
+]
+
+
+def core(code: str, stdin: str = "") -> tuple[int, str, str]:
     """The exit status, the output and the errors of a program that is run where no extra is installed."""
-    command = [sys.executable, "-c", BLOCK + code, *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-c", BLOCK + code]
+    ran = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
     return ran.returncode, ran.stdout, ran.stderr
 
 
-def cerify(*arguments: str) -> tuple[int, str, str]:
-    return core("from cerify.cli import main; main()", *arguments)
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[int, str, str]]:
+    """What each command returns and prints, in one process in which no extra is installed."""
+    farm = tmp_path_factory.mktemp("core") / "farm.csv"
+    farm.write_text(FARM)
+    commands = [arguments for arguments, *_ in (*RUNS, *ABSENT)]
+    lines = [json.dumps([str(farm) if word == "{}" else word for word in arguments]) for arguments in commands]
+    status, out, err = core(COMMANDS, "\n".join(lines))
+    assert (status, err) == (0, "")
+    return dict(zip(map(tuple, commands), (tuple(json.loads(line)) for line in out.splitlines()), strict=True))
 
 
-@pytest.fixture
-def farm(tmp_path: Path) -> str:
-    file = tmp_path / "farm.csv"
-    file.write_text(FARM)
-    return str(file)
+def command_name(value: object) -> str:
+    return str(value[0]) if isinstance(value, list) else ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "shown"),
-    [
-        (["match", QUERY, "{}"], 0, "2 matches in 4 events"),
-        (["match", QUERY, "{}", "--json", "--evaluator", "denotational"], 0, '{"at": 3, "events": [0, 3]}'),
-        (["match", "--language", "sase", "PATTERN SEQ(T t, H h) WHERE [id]", "{}", "--json"], 0, '"events": [0, 1]'),
-        (["match", "--language", "event-expression", "relative(T, H)", "{}"], 0, "2 matches"),
-        (["match", "--language", "core-cel", "T AS x ; H AS y", "{}"], 0, "3 matches"),
-        (["match", "(T ; H) FILTER T.id = 1 OR T.tmp > 50", "{}", "--consumption", "any"], 0, "1 match in 4 events"),
-        (["explain", QUERY, "{}", "--match", "0,1"], 0, "tods21, Figure 3"),
-        (["explain", QUERY, "{}", "--match", "2,3"], 1, "T.tmp > 40"),
-        (["check", QUERY, "--schema", '{"T": {"tmp": "float"}, "H": {"hum": "float"}}'], 0, "no problems"),
-        (["equiv", "NXT(A ; B)", "LAST(A ; B)"], 1, "on none shorter"),
-        (["equiv", "A ; (B ; C)", "(A ; B) ; C"], 0, "equivalent"),
-        (["grade", "cel-then", "Open ; Close"], 0, "right"),
-        (["grade", "cel-then", "Open : Close"], 1, "wrong"),
-        (["simplify", "A OR A"], 0, "A"),
-        (["check", "A FILTER A[name like 'ab.*']"], 0, "no problems"),
-    ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
-)
-def test_the_core_runs_without_extras(farm: str, arguments: list[str], status: int, shown: str) -> None:
-    code, out, err = cerify(*(farm if argument == "{}" else argument for argument in arguments))
+@pytest.mark.parametrize(("arguments", "status", "shown"), RUNS, ids=command_name)
+def test_the_core_runs_without_extras(
+    ran: dict[tuple[str, ...], tuple[int, str, str]], arguments: list[str], status: int, shown: str
+) -> None:
+    code, out, err = ran[tuple(arguments)]
     assert (code, err) == (status, "")
     assert shown in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "extra"),
-    [
-        (["match", "A", "{}", "--format", "parquet"], "columns"),
-        (["conform", "--", "true"], "conform"),
-        (["equiv", "A ; B FILTER A.x + A.y > 2", "A ; B FILTER A.y + A.x > 2"], "solver"),
-        (["explain", QUERY, "{}", "--html", "page.html"], "draw"),
-        (["match", QUERY, "{}", "--evaluator", "kernel"], "fast"),
-    ],
-)
-def test_what_is_absent_is_named_with_its_extra(farm: str, arguments: list[str], extra: str) -> None:
-    code, _, err = cerify(*(farm if argument == "{}" else argument for argument in arguments))
+@pytest.mark.parametrize(("arguments", "extra"), ABSENT, ids=command_name)
+def test_what_is_absent_is_named_with_its_extra(
+    ran: dict[tuple[str, ...], tuple[int, str, str]], arguments: list[str], extra: str
+) -> None:
+    code, _, err = ran[tuple(arguments)]
     assert code == 2
     assert f"pip install 'cerify[{extra}]'" in err
     assert "Traceback" not in err

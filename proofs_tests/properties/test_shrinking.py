@@ -10,28 +10,30 @@ from cerify.conformance.shrinking import shrink_case
 from cerify.equivalence.shrink.smaller import replacing
 from cerify.languages.language import Language
 from cerify.semantics.events import Stream
+from proofs_tests.support import sampled
 
 CASES = 6
 TRIES = 60
 
 
+@pytest.mark.parametrize("cases", sampled([2, CASES], [2]))
 @pytest.mark.parametrize(
     ("language", "profile"),
     [(language, profile) for language in generated_languages() for profile in language.generator().profiles],
     ids=lambda part: part if isinstance(part, str) else part.name,
 )
-def test_candidates_are_printed_and_parsed_back(language: Language[Any], profile: str) -> None:
-    plan = plan_of(language, profile, "random", definition(language), cases=CASES, seed=3, nodes=9, events=4)
+def test_candidates_are_printed_and_parsed_back(language: Language[Any], profile: str, cases: int) -> None:
+    plan = plan_of(language, profile, "random", definition(language), cases=cases, seed=3, nodes=9, events=4)
     asked: list[str] = []
 
     def fails(query: str, S: Stream) -> bool:
         asked.append(query)
         return Random(query + repr(S.events)).random() < 0.4
 
-    for index in range(CASES):
+    for index in range(cases):
         phi, S = plan.case(index)
         shrink_case(language, language.show(phi), S, fails, TRIES)
-    assert len(asked) > CASES
+    assert len(asked) > cases
     for query in asked:  # an error that fails raises would only be a candidate that is dropped
         assert language.parse(language.show(language.parse(query))) == language.parse(query)
 

@@ -28,6 +28,7 @@ from cerify.spark.campaign import campaign, missing
 from cerify.spark.fuzzing.files import Folder
 from cerify.spark.fuzzing.range import Work
 from cerify.spark.fuzzing.report import found_in, render
+from proofs_tests.support import sampled
 
 TOY = Path(__file__).parents[3] / "docs" / "guide" / "adapters" / "toy.py"
 
@@ -48,6 +49,9 @@ for line in sys.stdin:
         answer = {"id": message["id"], "matches": []}
     print(json.dumps(answer), flush=True)
 """
+
+
+EVALUATORS = (("automaton",), ("automaton", "kernel"))
 
 
 def summary(path: Path) -> dict[str, Any]:
@@ -78,13 +82,17 @@ def test_a_case_is_the_same_as_in_one_process_and_the_parquet_holds_it_all(spark
     assert table.where("evaluator is null").selectExpr("sum(cases)").first()[0] == 130
 
 
-def test_all_languages_and_evaluators_at_once(spark: SparkSession, tmp_path: Path) -> None:
-    job = Job(MIXES["all"], ("automaton", "kernel"), nodes=6, events=5, together=8, valuations=5_000)
+@pytest.mark.parametrize(
+    "evaluators", sampled([("automaton", "kernel"), ("automaton",)], [("automaton",)]), ids="-".join
+)
+def test_all_languages_at_once(spark: SparkSession, tmp_path: Path, evaluators: tuple[str, ...]) -> None:
+    """With the compiled loops of all languages each worker may have to compile them."""
+    job = Job(MIXES["all"], evaluators, nodes=6, events=5, together=8, valuations=5_000)
     assert {job.part(i) for i in range(0, 3200, 8)} == set(job.parts)
     campaign(job, 48, tmp_path / "c", lambda: spark, size=24)
     found = found_in(tmp_path / "c")
     assert found.cases == 48
-    assert set(found.by_evaluator) == {"definition", "automaton", "kernel"}
+    assert set(found.by_evaluator) == {"definition", *evaluators}
     assert not found.totals["disagreed"]
     assert found.agreed > 36
     first, second = job.case(8), job.case(9)

@@ -138,6 +138,7 @@ def test_only_files_of_the_same_loop_and_the_same_python_are_removed(
     assert {path.name for path in folder.iterdir()} == stays
 
 
+@pytest.mark.thorough
 def test_a_folder_that_cannot_be_written_is_replaced_by_the_cache_folder_of_the_user(toy: Path, tmp_path: Path) -> None:
     (toy / "toy/__pycache__").write_text("not a folder")
     user = tmp_path / "user"
@@ -155,6 +156,7 @@ def test_without_any_folder_the_loops_run_all_the_same(toy: Path) -> None:
     assert ran(toy, "from toy.loop import run; print(run(5))", XDG_CACHE_HOME=nowhere, HOME=nowhere) == ["5"]
 
 
+@pytest.mark.thorough
 def test_several_processes_may_fill_the_cache_at_once(toy: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(toy), "PYTHONDONTWRITEBYTECODE": "1"}
     processes = [

@@ -375,13 +375,14 @@ def test_a_clock_refuses_what_goes_back() -> None:
         range_window.read(pa.table({"u": ["1", "2"]}).set_column(0, "u", pa.array([1.0, 2.0])), 2)
 
 
-@pytest.mark.parametrize("query", ["A+ WITHIN 5 EVENTS", "A+", "(A OR A:+)+ WITHIN 3 EVENTS PARTITION BY [x]"])
-def test_the_loops_stay_within_their_arrays(query: str) -> None:
+def test_the_loops_stay_within_their_arrays() -> None:
     """Run as Python, an index out of bounds is an error; compiled, it writes over other memory."""
+    queries = ["A+ WITHIN 5 EVENTS", "A+", "(A OR A:+)+ WITHIN 3 EVENTS PARTITION BY [x]"]
     program = (
         "import cerify; S = cerify.Stream([cerify.Event('A', {'x': 1})] * 6)\n"
-        f"print(cerify.match({query!r}, S, evaluator='kernel') == cerify.match({query!r}, S, evaluator='denotational'))"
+        f"for q in {queries}:\n"
+        "    assert cerify.match(q, S, evaluator='kernel') == cerify.match(q, S, evaluator='denotational'), q\n"
     )
     command = [sys.executable, "-c", program]
     ran = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
-    assert ran.stdout == "True\n", ran.stderr
+    assert ran.returncode == 0, ran.stderr

@@ -17,6 +17,7 @@ from cerify.semantics.event_expressions.show import show
 from cerify.semantics.event_expressions.wellformed import require_typed
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
+from proofs_tests.support import sampled
 from proofs_tests.tools.make_suite import numbered
 from proofs_tests.tools.mutants.event_expressions import MUTANTS
 from proofs_tests.tools.mutants.mutant import Mutant
@@ -31,34 +32,38 @@ def stream(case: Case) -> Stream:
     return stream_of_json(case.events, schema_of_json(case.schema), case.id)
 
 
-def test_every_case_expects_what_the_meaning_says_today() -> None:
-    for one in suite():
+@pytest.mark.parametrize("start", sampled(range(4), (0,)))
+def test_every_case_expects_what_the_meaning_says_today(start: int) -> None:
+    for one in suite()[start::4]:
         assert match(parse(one.query), stream(one), evaluator="denotational") == one.matches, one.id
 
 
+@pytest.mark.parametrize("start", sampled(range(4), (0,)))
 @pytest.mark.parametrize("evaluator", ["automaton", "kernel"])
-def test_the_automata_agree_wherever_they_can(evaluator: str) -> None:
+def test_the_automata_agree_wherever_they_can(evaluator: str, start: int) -> None:
     skipped = Counter[str]()
-    for one in suite():
+    for one in suite()[start::4]:
         try:
             found = match(parse(one.query), stream(one), evaluator=evaluator)
         except Unsupported:
             skipped[one.feature] += 1
             continue
         assert found == one.matches, one.id
-    assert skipped == {"ev-names": 4}  # a name with attribute variables of its own, inside an expression
+    assert skipped == {"ev-names": 1}  # a name with attribute variables of its own, inside an expression
 
 
-def test_there_is_an_occurrence_tuple_just_where_there_is_a_match() -> None:
+@pytest.mark.parametrize("start", sampled(range(4), (0,)))
+def test_there_is_an_occurrence_tuple_just_where_there_is_a_match(start: int) -> None:
     """Also for arguments, constraints and names, of which the random expressions have none."""
-    for one in suite():
+    for one in suite()[start::4]:
         E, S = parse(one.query), stream(one)
         found = [e for e in range(len(S)) if next(occurrences(E, S, e), None) is not None]
         assert found == [match.at for match in one.matches], one.id
 
 
-def test_every_query_is_well_typed_and_survives_printing() -> None:
-    for one in suite():
+@pytest.mark.parametrize("start", sampled(range(4), (0,)))
+def test_every_query_is_well_typed_and_survives_printing(start: int) -> None:
+    for one in suite()[start::4]:
         E = parse(one.query)
         assert parse(show(E)) == E, one.id
         require_typed(E, schema_of_json(one.schema))

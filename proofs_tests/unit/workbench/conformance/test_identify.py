@@ -43,7 +43,7 @@ def test_an_engine_composed_at_random_is_identified_on_every_axis(seed: int) -> 
     assert asked <= MOST
 
 
-@pytest.mark.parametrize("language", sampled(STAGES, ("cel", "core-cel")))
+@pytest.mark.parametrize("language", sampled(STAGES, ("core-cel",)))
 def test_the_definition_is_identified_without_doubt(language: str) -> None:
     found, asked = identification(language, predictor(language).default)
     assert asked <= MOST
@@ -89,7 +89,7 @@ def test_answers_that_are_wrong_in_their_form_are_counted() -> None:
 @pytest.mark.parametrize(
     ("language", "axis", "most"),
     [
-        ("cel", "loop", 7),
+        pytest.param("cel", "loop", 7, marks=pytest.mark.thorough),
         pytest.param("cel", "loop@cplus", 4, marks=pytest.mark.thorough),
         pytest.param("core-cel", "loop", 7, marks=pytest.mark.thorough),
         ("event-expression", "relative_plus", 7),
@@ -126,7 +126,7 @@ def test_a_choice_that_is_no_hypothesis_fits_none() -> None:
 WRONG = ((" > ", " >= "), (" >= ", " > "), (" < ", " <= "), ("s = ", "s != "))
 
 
-@pytest.mark.parametrize("wrong", sampled(WRONG, WRONG[:2]))
+@pytest.mark.parametrize("wrong", sampled(WRONG, WRONG[:1]))
 def test_a_value_that_explains_one_comparator_alone_fits_none(wrong: tuple[str, str]) -> None:
     """An engine with a wrong `>` and a right `<` was said to be inclusive, as no question about `<` was asked."""
     known = predictor("core-cel")

@@ -100,6 +100,11 @@ def test_the_file_is_what_the_generator_writes() -> None:
     assert expected == [one for one in suite() if one.feature == feature][: len(expected)]
     by_paper = list(numbered(SOURCE, (one for one in printed() if one[0] == "sase-printed")))
     assert by_paper == [one for one in suite() if one.feature == "sase-printed"][: len(by_paper)]
+
+
+@pytest.mark.thorough
+def test_the_twins_are_what_the_generator_writes() -> None:
+    by_paper = [one for one in printed() if one[0] == "sase-printed"]
     made = {(feature, show(q), json.dumps([json_of_event(event) for event in S])) for feature, q, S in twins(suite())}
     assert made <= {(one.feature, one.query, json.dumps(list(one.events))) for one in suite()}
     assert len(suite()) == STREAMS * sum(map(len, QUERIES.values())) + len(by_paper) + len(LONG) + len(made)

@@ -20,6 +20,7 @@ from cerify.spark.runs.answers import OnError, answers
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.rows import Columns
 from cerify.spark.runs.start import concatenated
+from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.spark.pairs import pair
 
 KEY, ORDER, ID = "key_", "order_", "id_"
@@ -77,12 +78,13 @@ def expected(parts: dict[int, pa.Table], query: Query) -> Found | None:
     return {k: matches for k, matches in found.items() if matches}
 
 
+@pytest.mark.parametrize("pairs", sampled([10, 30], [10]))
 @pytest.mark.parametrize("language", ["cel", "event-expression", "core-cel"])
 def test_keys_that_are_read_together_have_the_matches_of_each_alone(
-    language: str, monkeypatch: pytest.MonkeyPatch
+    language: str, pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng, compared, together = Random(5), 0, 0
-    for _ in range(30):
+    for _ in range(pairs):
         query, S = pair(rng, language)
         query = Query(query.text, query.language, schema=query.schema)
         table, parts = keyed(rng, S, rng.choice((1, 3, 12)))
@@ -111,8 +113,8 @@ def test_keys_that_are_read_together_have_the_matches_of_each_alone(
         )
         compared += bool(right)
         together += concatenated(query, BUDGET) is not None
-    assert compared > 8
-    assert together > 8
+    assert compared / pairs > 8 / 30
+    assert together / pairs > 8 / 30
 
 
 def test_windows_on_values_of_any_kind_begin_anew_with_each_key() -> None:
