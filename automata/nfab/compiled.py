@@ -298,8 +298,7 @@ class CompiledBlockRunner:
         self._work[constants] = new[self._work[constants].astype(np.int64)]
         for column in (2 * i for name, i in programs.columns.items() if programs.kinds.get(name) == "string"):
             if self._negated is not None:
-                data = self._negated.data
-                data[:, column] = new[data[:, column].astype(np.int64)]
+                self._negated.renumber_strings(column, new)
 
     # --- answers ---
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +57,11 @@ class NegatedComponents:
         self.withholds, self.withheld = q.pattern[-1].negated, NONE
         in_front = q.pattern[0].negated
         self._needs_all = not self.windowed or (in_front and reading.negation_in_front == "stream")
+        self._stored = 0
         self._keys, self._times, self._bits = np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64)
-        self.data = np.zeros((0, 2 * len(layout.programs.columns)))
+        self._previous, self._following = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._data = np.zeros((0, 2 * len(layout.programs.columns)))
+        self._last = np.zeros(0, np.int64)  # of each partition the position of its last event
         self._rows = 16
         self.inexact = False
 
@@ -66,15 +69,24 @@ class NegatedComponents:
         self, keys: NDArray[np.int32], times: NDArray[np.float64], bits: NDArray[np.int64], data: NDArray[np.float64]
     ) -> None:
         """Store some more events."""
-        self._keys, self._bits = np.append(self._keys, keys), np.append(self._bits, bits)
-        self._times = np.append(self._times, times if self.windowed else np.zeros(len(keys)))
-        self.data = np.concatenate([self.data, data])
-        partitions, positions = self._keys.astype(np.int64) << op.KEY_BITS, self.start + np.arange(len(self._keys))
-        self._coded = np.sort(partitions + positions)
-        bits = self._bits[(self._coded & (1 << op.KEY_BITS) - 1) - self.start]
-        noted = [self._coded[bits >> s & 1 == 1] for s in self.layout.negated[:, op.STATE]]
-        self._noted = np.concatenate(noted)
-        self._noted_from = np.cumsum([0, *map(len, noted)])
+        n, begin = len(keys), self._stored
+        if begin + n > len(self._keys):
+            self._resize(2 * (begin + n))
+        self._stored += n
+        own = slice(begin, self._stored)
+        self._keys[own], self._bits[own], self._data[own] = keys, bits, data
+        self._times[own] = times if self.windowed else 0.0
+        if (more := int(keys.max(initial=0)) + 1 - len(self._last)) > 0:
+            self._last = np.append(self._last, np.full(2 * more, -1))
+        order = np.argsort(keys, kind="stable")
+        ordered, positions = keys[order], self.start + begin + order
+        begins = np.append(True, ordered[1:] != ordered[:-1])[:n]
+        before = np.append(-1, positions[:-1])[:n]
+        before[begins] = self._last[ordered[begins]]
+        self._last[ordered] = positions
+        self._previous[begin + order], self._following[own] = before, -1
+        there = before >= self.start
+        self._following[before[there] - self.start] = positions[there]
 
     def standing(self, found: Found, at_end: bool = False) -> Found:
         """Those of the matches, and of the ones withheld, that stand; at the end of the stream nothing is withheld."""
@@ -91,9 +103,9 @@ class NegatedComponents:
             check_time()
             now, then = (np.empty((self._rows, len(layout.initial))) for _ in range(2))
             done = stand(
-                done, stands, *found, self.start, self._keys, self._times, self._bits, self.data, layout.negated,
-                layout.begins, self._coded, self._noted, self._noted_from, layout.plan, layout.work, layout.initial,
-                match, now, then, numbers, self.scale, self.width, self.closed, self.ascending,
+                done, stands, *found, self.start, *self._arrays(), layout.negated, layout.begins, layout.plan,
+                layout.work, layout.initial, match, now, then, numbers, self.scale, self.width, self.closed,
+                self.ascending,
             )  # fmt: skip
             if done == len(stands):
                 break
@@ -106,26 +118,45 @@ class NegatedComponents:
     def delete_unneeded(self, oldest: float) -> None:
         """Delete the events before the window that ends at that time, with which the oldest run began."""
         if not self._needs_all:
-            since = (oldest - self._times) / self.scale
-            self._delete(int(((since > self.width) if self.closed else (since >= self.width)).sum()))
+            since = (oldest - self._times[: self._stored]) / self.scale
+            number = int(((since > self.width) if self.closed else (since >= self.width)).sum())
+            if 2 * number > self._stored:
+                self._resize(2 * (self._stored - number), number)
 
     def renumber(self, kept: NDArray[np.int64]) -> None:
         """Number the partitions anew; those kept, ascending, include all that stored events have."""
         self._keys = np.searchsorted(kept, self._keys).astype(np.int32)
+        self._last = self._last[kept[kept < len(self._last)]]
+
+    def renumber_strings(self, column: int, new: NDArray[np.float64]) -> None:
+        """Number the strings of a column anew, by their old numbers."""
+        self._data[:, column] = new[self._data[:, column].astype(np.int64)]
 
     def mark(self, alive: NDArray[np.bool_]) -> None:
         """Mark the partitions that stored events have."""
-        alive[self._keys] = True
+        alive[self._keys[: self._stored]] = True
 
-    def _delete(self, number: int) -> None:
-        self.start += number
-        self._keys, self._times = self._keys[number:], self._times[number:]
-        self._bits, self.data = self._bits[number:], self.data[number:]
+    def _arrays(self) -> list[NDArray[Any]]:
+        """The arrays of the events stored, as absence_kernels.py names them."""
+        arrays = (self._keys, self._times, self._bits, self._data, self._previous, self._following)
+        return [array[: self._stored] for array in arrays]
+
+    def _resize(self, room: int, without: int = 0) -> None:
+        """Move the events to arrays with room for so many, without the first ones."""
+        moved = []
+        for array in self._arrays():
+            larger = np.zeros((room, *array.shape[1:]), array.dtype)
+            larger[: len(array) - without] = array[without:]
+            moved.append(larger)
+        self._keys, self._times, self._bits, self._data, self._previous, self._following = moved
+        self._stored -= without
+        self.start += without
 
     def _over(self, found: Found) -> NDArray[np.bool_]:
         """Whether the window of each match is over at some event after it."""
         firsts, behind = found.events[found.offsets[:-1]] - self.start, found.events[found.offsets[1:] - 1] + 1
-        latest = np.append(np.fmax.accumulate(self._times[::-1])[::-1], -np.inf)
-        since = (latest[behind - self.start] - self._times[firsts]) / self.scale
+        times = self._times[: self._stored]
+        latest = np.append(np.fmax.accumulate(times[::-1])[::-1], -np.inf)
+        since = (latest[behind - self.start] - times[firsts]) / self.scale
         over: NDArray[np.bool_] = (since > self.width) if self.closed else (since >= self.width)
         return over & self.windowed

@@ -26,8 +26,6 @@ WIDTH = 24
 # before and after it (-1: none), and where the window bounds its scope
 STATE, COMPLETE, BEFORE, BEHIND, SIDE = range(5)
 BETWEEN, IN_FRONT, AT_END = range(3)
-KEY_BITS = 40
-"""Bits of a position where it stands with a partition in one number."""
 
 # kinds and strategies
 SINGLE, FIRST_OF_MORE, MORE = range(3)
