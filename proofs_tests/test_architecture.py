@@ -47,7 +47,7 @@ def test_importing_cerify_is_light() -> None:
         "pandas",
         "lark",
         "jinja2",
-        "jsonschema",
+        "jsonschema_rs",
         "rich",
         "click",
         "pyspark",

@@ -31,7 +31,7 @@ EXTRAS: Mapping[str, str] = {
     "hypothesis": "hypothesis",
     "ipywidgets": "notebook",
     "jinja2": "draw",
-    "jsonschema": "conform",
+    "jsonschema_rs": "conform",
     "markupsafe": "draw",
     "matplotlib": "research",
     "numba": "fast",

@@ -10,24 +10,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
 from cerify.languages import LANGUAGES
-from cerify.schema_check import Check, surely
 from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import CerifyError, InputError, Span
 from cerify.semantics.events import Match, result_of
 from cerify.semantics.json_events import parse_json
+from cerify.semantics.json_schema import JsonSchema
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.values import plain
 
 PROTOCOL = 1
-FIRST_MATCHES, FIRST_ENTRIES = 100, 500
 KINDS = ("matches", "tables", "skipped", "error")  # of which an answer to run has one; a null is there too
 
 Json: TypeAlias = dict[str, Any]
@@ -88,34 +83,13 @@ def read(text: str | bytes, message: Message, where: str = "the message") -> Jso
 
 
 def checked(obj: Any, message: Message, where: str = "the message") -> Json:
-    """The JSON value as the message that it is by its schema. Raises InputError if it is none.
-
-    Of many matches only the first are held against the schema, and of those only the first entries, for that takes
-    long; `matches_of_json` checks them all.
-    """
-    beginning = obj
+    """The JSON value as the message that it is by its schema. Raises InputError if it is none."""
     kind = _kind_of_answer(obj, where) if message == "answer" else ""
-    if isinstance(obj, dict) and isinstance(matches := obj.get("matches"), list):
-        beginning = obj | {"matches": [_beginning(match) for match in matches[:FIRST_MATCHES]]}
-    languages = tuple(LANGUAGES)
-    if _surely(message, languages, kind)(beginning):
-        problem = None
-    else:
-        problem = best_match(_validator(message, languages, kind).iter_errors(beginning))
-    if problem is not None:
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.absolute_path)
+    if (problem := _schema(message, tuple(LANGUAGES), kind).problem(obj)) is not None:
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.path)
         raise InputError(f"{where}{': at ' + place.lstrip('.') if place else ''}: {problem.message}")
     result: Json = obj
     return result
-
-
-def _beginning(obj: Any, depth: int = 3) -> Any:
-    """The first entries of an object or a list, and of those inside it."""
-    if depth and isinstance(obj, dict):
-        return {name: _beginning(obj[name], depth - 1) for name in islice(obj, FIRST_ENTRIES)}
-    if depth and isinstance(obj, list):
-        return [_beginning(one, depth - 1) for one in obj[:FIRST_ENTRIES]]
-    return obj
 
 
 def _kind_of_answer(obj: Any, where: str) -> str:
@@ -129,33 +103,20 @@ def _kind_of_answer(obj: Any, where: str) -> str:
 
 
 @cache
-def _validator(message: Message, languages: tuple[str, ...], kind: str) -> Draft202012Validator:
-    """The validator of `_schema`."""
-    return Draft202012Validator(_schema(message, languages, kind))
-
-
-@cache
-def _surely(message: Message, languages: tuple[str, ...], kind: str) -> Check:
-    """Whether a value surely meets `_schema`, so that the validator need not be asked."""
-    return surely(_schema(message, languages, kind))
-
-
-@cache
-def _schema(message: Message, languages: tuple[str, ...], kind: str) -> Json:
+def _schema(message: Message, languages: tuple[str, ...], kind: str) -> JsonSchema:
     """The JSON Schema of a message; a message that names a language may name registered ones too.
 
-    Of an answer it has the alternatives for its kind only: checking all of them takes several times as long, and an
-    error would say of each why it is not met.
+    Of an answer it has the alternative for its kind only, so that an error does not say of each why it is not met.
     """
     path = Path(__file__).parent / "schemas" / f"{message}.json"
-    schema: Json = json.loads(path.read_text(encoding="utf-8"))
+    schema = json.loads(path.read_text(encoding="utf-8"))
     if kind:
-        schema["oneOf"] = [one for one in schema["oneOf"] if kind in one.get("required", ())]
+        schema["allOf"] = [one for one in schema.pop("oneOf") if kind in one.get("required", ())]
     fields = schema["properties"]
     for one in (fields.get("language", {}), fields.get("languages", {}).get("items", {})):
         if "enum" in one:
             one["enum"] = [*one["enum"], *(name for name in languages if name not in one["enum"])]
-    return schema
+    return JsonSchema(schema)
 
 
 def info_of_json(obj: Json) -> EngineInfo:

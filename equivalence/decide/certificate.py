@@ -10,19 +10,14 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.row_words import Fact
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
-from cerify.semantics.packages import naming_extras
-
-if TYPE_CHECKING:
-    from jsonschema import (
-        Draft202012Validator,  # imported where a certificate is read: it takes a twentieth of a second
-    )
+from cerify.semantics.json_schema import JsonSchema
 
 Language = Literal["cel", "event-expression", "row-pattern"]
 States = tuple[int, ...]
@@ -70,13 +65,10 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str, where: str = "the certificate") -> Certificate:
         """The certificate that a text holds. Raises InputError, which names the field that is wrong."""
-        with naming_extras():
-            from jsonschema.exceptions import best_match
-
         data: dict[str, Any] = parse_json(text, where)
-        if (error := best_match(_validator().iter_errors(data))) is not None:
-            field = "/".join(map(str, error.absolute_path))
-            raise InputError(f"{where}{f', field {field}' if field else ''}: {error.message}")
+        if (problem := _schema().problem(data)) is not None:
+            field = "/".join(map(str, problem.path))
+            raise InputError(f"{where}{f', field {field}' if field else ''}: {problem.message}")
         # In JSON Schema 1.0 is an integer too.
         relation = tuple((tuple(map(int, x)), tuple(map(int, y))) for x, y in data["relation"])
         schema = None if data["schema"] is None else schema_of_json(data["schema"])
@@ -94,8 +86,6 @@ class Certificate:
 
 
 @cache
-def _validator() -> Draft202012Validator:
-    from jsonschema import Draft202012Validator
-
+def _schema() -> JsonSchema:
     path = Path(__file__).parent / "schemas" / "certificate.json"
-    return Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
+    return JsonSchema(json.loads(path.read_text(encoding="utf-8")))

@@ -52,7 +52,7 @@ def children() -> set[int]:
         ("floods a line", "protocol", f"a line of more than {LONGEST_LINE} bytes"),
         ("floods lines", "protocol", "the id 'flood', where 'second' was asked"),
         ("nonsense", "protocol", "not JSON"),
-        ("another schema", "protocol", "at matches[0].at: 'two' is not of type 'integer'"),
+        ("another schema", "protocol", 'at matches[0].at: "two" is not of type "integer"'),
         ("another id", "protocol", "the id 'somebody else', where 'second' was asked"),
         ("a repetition", "failed", "more than once"),
         (
@@ -71,7 +71,7 @@ def children() -> set[int]:
         ("eats memory", "memory", "the cap is 300 MiB"),
         ("skips", "skipped", "not today (https://example.org/why)"),
         ("fails", "error", "internal: oops"),
-        ("an unknown code", "protocol", "at error.code: 'wild' is not one of"),
+        ("an unknown code", "protocol", 'at error.code: "wild" is not one of'),
     ],
 )
 def test_each_rudeness_has_one_clear_result(how: str, outcome: str, says: str) -> None:
@@ -173,10 +173,10 @@ def test_queries_with_operators_that_hang_twice_are_not_asked_again(tmp_path: Pa
 def test_an_interrupted_run_reports_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Engine.run
 
-    def interrupted(engine: Engine, one: Case) -> object:
+    def interrupted(engine: Engine, one: Case, then: Case | None) -> object:
         if one.id == "2":
             raise KeyboardInterrupt
-        return run(engine, one)
+        return run(engine, one, then)
 
     monkeypatch.setattr(Engine, "run", interrupted)
     report = conform(rude("skips"), [case(str(i)) for i in range(5)], limits=LIMITS)

@@ -18,7 +18,7 @@ from proofs_tests.mutation.targets import ROOT
 
 T = TypeVar("T")
 
-LIBRARIES = ("numpy", "pyarrow", "pyarrow.compute", "lark", "z3", "numba", "greenery", "jsonschema", "rich", "click",
+LIBRARIES = ("numpy", "pyarrow", "pyarrow.compute", "lark", "z3", "numba", "greenery", "jsonschema_rs", "rich", "click",
              "hypothesis", "jinja2")  # fmt: skip
 MEMORY = 8 << 30
 

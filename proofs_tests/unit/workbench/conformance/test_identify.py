@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from cerify import protocol
 from cerify.cli import cerify

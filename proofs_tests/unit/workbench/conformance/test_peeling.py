@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import jsonschema
+import jsonschema_rs
 import pytest
 
 import cerify
@@ -253,7 +253,7 @@ def test_the_report_of_defects_is_whole() -> None:
     report = Report("mine", "1", "some", results, defects, 0, 0.0, command=("./mine", "--fast"))
     found = json.loads(json.dumps(summary(report)))
     schema = Path(cerify.__file__).parent / "schemas" / "defects.json"
-    jsonschema.validate(found["defects"], json.loads(schema.read_text(encoding="utf-8")))
+    jsonschema_rs.validate(json.loads(schema.read_text(encoding="utf-8")), found["defects"])
     assert found["unexplained"] == []
     failing = sum(result.outcome == "failed" for result in results)
     assert opening(report) == f"{len(engine)} defects in {failing} failing cases"

@@ -1,0 +1,43 @@
+"""Which problem of a JSON value is reported, and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cerify.semantics.json_schema import JsonSchema
+
+SCHEMA = JsonSchema(
+    {
+        "type": "object",
+        "required": ["id"],
+        "properties": {
+            "id": {"type": "string"},
+            "events": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+        },
+        "additionalProperties": False,
+    }
+)
+
+
+@pytest.mark.parametrize("value", [{"id": "a"}, {"id": "a", "events": [0, 10**400, 2.0]}])
+def test_a_value_that_meets_the_schema_has_no_problem(value: Any) -> None:
+    assert SCHEMA.problem(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "message"),
+    [
+        ([], (), "is not of type"),
+        ({"id": 1, "events": [-1]}, ("id",), "is not of type"),
+        ({"id": "a", "events": [0, -1]}, ("events", 1), "less than the minimum"),
+        ({"id": "a", "events": [True]}, ("events", 0), "is not of type"),
+        ({"events": [-1], "more": 1}, (), "required property|unexpected"),
+    ],
+)
+def test_the_problem_nearest_the_top_is_reported(value: Any, path: tuple[str | int, ...], message: str) -> None:
+    problem = SCHEMA.problem(value)
+    assert problem is not None
+    assert problem.path == path
+    assert any(one in problem.message for one in message.split("|"))
