@@ -398,7 +398,8 @@ def test_a_list_in_a_docstring_is_a_list() -> None:
 def test_names_that_a_docstring_explains_are_a_list() -> None:
     """They were one paragraph, and what was indented below one a block of code."""
     docstrings = pytest.importorskip("docstrings", reason="needs the extra docs")
-    lines = ["Limits on a call.", "", "states: of one", "    automaton.", "seconds: by the clock.", "", "Raises x: y", "z: w"]
+    items = ["states: of one", "    automaton.", "seconds: by the clock."]
+    lines = ["Limits on a call.", "", *items, "", "Raises x: y", "z: w"]
     docstrings.escaped(None, "", "", None, None, lines)
     items = ["- states: of one", "  automaton.", "- seconds: by the clock."]
     assert lines == ["Limits on a call.", "", "", *items, "", "", "Raises x: y", "z: w"]

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, is_dataclass
-from importlib import import_module
-from importlib.util import cache_from_source
-from pathlib import Path
 from pkgutil import get_data
 from typing import Any, cast
 
@@ -35,17 +32,10 @@ COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 
 def parser_of(*packages: str) -> Lark:
-    """The LALR parser for the grammars of some packages, which may be in a zip file, one after the other.
-
-    Its tables are kept beside the bytecode of the language's package, where that can be written: reading them takes a
-    tenth of the time of making them. Lark makes them anew for another grammar, and for other versions of it and Python.
-    """
+    """The LALR parser for the grammars of some packages, which may be in a zip file, one after the other."""
     files = {PREDICATES: "predicates.lark"}
     grammar = "\n".join(str(get_data(one, files.get(one, "grammar.lark")) or b"", "utf-8") for one in packages)
-    own = next(one for one in packages if one != PREDICATES)
-    beside = str(Path(str(import_module(own).__file__)).with_name("grammar.lark"))
-    cache = str(Path(cache_from_source(beside)).with_suffix(".tables"))
-    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False, cache=cache)
+    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
 
 
 def parsed(
