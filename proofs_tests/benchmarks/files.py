@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -83,3 +85,41 @@ def text(quick: bool) -> Iterator[Figure]:
             yield rate(
                 name, table.num_rows, "events/s", partial(read, path), "Arrow's reader", partial(by_arrow, path), *TWICE
             )
+
+
+STREAMED = """
+import resource
+import sys
+import pyarrow as pa
+import pyarrow.parquet as pq
+import cerify
+query, path, tenth = *sys.argv[1:3], int(sys.argv[3])
+counting, listing = (cerify.compile(query, evaluator="kernel") for _ in range(2))
+found = 0
+for i, batch in enumerate(pq.ParquetFile(path, read_dictionary=["type"]).iter_batches(250_000, columns=["type"])):
+    found += counting.count(pa.table(batch))
+    listing.push_arrow(pa.table(batch), limit=1000)
+    if (i + 1) % tenth == 0:
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, found)
+"""
+"""Counts, and lists the first matches of each batch of a file; prints the most memory that it had so far."""
+
+
+def hundred() -> Figure:
+    """The most memory of a process that reads 10^8 events under a window from a Parquet file, by batches of 250,000,
+    against that after a tenth of them."""
+    query, groups = f"{QUERIES['Q1']} WITHIN 1000 EVENTS", 100
+    table = uniform(1_000_000).table.select(["type", "a"])
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "stream.parquet")
+        with pq.ParquetWriter(path, table.schema) as file:
+            for _ in range(groups):
+                file.write_table(table)
+        command = [sys.executable, "-c", STREAMED, query, path, str(4 * groups // 10)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    sizes = [float(line.split()[0]) for line in done.stdout.splitlines()]
+    ratio = sizes[-1] / sizes[0]
+    return Figure(
+        "memory.parquet", sizes[-1], "bytes", "after a tenth of the stream", ratio, 1, (min(sizes), max(sizes)),
+        "≤ 1.1 × that", ratio <= 1.1,
+    )  # fmt: skip
