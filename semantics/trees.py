@@ -6,7 +6,7 @@ constants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
@@ -55,6 +55,7 @@ class Tree:
         return "".join(written)
 
 
+N = TypeVar("N")
 T = TypeVar("T", bound=Tree)
 
 
@@ -70,13 +71,23 @@ def children(node: T) -> tuple[T, ...]:
     return tuple(below)
 
 
-def subtrees(root: T) -> Iterator[T]:
-    """All nodes of a tree, each before those below it, left to right."""
+def subtrees(root: N, below: Callable[[N], Sequence[N]] = children) -> Iterator[N]:  # type: ignore[assignment]
+    """All nodes of a tree, each before those below it, left to right; below: what is directly below a node."""
     pending = [root]
     while pending:
         node = pending.pop()
         yield node
-        pending.extend(reversed(children(node)))
+        pending.extend(reversed(below(node)))
+
+
+def depth(root: N, below: Callable[[N], Iterable[N]]) -> int:
+    """The number of nodes on the longest way down from the root; below: as of subtrees."""
+    deepest, pending = 0, [(root, 1)]
+    while pending:
+        node, level = pending.pop()
+        deepest = max(deepest, level)
+        pending.extend((child, level + 1) for child in below(node))
+    return deepest
 
 
 def rebuilt(node: T, below: Sequence[T]) -> T:

@@ -59,7 +59,8 @@ class Plan(Generic[F]):
 
     def all_matches(self, S: Stream) -> list[Match]:
         """All matches, sorted. Raises as `unsorted`."""
-        return self.language.ordered(self.unsorted(S))
+        found = self.unsorted(S)
+        return found if self.language.keeps_order else sorted(found)
 
     def unsorted(self, S: Stream) -> list[Match]:
         """All matches. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""

@@ -11,7 +11,6 @@ from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.unused import unused
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.predicate_types import (
@@ -45,16 +44,19 @@ def is_unary(phi: cel.Formula) -> bool:
 
 
 def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
-    """All that is wrong with the formula; its type errors only if there is a schema. Raises BudgetExceeded."""
+    """All that is wrong with the formula; its type errors only if there is a schema. Raises BudgetExceeded.
+
+    What unused.py finds has a meaning, and is for whoever asks what a formula may have been meant to say.
+    """
     found: list[Problem] = []
     with depth_limited(phi.span):
         _types(phi, schema, found)
-    return list(dict.fromkeys([*found, *unused(phi)]))  # an expansion has its operand several times
+    return list(dict.fromkeys(found))  # an expansion has its operand several times
 
 
 def type_errors(phi: cel.Formula, schema: Schema) -> list[Problem]:
-    """The type errors of the formula under the schema; a variable that nothing binds, or nothing uses, is none."""
-    return [problem for problem in problems(phi, schema) if problem.rule not in ("unbound", "unused")]
+    """The type errors of the formula under the schema; a variable that nothing binds is none."""
+    return [problem for problem in problems(phi, schema) if problem.rule != "unbound"]
 
 
 def require_typed(phi: cel.Formula, schema: Schema) -> None:

@@ -1,17 +1,13 @@
-"""What the plug-ins of the languages of this distribution share: where their syntax is, and their strategies."""
+"""What the plug-ins of the languages of this distribution share: where their operations, operators and words are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from cerify.languages.language import Language
-from cerify.semantics.events import Schema
 from cerify.semantics.operators import Operator
-from cerify.semantics.predicate_types import Problem
-from cerify.semantics.selection import Selection
 
 if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
@@ -47,39 +43,15 @@ FOREIGN: Mapping[str, str] = {
 
 
 class BuiltInLanguage(Language[F]):
-    """A language whose text and syntax are a package of cerify.semantics, with the modules parse, show and wellformed.
+    """A language of cerify.semantics, whose functions its plug-in names in the place of the methods.
 
     package: its name, also of the module of cerify.equivalence.shrink with the operations on its queries. constant: the
-    name of these operations, and of the generator. strategies: the operator of each selection strategy that is one; ALL
-    needs none.
+    name of these operations, and of the generator. operators: the table of its operators.
     """
 
     package: ClassVar[str]
     constant: ClassVar[str]
-    strategies: ClassVar[Mapping[Selection, Callable[[Any], Any]]] = {}
-
-    def parse(self, text: str) -> F:
-        query: F = self._module("parse").parse(text)
-        return query
-
-    def show(self, query: F) -> str:
-        return str(self._module("show").show(query))
-
-    def problems(self, query: F, schema: Schema | None) -> list[Problem]:
-        return list(self._module("wellformed").problems(query, schema))
-
-    def missing_columns(self, query: F, columns: Collection[str]) -> Iterable[Problem]:
-        found: Callable[[F, Collection[str]], Iterable[Problem]] = getattr(
-            self._module("wellformed"), "missing_columns", super().missing_columns
-        )
-        return found(query, columns)
-
-    def require_typed(self, query: F, schema: Schema) -> None:
-        self._module("wellformed").require_typed(query, schema)
-
-    def size(self, query: F) -> int:
-        counted: Callable[[F], int] = getattr(self._module("syntax"), "size", super().size)
-        return counted(query)
+    operators: ClassVar[Mapping[type, Operator]] = {}
 
     def operations(self) -> QueryOperations[F]:
         found: QueryOperations[F] = getattr(import_module(f"cerify.equivalence.shrink.{self.package}"), self.constant)
@@ -90,21 +62,7 @@ class BuiltInLanguage(Language[F]):
         return found
 
     def operator_of(self, query: F) -> str:
-        return self._operators[type(query)].name if type(query) in self._operators and self.children(query) else ""
+        return self.operators[type(query)].name if type(query) in self.operators and self.children(query) else ""
 
     def is_monotone(self, name: str) -> bool:
-        return any(operator.name == name and operator.monotone for operator in self._operators.values())
-
-    @cached_property
-    def _operators(self) -> Mapping[type, Operator]:
-        table: Mapping[type, Operator] = getattr(self._module("operators"), "OPERATORS", {})
-        return table
-
-    def selected(self, query: F, selection: Selection) -> F:
-        if selection not in self.strategies:
-            return super().selected(query, selection)
-        found: F = self.strategies[selection](query)
-        return found
-
-    def _module(self, name: str) -> Any:
-        return import_module(f"cerify.semantics.{self.package}.{name}")
+        return any(operator.name == name and operator.monotone for operator in self.operators.values())

@@ -11,8 +11,11 @@ from cerify.automata.evaluator import Evaluator, Output
 from cerify.languages.built_in import FOREIGN, BuiltInLanguage
 from cerify.languages.language import BuiltIn, Checked, Evaluation, Options, Question
 from cerify.semantics.budget import Budget
-from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strict, expanded
-from cerify.semantics.cel.wellformed import problems
+from cerify.semantics.cel.operators import OPERATORS
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strict, expanded, size
+from cerify.semantics.cel.wellformed import missing_columns, problems, require_typed
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.sase.reading import Reading
@@ -35,14 +38,19 @@ class Cel(BuiltInLanguage[Formula]):
     trees = get_args(Formula)
     package = "cel"
     constant = "CEL"
+    operators = OPERATORS
+    parse = staticmethod(parse)
+    show = staticmethod(show)
+    problems = staticmethod(problems)
+    require_typed = staticmethod(require_typed)
+    missing_columns = staticmethod(missing_columns)
+    size = staticmethod(size)
+    expanded = staticmethod(expanded)
     strategies: ClassVar = {Selection.STRICT: Strict, Selection.NEXT: Next, Selection.LAST: Last, Selection.MAX: Max}
     settings = frozenset({"predicates"})
     loops = ("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]")
     mark = r"\b(FILTER|UNLESS|PROJECT)\b"
     foreign = FOREIGN
-
-    def expanded(self, query: Formula) -> Formula:
-        return expanded(query)
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
@@ -86,17 +94,17 @@ class Cel(BuiltInLanguage[Formula]):
         from cerify.equivalence.decide.vacuous import satisfiable, vacuous
         from cerify.semantics.cel.fragment import beyond_star
         from cerify.semantics.cel.registered import named
+        from cerify.semantics.cel.unused import unused
         from cerify.semantics.cel.wellformed import is_unary
 
         unary, beyond = is_unary(query), sorted(beyond_star(query))
         written = f"CEL* with {', '.join(beyond)}" if beyond else "CEL*"
         found = problems(query, schema)
-        if not found or all(problem.rule == "unused" for problem in found):
-            found += vacuous(query, schema)
+        senseless = [] if found else vacuous(query, schema)
         return Checked(
             {"unary": unary, "star": not beyond, "beyond_star": beyond},
             f"{written}, {_kind(query)}",
-            found,
+            [*found, *dict.fromkeys(unused(query)), *senseless],
             tuple(dict.fromkeys((atom.name, atom.variables) for atom in named(query))),
             satisfiable(query, schema),
         )
@@ -190,7 +198,7 @@ def _planned(module: str, phi: Formula, schema: Schema | None, options: Options)
     if isinstance(made, Unsupported):
         return made
     evaluate = import_module(f"cerify.automata.evaluate.{module}").planned
-    return lambda S: evaluate(made, S, options.output, options.budget)
+    return partial(evaluate, made, output=options.output, budget=options.budget)
 
 
 def _batches(module: str, name: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:

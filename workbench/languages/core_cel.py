@@ -11,8 +11,11 @@ from cerify.languages import LANGUAGES
 from cerify.languages.built_in import FOREIGN, BuiltInLanguage
 from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Evaluation, Options, Question
 from cerify.semantics.budget import Budget
-from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strict
-from cerify.semantics.core_cel.wellformed import is_unary, problems
+from cerify.semantics.core_cel.operators import OPERATORS
+from cerify.semantics.core_cel.parse import parse
+from cerify.semantics.core_cel.show import show
+from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strict, size
+from cerify.semantics.core_cel.wellformed import is_unary, problems, require_typed
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.sase.reading import Reading
@@ -37,6 +40,12 @@ class CoreCel(BuiltInLanguage[Formula]):
     trees = get_args(Formula)
     package = "core_cel"
     constant = "CORE_CEL"
+    operators = OPERATORS
+    parse = staticmethod(parse)
+    show = staticmethod(show)
+    problems = staticmethod(problems)
+    require_typed = staticmethod(require_typed)
+    size = staticmethod(size)
     strategies: ClassVar = {Selection.STRICT: Strict, Selection.NEXT: Next, Selection.LAST: Last, Selection.MAX: Max}
     answer = ANSWER
     mark = r"\b(FILTER|AS)\b"

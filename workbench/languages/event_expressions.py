@@ -12,8 +12,11 @@ from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, Q
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.syntax import Expression, children, rebuilt
-from cerify.semantics.event_expressions.wellformed import problems
+from cerify.semantics.event_expressions.operators import OPERATORS
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import Expression, children, rebuilt, size
+from cerify.semantics.event_expressions.wellformed import problems, require_typed
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
 
@@ -36,6 +39,14 @@ class EventExpressions(BuiltInLanguage[Expression]):
     trees = get_args(Expression)
     package = "event_expressions"
     constant = "EVENT_EXPRESSION"
+    operators = OPERATORS
+    parse = staticmethod(parse)
+    show = staticmethod(show)
+    problems = staticmethod(problems)
+    require_typed = staticmethod(require_typed)
+    size = staticmethod(size)
+    children = staticmethod(children)
+    rebuilt = staticmethod(rebuilt)
     answer = ANSWER
     takes_place = True
     positional = True
@@ -51,12 +62,6 @@ class EventExpressions(BuiltInLanguage[Expression]):
         "LIMIT": "without a limit: an expression takes place at each event that ends one",
         **dict.fromkeys(("FILTER", "WHERE"), "in brackets after an event type, as in E[x > 3]"),
     }
-
-    def children(self, query: Expression) -> tuple[Expression, ...]:
-        return children(query)
-
-    def rebuilt(self, query: Expression, children: tuple[Expression, ...]) -> Expression:
-        return rebuilt(query, children)
 
     def plain_matches(self, query: Expression, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
         """The matches by vldb92, clause by clause; prefix searches through histories to come."""

@@ -38,6 +38,7 @@ from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.selection import Selection
+from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value, plain
 
 if TYPE_CHECKING:
@@ -273,11 +274,13 @@ class Language(ABC, Generic[F]):
     trees, one of which the root of a query has. answer: what a query answers, as the start of a sentence, where matches
     have no valuations; "" where they have. results: whether each match has bindings and a result, whatever the output.
     takes_place: whether a match is one event, at which a query takes place. positional: whether a query names the
-    attributes of an event by their position. row_type: the type of events that are given without one; None makes them
-    an error. unsaved: why the state of a query cannot be saved between batches; "" if the error of the evaluator has
-    the reason. settings: the Options that are its own, as "reading". loops: queries which use between them all compiled
-    loops. mark: a regular expression for what only texts of the language have; "" for none. foreign: words and signs of
-    other languages, in capitals, each with the one of this language.
+    attributes of an event by their position. keeps_order: whether matches are listed as they are found, and not sorted.
+    row_type: the type of events that are given without one; None makes them an error. unsaved: why the state of a query
+    cannot be saved between batches; "" if the error of the evaluator has the reason. settings: the Options that are its
+    own, as "reading". strategies: the operators of the selection strategies that can stand around a query; ALL needs
+    none. loops: queries which use between them all compiled loops. mark: a regular expression for what only texts of
+    the language have; "" for none. foreign: words and signs of other languages, in capitals, each with the one of this
+    language.
     """
 
     name: ClassVar[str]
@@ -287,9 +290,11 @@ class Language(ABC, Generic[F]):
     results: ClassVar[bool] = False
     takes_place: ClassVar[bool] = False
     positional: ClassVar[bool] = False
+    keeps_order: ClassVar[bool] = False
     row_type: ClassVar[str | None] = None
     unsaved: ClassVar[str] = ""
     settings: ClassVar[frozenset[str]] = frozenset()
+    strategies: ClassVar[Mapping[Selection, Callable[[Any], Any]]] = {}
     loops: ClassVar[tuple[str, ...]] = ()
     mark: ClassVar[str] = ""
     foreign: ClassVar[Mapping[str, str]] = {}
@@ -314,14 +319,14 @@ class Language(ABC, Generic[F]):
         return len(re.findall(self.mark, text)) if self.mark else 0
 
     @abstractmethod
-    def show(self, query: F) -> str:
+    def show(self, query: F, /) -> str:
         """The text of a query; parse reads it back as the same tree."""
 
-    def problems(self, query: F, schema: Schema | None) -> list[Problem]:
+    def problems(self, query: F, schema: Schema | None, /) -> list[Problem]:
         """What is wrong with the query; what does not fit the schema only if there is one."""
         return []
 
-    def missing_columns(self, query: F, columns: Collection[str]) -> Iterable[Problem]:
+    def missing_columns(self, query: F, columns: Collection[str], /) -> Iterable[Problem]:
         """The columns without which the query has another meaning than it seems, and which are not among these.
 
         As long as no language says otherwise: none, as events may have attributes that others lack.
@@ -329,12 +334,12 @@ class Language(ABC, Generic[F]):
         return ()
 
     @abstractmethod
-    def require_typed(self, query: F, schema: Schema) -> None:
+    def require_typed(self, query: F, schema: Schema, /) -> None:
         """Raises IllFormed where the query does not fit the schema."""
 
     # --- trees --------------------------------------------------------------------------------------------------------
 
-    def children(self, query: F) -> tuple[F, ...]:
+    def children(self, query: F, /) -> tuple[F, ...]:
         """The operands of the query's outermost operator that are queries themselves, from left to right.
 
         As long as no language says otherwise: the fields of the dataclass that are trees, or tuples of trees.
@@ -343,7 +348,7 @@ class Language(ABC, Generic[F]):
         listed = chain.from_iterable(value if isinstance(value, tuple) else (value,) for value in values)
         return tuple(value for value in listed if isinstance(value, self.trees))
 
-    def rebuilt(self, query: F, children: tuple[F, ...]) -> F:
+    def rebuilt(self, query: F, children: tuple[F, ...], /) -> F:
         """The query's outermost operator with other operands, as many as it has."""
         left = iter(children)
 
@@ -357,11 +362,7 @@ class Language(ABC, Generic[F]):
 
     def subterms(self, query: F) -> Iterator[F]:
         """The query and everything below it, each before what is below it, from left to right."""
-        pending = [query]
-        while pending:
-            term = pending.pop()
-            yield term
-            pending.extend(reversed(self.children(term)))
+        return subtrees(query, self.children)
 
     def operator_of(self, query: F) -> str:
         """The name of the query's outermost operator, as the suite calls it; "" for a query without operands."""
@@ -375,15 +376,15 @@ class Language(ABC, Generic[F]):
         """Whether `name` is an operator with which fewer matches of its operands never give more matches."""
         return False
 
-    def constructs(self, query: F) -> frozenset[str]:
+    def constructs(self, query: F, /) -> frozenset[str]:
         """The names of the operators in a query."""
         return frozenset(map(self.operator_of, self.subterms(query))) - {""}
 
-    def expanded(self, query: F) -> F:
+    def expanded(self, query: F, /) -> F:
         """The query with every derived operator replaced by what it stands for. Raises BudgetExceeded."""
         return query
 
-    def size(self, query: F) -> int:
+    def size(self, query: F, /) -> int:
         """The number of operators and leaves, and of what else counts in the language (atoms of filters)."""
         return sum(1 for _ in self.subterms(query))
 
@@ -393,9 +394,12 @@ class Language(ABC, Generic[F]):
 
     def selected(self, query: F, selection: Selection) -> F:
         """The query for the matches that a selection strategy keeps. Raises Unsupported for a language without it."""
-        if selection is not Selection.ALL:
+        if selection is Selection.ALL:
+            return query
+        if selection not in self.strategies:
             raise Unsupported(f"{self.title} has no selection {selection.value!r} around a query")
-        return query
+        found: F = self.strategies[selection](query)
+        return found
 
     def operations(self) -> QueryOperations[F] | None:
         """How queries get simpler, and what they name, for shrinking and campaigns; None: only streams are shrunk."""
@@ -425,10 +429,6 @@ class Language(ABC, Generic[F]):
     ) -> Iterable[Match]:
         """All matches by one evaluator, in the order of positions. Raises Unsupported, BudgetExceeded."""
         return self.evaluators[evaluator].matches(query, S, options)
-
-    def ordered(self, found: list[Match]) -> list[Match]:
-        """The matches in the order in which they are listed: sorted, by position."""
-        return sorted(found)
 
     def output_table(self, query: F, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
         """The table that a query makes of its matches. Raises Unsupported without one."""

@@ -17,9 +17,19 @@ from cerify.semantics.predicate_types import Problem
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.row_pattern.matches import NumberedMatch
+from cerify.semantics.row_pattern.operators import constructs, features
 from cerify.semantics.row_pattern.output import Output, OutputRow, labels_of
+from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.reading import STANDARD
-from cerify.semantics.row_pattern.wellformed import column_types, may_be_empty, problems, require_wellformed
+from cerify.semantics.row_pattern.show import show, show_expression, show_pattern
+from cerify.semantics.row_pattern.wellformed import (
+    column_types,
+    may_be_empty,
+    missing_columns,
+    problems,
+    require_typed,
+    require_wellformed,
+)
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
@@ -70,7 +80,14 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     trees = (MatchRecognize,)
     package = "row_pattern"
     constant = "ROW_PATTERN"
+    parse = staticmethod(parse)
+    show = staticmethod(show)
+    problems = staticmethod(problems)
+    require_typed = staticmethod(require_typed)
+    missing_columns = staticmethod(missing_columns)
+    constructs = staticmethod(features)
     results = True
+    keeps_order = True  # partition by partition, in the order of their first row
     settings = frozenset({"row_reading"})
     mark = r"(?i)\b(MATCH_RECOGNIZE|PATTERN\s*\(|DEFINE|MEASURES|SELECT\b.*\bFROM)"
     foreign: ClassVar = {
@@ -83,11 +100,6 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     }
     row_type = ROW
     loops = ("MATCH_RECOGNIZE (PATTERN (A))",)
-
-    def constructs(self, query: MatchRecognize) -> frozenset[str]:
-        from cerify.semantics.row_pattern.operators import features
-
-        return features(query)
 
     def operator_of(self, query: MatchRecognize) -> str:
         return ""
@@ -109,10 +121,6 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             "automaton": BuiltIn.of(partial(_matches, "automaton"), _no_automaton),
             "kernel": BuiltIn.of(partial(_matches, "kernel"), _no_kernel, True),
         }
-
-    def ordered(self, found: list[Match]) -> list[Match]:
-        """The matches as they are found: partition by partition, in the order of their first row."""
-        return found
 
     def output_table(self, query: MatchRecognize, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
         made = Output(query, S, options.row_reading)
@@ -195,8 +203,6 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         from cerify.automata.row_pattern.conditions import why_not
         from cerify.automata.row_pattern.distances import at_fixed_distances
         from cerify.equivalence.decide.row_patterns import idle_quantifiers, parts_without_rows
-        from cerify.semantics.row_pattern.operators import constructs
-        from cerify.semantics.row_pattern.show import show_expression, show_pattern
         from cerify.semantics.row_pattern.skips import skip_failures
         from cerify.semantics.row_pattern.typed import types_of, whole_divisions
 
@@ -269,7 +275,6 @@ def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
     """What of a clause is never true, never matches, or is too large, for `check`."""
     from cerify.equivalence.decide.row_clauses import shortest_match
     from cerify.equivalence.decide.row_conditions import Conditions, fewest
-    from cerify.semantics.row_pattern.show import show_expression, show_pattern
 
     why = {
         "NULL": "is always NULL; a test for NULL is IS NULL",

@@ -16,10 +16,12 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.sase import program
 from cerify.semantics.sase.fragment import constructs
+from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.show import show
 from cerify.semantics.sase.streams import blocks_of, queries_of
 from cerify.semantics.sase.syntax import Tree
-from cerify.semantics.sase.wellformed import problems, require_wellformed
+from cerify.semantics.sase.wellformed import missing_columns, problems, require_typed, require_wellformed
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
@@ -46,6 +48,12 @@ class Sase(BuiltInLanguage[Tree]):
     trees = get_args(Tree)
     package = "sase"
     constant = "SASE"
+    parse = staticmethod(parse)
+    show = staticmethod(show)
+    problems = staticmethod(problems)
+    require_typed = staticmethod(require_typed)
+    missing_columns = staticmethod(missing_columns)
+    constructs = staticmethod(constructs)
     results = True
     unsaved = (
         "of this query no state can be saved, and no window bounds what it looks back on; put WITHIN around it, or use "
@@ -71,9 +79,6 @@ class Sase(BuiltInLanguage[Tree]):
         blocks = [q for part in queries_of(query) for q in blocks_of(part)]
         windows = [q.within.seconds for q in blocks if q.within is not None]
         return [*windows, *self.operations().constants(query)]
-
-    def constructs(self, query: Tree) -> frozenset[str]:
-        return constructs(query)
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
