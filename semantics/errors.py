@@ -101,8 +101,8 @@ class InputWarning(UserWarning):
 
 
 @contextmanager
-def errors_in(text: str) -> Iterator[None]:
-    """Errors raised inside speak of this query text."""
+def errors_in(text: str | None) -> Iterator[None]:
+    """Errors raised inside speak of this query text, if it is known."""
     try:
         yield
     except CerifyError as error:

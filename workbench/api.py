@@ -57,12 +57,29 @@ def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple
     With a schema the query is checked against it. Raises ParseError, IllFormed.
     """
     require_schema(schema)
-    with errors_in(query if isinstance(query, str) else ""), depth_limited():
+    with errors_in(_text_of(query)), depth_limited():
         lang = language_named(language) if isinstance(query, str) else language_of(query)
         tree = _parsed(lang, query) if isinstance(query, str) else query
         if schema is not None:
             lang.require_typed(tree, schema)
         return lang, tree
+
+
+def read_query_and_events(query: Any, events: Events | str | Path, language: str) -> tuple[Language[Any], Any, Stream]:
+    """As `read_query`, and the stream of the events, against whose schema the query is checked if it has one.
+
+    Events without a type are of the one that the language gives them. Raises ParseError, IllFormed, InputError.
+    """
+    lang, tree = read_query(query, language)
+    S = as_stream(events, default_type=lang.row_type)
+    if S.schema is not None:
+        with errors_in(_text_of(query)), depth_limited():
+            lang.require_typed(tree, S.schema)
+    return lang, tree, S
+
+
+def _text_of(query: Any) -> str | None:
+    return query if isinstance(query, str) else None
 
 
 def _parsed(language: Language[Any], text: str) -> Any:
@@ -131,16 +148,6 @@ def _parses(language: Language[Any], text: str) -> bool:
     return False
 
 
-def stream_of(events: Events | str | Path, query: Any, language: str) -> Stream:
-    """The stream of some events, which without a type are of the one that the language of the query gives them."""
-    lang = language_named(language) if isinstance(query, str) else language_of(query)
-    try:
-        return as_stream(events, default_type=lang.row_type)
-    except InputError:
-        read_query(query, language)  # a query of another language is the likelier cause: events of CEL have a type
-        raise
-
-
 def require_schema(schema: Any) -> None:
     """Raises IllFormed for what is neither a Schema nor None."""
     if schema is not None and not isinstance(schema, Schema):
@@ -172,7 +179,7 @@ def planned(
 ) -> Plan[Any]:
     """The plan for a query. Raises ParseError, IllFormed."""
     lang, tree = read_query(query, language, schema)
-    with errors_in(query if isinstance(query, str) else ""), options.budget.timed():
+    with errors_in(_text_of(query)), options.budget.timed():
         return plan(lang, lang.selected(tree, Selection.of(selection)), schema, Want(options, evaluator, batches))
 
 
@@ -244,13 +251,13 @@ def match(
     """
     values: OptionValues = {**options, "output": "matches" if output == "rows" else output}
     chosen = _options(match, values)
-    S = stream_of(events, query, language)
-    text = query if isinstance(query, str) else None
-    made = planned(query, language, S.schema, chosen, evaluator, selection)
-    with errors_in(text or ""), made.options.budget.timed():
-        warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
+    lang, tree, S = read_query_and_events(query, events, language)
+    text = _text_of(query)
+    with errors_in(text), chosen.budget.timed():
+        made = plan(lang, lang.selected(tree, Selection.of(selection)), S.schema, Want(chosen, evaluator))
+        warn_of_misfits(lang, made.query, S, text=text, strict=strict, stacklevel=2)
         if output == "rows":
-            return made.language.output_table(made.query, S, made.matches(S), made.options)
+            return lang.output_table(made.query, S, made.matches(S), chosen)
         return Matches(made.all_matches(S))
 
 
@@ -270,13 +277,15 @@ def count(
     They are not built where an evaluator can do without. workers: as of compile. Warns and raises as match does,
     BudgetExceeded only where the matches have to be built.
     """
-    S = stream_of(events, query, language)
-    text = query if isinstance(query, str) else None
-    made = planned(query, language, S.schema, _options(count, options), evaluator, selection, batches=True)
-    with errors_in(text or ""), made.options.budget.timed():
-        warn_of_misfits(made.language, made.query, S, text=text, strict=strict, stacklevel=2)
+    chosen = _options(count, options)
+    lang, tree, S = read_query_and_events(query, events, language)
+    text = _text_of(query)
+    with errors_in(text), chosen.budget.timed():
+        selected = lang.selected(tree, Selection.of(selection))
+        made = plan(lang, selected, S.schema, Want(chosen, evaluator, batches=True))
+        warn_of_misfits(lang, selected, S, text=text, strict=strict, stacklevel=2)
         if made.batches is None:
-            return len(plan(made.language, made.query, S.schema, Want(made.options, evaluator)).all_matches(S))
+            return len(plan(lang, selected, S.schema, Want(chosen, evaluator)).all_matches(S))
         reading = _parallel(made.batches, workers)
         return reading.count(S) + len(reading.finish())
 
@@ -301,12 +310,12 @@ def compile(
     Raises ParseError, IllFormed, Unsupported where a named evaluator evaluates whole streams only, and BudgetExceeded.
     """
     made = planned(query, language, schema, _options(compile, options), evaluator, selection, batches=True)
-    with errors_in(query if isinstance(query, str) else ""):
+    with errors_in(_text_of(query)):
         if made.batches is None:
             raise list(made.why_not.values())[-1]
     reading = _parallel(made.batches, workers)
     if schema is None:
-        reading.check = FirstBatch(made.language, made.query, query if isinstance(query, str) else None, strict)
+        reading.check = FirstBatch(made.language, made.query, _text_of(query), strict)
     return reading
 
 
@@ -373,10 +382,9 @@ def explain(
     request = _request(match, valuation, at, count)
     budget = options.get("budget", Budget())
     require_kind("budget", budget, Budget, "a cerify.Budget")
-    S = stream_of(events, query, language)
-    lang, tree = read_query(query, language, S.schema)
-    text = query if isinstance(query, str) else None
-    with errors_in(text or ""), budget.timed():
+    lang, tree, S = read_query_and_events(query, events, language)
+    text = _text_of(query)
+    with errors_in(text), budget.timed():
         warn_of_misfits(lang, tree, S, text=text, strict=options.get("strict", False), stacklevel=2)
         explainer = lang.explainer(tree, S, lang.show(tree))
         found = explainer.one(request)
@@ -472,10 +480,10 @@ def _decided(left: Any, right: Any, languages: tuple[str, str], question: Questi
         return mine.compare(phi, psi, question)
     in_cel = []
     for query, lang, tree in ((left, mine, phi), (right, theirs, psi)):
-        with errors_in(query if isinstance(query, str) else ""):
+        with errors_in(_text_of(query)):
             formula = lang.in_cel(tree, question.budget)
         if isinstance(formula, Unsupported):
-            formula.text = formula.text or (query if isinstance(query, str) else None)
+            formula.text = formula.text or _text_of(query)
             return Undecided(formula.described())
         in_cel.append(formula)
     return LANGUAGES["cel"].compare(in_cel[0], in_cel[1], question)
@@ -501,7 +509,7 @@ def simplify(
     from cerify.equivalence.rewrite.simplify import simplify as simplified
 
     lang, tree = read_query(query, DEFAULT, schema)
-    with errors_in(query if isinstance(query, str) else ""), budget.timed():
+    with errors_in(_text_of(query)), budget.timed():
         return simplified(lang.cel_formula(tree, budget), level, schema, budget, TRIES if tries is None else tries)
 
 

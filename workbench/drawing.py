@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cerify.api import read_query, stream_of
+from cerify.api import read_query, read_query_and_events
 from cerify.automata.evaluator import Output
 from cerify.draw.diagram import Diagram
 from cerify.draw.hoa import hoa_of_automaton
@@ -41,8 +41,7 @@ def preference_tree(query: str, events: Events | str | Path, row: int, language:
     Raises ParseError, IllFormed, InputError where there is no such row, Unsupported for a language that has no order of
     preferment, and BudgetExceeded.
     """
-    S = stream_of(events, query, language)
-    lang, tree = read_query(query, language, S.schema)
+    lang, tree, S = read_query_and_events(query, events, language)
     with errors_in(query):
         warn_of_misfits(lang, tree, S, text=query, strict=False, stacklevel=2)
         return lang.preference_tree(tree, S, row, f"Labellings of {_line(query)} from row {row}")
@@ -72,8 +71,7 @@ def record(
     where not one automaton carries the query or its language has no valuations, and BudgetExceeded for a stream or a
     run too large to look at. What of the query does not fit the events is a QueryWarning, with strict IllFormed.
     """
-    S = stream_of(events, query, language)
-    lang, tree = read_query(query, language, S.schema)
+    lang, tree, S = read_query_and_events(query, events, language)
     with errors_in(query):
         if output == "valuations" and lang.answer:
             raise Unsupported(f"{lang.answer}; a run cannot keep variables")

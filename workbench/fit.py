@@ -42,9 +42,10 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
         # A filter on a variable that nothing binds has a meaning (docs/decisions/filters.md), and is most often a typo.
         found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
     else:
-        found = list(misfits(language, query, observed(S))) if len(S) else []
+        seen = observed(S)
+        found = list(misfits(language, query, seen)) if seen.types else []
         columns = S.columns or ()
-        if len(S) or {*columns} - {TYPE}:  # without rows a file may be read without its header
+        if seen.types or {*columns} - {TYPE}:  # without rows a file may be read without its header
             missing = [] if S.columns is None else list(language.missing_columns(query, columns))
     for problem in (missing + found * strict)[:1]:
         raise IllFormed(problem.hinted, problem.span)
@@ -62,7 +63,7 @@ class FirstBatch:
 
     def __call__(self, S: Stream) -> None:
         """Raises IllFormed as require_fit does. It is called by a method that push or count calls."""
-        with errors_in(self.text or ""):
+        with errors_in(self.text):
             warn_of_misfits(self.language, self.query, S, text=self.text, strict=self.strict, stacklevel=4)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from cerify.api import match, read_query, stream_of
+from cerify.api import match, read_query_and_events
 from cerify.automata.cea.model import CEA
 from cerify.automata.dfa.model import DFA
 from cerify.draw.automaton import diagram_of_cea, diagram_of_dfa
@@ -104,8 +104,7 @@ def explanation(
 
     Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
-    S = stream_of(events, query, language)
-    lang, tree = read_query(query, language, S.schema)
+    lang, tree, S = read_query_and_events(query, events, language)
     explainer = lang.explainer(tree, S, query)
     request = Request(None if match is None else frozenset(match))
     found = explainer.one(request)

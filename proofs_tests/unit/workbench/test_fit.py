@@ -311,3 +311,11 @@ def test_a_composed_query_warns_of_names_of_the_input() -> None:
     text = "PATTERN SEQ(T a) RETURN M(a.temp AS u) IN STREAM s; FROM s PATTERN SEQ(M c) RETURN c.u"
     (warning,) = warned(text, "sase")
     assert "T, which a may hold, has no attribute 'temp'" in warning.message
+
+
+def test_an_error_about_a_tree_underlines_nothing() -> None:
+    """The tree has spans, but the text in which they are is not known."""
+    S = Stream([Event("T", {"tmp": 1})], Schema({"T": {"tmp": "int"}}))
+    with pytest.raises(IllFormed) as error:
+        match(cerify.parse("T FILTER T.tmp > 'a'"), S)
+    assert error.value.described() == "tmp is a number and 'a' a string, so they cannot be compared"
