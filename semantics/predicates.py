@@ -14,7 +14,7 @@ The rules, which every evaluator has to keep:
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, assert_never, get_args
 
@@ -171,6 +171,11 @@ ARITHMETIC: Mapping[Operator, Callable[[int | float, int | float], int | float]]
 def holds(predicate: Predicate, event: Event) -> bool:
     """Whether the event is in the predicate."""
     return satisfied(predicate, lambda attribute: event.get(attribute.name), event.type)
+
+
+def chosen(predicates: Sequence[Predicate], event: Event) -> frozenset[int]:
+    """The type of an event: the numbers of the predicates that it is in (tods21, Definition 5.6)."""
+    return frozenset(i for i, P in enumerate(predicates) if holds(P, event))
 
 
 def satisfied(predicate: Predicate, value_of: Callable[[Attribute], Value | None], type_: str = "") -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.model import CEA, UNMARKED, Transition
@@ -26,6 +26,7 @@ from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.predicates import Anything, OfType, Predicate
 from cerify.semantics.trees import children
 
+ValueWindow: TypeAlias = cel.TimeWindow | cel.AttributeWindow
 NOT_LINEAR = (cel.And, cel.All, cel.Unless, cel.Strict, cel.Next, cel.Last, cel.Max, cel.Within)
 
 
@@ -43,13 +44,19 @@ def compile_cel(phi: cel.Formula, budget: Budget = Budget(), algebra: Algebra | 
 
 def compilable(phi: cel.Formula) -> bool:
     """Whether the formula compares no events with each other but by their positions: then an automaton carries it."""
-    for psi in cel.subformulas(phi):
-        match psi:
-            case cel.PartitionBy() | cel.Within(_, cel.TimeWindow() | cel.AttributeWindow()):
-                return False
-            case cel.Filter(_, condition) if not all(isinstance(atom, cel.Every) for atom in cel.atoms(condition)):
-                return False
-    return True
+    return not any(map(compares, cel.subformulas(phi)))
+
+
+def compares(phi: cel.Formula) -> bool:
+    """Whether the operator of the formula compares events with each other, other than by their positions."""
+    if isinstance(phi, cel.Within):
+        return isinstance(phi.window, ValueWindow)
+    return isinstance(phi, cel.PartitionBy) or (isinstance(phi, cel.Filter) and correlated(phi.condition))
+
+
+def correlated(condition: cel.Condition) -> bool:
+    """Whether a filter compares events with each other."""
+    return not all(isinstance(atom, cel.Every) for atom in cel.atoms(condition))
 
 
 def generators(phi: cel.Formula) -> Iterator[Predicate]:
@@ -68,6 +75,8 @@ def _trimmed(phi: cel.Formula, algebra: Algebra) -> CEA:
 
 def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
     """The automaton of phi from those of its operands, which are made small where it is not linear in them."""
+    if isinstance(phi, cel.Event):
+        return _event(phi.type)
     if isinstance(phi, cel.Derived):
         return _thompson(phi.expansion, algebra)
     if isinstance(phi, cel.PartitionBy) or (
@@ -88,8 +97,6 @@ def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
 
 
 def _case(phi: cel.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
-    if isinstance(phi, cel.Event):
-        return _event(phi.type)
     A, B = operands[0], operands[-1]
     match phi:
         case cel.In(_, variable):
@@ -126,8 +133,8 @@ def _case(phi: cel.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
             return max_(A, algebra)
         case cel.Within(_, cel.EventWindow(count)):
             return within_events(A, count, algebra.budget)
-        case cel.Within() | cel.PartitionBy() | cel.Derived():
-            raise InternalError("no automaton carries it")
+        case cel.Event() | cel.Within() | cel.PartitionBy() | cel.Derived():
+            raise InternalError("it has no automaton made of those of its operands")
         case _:
             assert_never(phi)
 
@@ -140,7 +147,7 @@ def _event(R: str) -> CEA:
 
 def _bind(A: CEA, variable: str) -> CEA:
     """IN: whatever is marked is marked with the variable too."""
-    return A.remarked(lambda marks: marks | {variable} if marks else marks)
+    return A.remarked({L: L | {variable} if L else L for L in A.marks})
 
 
 def _filter(A: CEA, condition: cel.Condition) -> CEA:
@@ -206,7 +213,7 @@ def _contiguous_iterate(A: CEA) -> CEA:
 
 def _project(A: CEA, L: frozenset[str]) -> CEA:
     """PROJECT: the marks that are kept."""
-    return A.remarked(lambda marks: marks & L)
+    return A.remarked({marks: marks & L for marks in A.marks})
 
 
 def _anchor(A: CEA) -> CEA:

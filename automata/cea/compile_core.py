@@ -58,7 +58,7 @@ def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
     """A CEA that at the end of a stream has all complex events of phi over it. Raises Unsupported, BudgetExceeded."""
     with depth_limited(phi.span):
         A = _compiled(phi, Algebra(_generators(phi), budget))
-        return quotient(trim(A.remarked(lambda marks: marks & MARKED)))
+        return quotient(trim(A.remarked({L: L & MARKED for L in A.marks})))
 
 
 def looks_ahead(phi: core.Formula) -> list[tuple[str, Span | None]]:

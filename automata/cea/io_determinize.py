@@ -29,7 +29,7 @@ Steps = tuple[tuple[Marks, int], ...]
 
 def single_variable(A: CEA) -> CEA:
     """A CEA with the same complex events whose transitions mark with one variable or not at all (Proposition 9.2)."""
-    return A.remarked(lambda marks: MARKED if marks else UNMARKED)
+    return A.remarked({L: MARKED if L else UNMARKED for L in A.marks})
 
 
 def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = None) -> CEA:

@@ -6,7 +6,7 @@ Letters, here and in every module of this package:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -40,11 +40,15 @@ class CEA:
         """|A|: the number of states plus the number of transitions."""
         return self.states + len(self.transitions)
 
-    def remarked(self, marks: Callable[[Marks], Marks]) -> CEA:
+    def remarked(self, other: Mapping[Marks, Marks]) -> CEA:
         """The same automaton with other marks on its transitions; of transitions that become equal one is left."""
-        other = {L: marks(L) for L in dict.fromkeys(t.marks for t in self.transitions)}
         remarked = dict.fromkeys(t._replace(marks=other[t.marks]) for t in self.transitions)
         return replace(self, transitions=tuple(remarked))
+
+    @cached_property
+    def marks(self) -> frozenset[Marks]:
+        """The different marks of the transitions."""
+        return frozenset(t.marks for t in self.transitions)
 
     def shifted(self, by: int) -> CEA:
         """The same automaton with its states renumbered from by on, to stand beside one of by states."""

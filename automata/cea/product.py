@@ -69,7 +69,7 @@ def _skips_first(A: CEA) -> bool:
 def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
     """UNLESS: what A has on an interval if B has nothing on any interval inside."""
     budget = algebra.budget
-    guard = io_determinize(_anywhere(B.remarked(lambda marks: UNMARKED)), budget, algebra)
+    guard = io_determinize(_anywhere(B.remarked(dict.fromkeys(B.marks, UNMARKED))), budget, algebra)
 
     def successors(pair: Pair) -> Iterator[Step]:
         for t in A.leaving[pair[0]]:

@@ -115,7 +115,7 @@ def iterated(A: CEA, W: Variables, algebra: Algebra) -> CEA:
     over the states remain (pending), each of which has to reach a final one; two rounds in the same state have the same
     continuations.
     """
-    rounds = _Rounds(A.remarked(lambda marks: marks & (W | MARKED)), W, algebra)
+    rounds = _Rounds(A.remarked({L: L & (W | MARKED) for L in A.marks}), W, algebra)
     starts: list[_RoundsState] = [(subset(A.initial), None, NO_STATES, False)]
     return reachable_cea(starts, rounds.successors, rounds.accepts, algebra.budget, "the iteration")
 

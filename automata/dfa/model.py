@@ -24,7 +24,7 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, InternalError
 from cerify.semantics.event_expressions.syntax import START
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.predicates import Predicate, holds
+from cerify.semantics.predicates import Predicate, chosen
 
 Names: TypeAlias = frozenset[str]
 Symbol: TypeAlias = tuple[int, Names]
@@ -43,7 +43,7 @@ class Alphabet:
 
     def type_of(self, event: Event) -> int:
         """The number of the event's type."""
-        return self.number(frozenset(i for i, P in enumerate(self.predicates) if holds(P, event)))
+        return self.number(chosen(self.predicates, event))
 
     def number(self, chosen: frozenset[int]) -> int:
         """The number of the type whose events are in these predicates and in no other."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 from cerify.semantics import predicates as pred
 from cerify.semantics.events import TYPE, Event, Stream
 from cerify.semantics.packages import installed, np, pa, pc
-from cerify.semantics.predicates import atoms, combined, holds
+from cerify.semantics.predicates import atoms, chosen, combined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,19 +48,19 @@ def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray
 
 def _of_events(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[list[int], list[int]]:
     """As `classified`, event by event."""
-    by_type = all(map(_of_types, predicates))
+    events = S.events
+    if all(map(_of_types, predicates)):
+        by_type = {R: _mask(predicates, event) for R, event in {event.type: event for event in events}.items()}
+        masks = [by_type[event.type] for event in events]
+    else:
+        masks = [_mask(predicates, event) for event in events]
     numbers: dict[int, int] = {}
-    masks: dict[str, int] = {}
-    for event in S if by_type else ():
-        if event.type not in masks:
-            masks[event.type] = _mask(predicates, event)
-    of = (masks[event.type] if by_type else _mask(predicates, event) for event in S)
-    classes = [numbers.setdefault(mask, len(numbers)) for mask in of]
+    classes = [numbers.setdefault(mask, len(numbers)) for mask in masks]
     return classes, list(numbers)
 
 
 def _mask(predicates: Sequence[pred.Predicate], event: Event) -> int:
-    return sum(1 << i for i, P in enumerate(predicates) if holds(P, event))
+    return sum(1 << i for i in chosen(predicates, event))
 
 
 def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[NDArray[np.int32], list[int]]:

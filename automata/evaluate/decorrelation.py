@@ -14,22 +14,22 @@ membership.py checks the formula. See docs/decisions/correlated.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias, assert_never
 
+from cerify.automata.cea.compile import ValueWindow, compilable, correlated
 from cerify.automata.evaluate.binding_analysis import Variables, analyze_bindings
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Condition, Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.predicates import Attribute, Comparison, mentions
-from cerify.semantics.trees import children
+from cerify.semantics.trees import children, subtrees
 
 MARK = "◦"  # what the name of a mark begins with, and no name in a query
 
-ValueWindow: TypeAlias = cel.TimeWindow | cel.AttributeWindow
 Colours: TypeAlias = tuple[str, str]
 
 
@@ -59,23 +59,6 @@ class Decorrelated:
 
     phi: Formula
     checks: tuple[ResidualFilter, ...]
-
-
-def correlated(condition: Condition) -> bool:
-    """Whether a filter compares events with each other."""
-    return not all(isinstance(atom, cel.Every) for atom in cel.atoms(condition))
-
-
-def compares_events(phi: Formula) -> bool:
-    """Whether a formula compares events with each other, other than by their positions."""
-    return any(map(compares, cel.subformulas(phi)))
-
-
-def compares(phi: Formula) -> bool:
-    """Whether the operator of the formula compares events with each other, other than by their positions."""
-    if isinstance(phi, cel.Within):
-        return isinstance(phi.window, ValueWindow)
-    return isinstance(phi, cel.PartitionBy) or (isinstance(phi, cel.Filter) and correlated(phi.condition))
 
 
 def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated | Unsupported:
@@ -124,7 +107,7 @@ class _Decorrelator:
                 assert_never(phi)
 
     def _taken(self, phi: Formula, rounds: tuple[Colours, ...]) -> Formula:
-        if self.refused or not compares_events(phi):
+        if self.refused or compilable(phi):
             return phi
         match phi:
             case cel.Event():
@@ -217,7 +200,7 @@ class _Decorrelator:
         choices = sorted({tuple(sorted(kind & marks)) for kind in analyze_bindings(other).possible})
         if choices in ([], [()]):
             return psi
-        for node in _kept(psi):
+        for node in binding_subformulas(psi):
             if isinstance(node, cel.Project) and not all(
                 kind & node.variables for kind in analyze_bindings(node.phi).possible
             ):
@@ -238,7 +221,7 @@ class _Decorrelator:
         return psi
 
     def _require_unary(self, psi: Formula, why: str) -> None:
-        if compares_events(psi):
+        if not compilable(psi):
             self._refuse(f"{why}, so this formula would have to be filtered across events before", psi)
 
     def _refuse(self, why: str, phi: Formula) -> Formula:
@@ -265,16 +248,14 @@ def _variables(atom: cel.Atom) -> Iterable[str]:
 
 def _marks(phi: Formula) -> Variables:
     """The marks that a formula sets."""
-    return frozenset(psi.variable for psi in _kept(phi) if isinstance(psi, cel.In) and is_mark(psi.variable))
+    return frozenset(
+        psi.variable for psi in binding_subformulas(phi) if isinstance(psi, cel.In) and is_mark(psi.variable)
+    )
 
 
-def _kept(phi: Formula) -> Iterable[Formula]:
+def binding_subformulas(phi: Formula) -> Iterator[Formula]:
     """All formulas in phi that bind something of its valuations: not what is on the right of UNLESS."""
-    pending = [phi]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend((node.left,) if isinstance(node, cel.Unless) else children(node))
+    return subtrees(phi, lambda psi: (psi.left,) if isinstance(psi, cel.Unless) else children(psi))
 
 
 def _marked(phi: Formula, marks: Mapping[str, str]) -> Formula:

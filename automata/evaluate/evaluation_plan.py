@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 from cerify.automata.cea.blowup_diagnosis import lazily
+from cerify.automata.cea.compile import compares, compilable, correlated
 from cerify.automata.cea.io_determinize import MARKED, Determinized
-from cerify.automata.cea.model import CEA, UNMARKED, Marks
+from cerify.automata.cea.model import CEA, UNMARKED
 from cerify.automata.evaluate.binding_analysis import analyze_bindings
 from cerify.automata.evaluate.decorrelation import (
     ResidualFilter,
-    compares,
-    compares_events,
-    correlated,
     decorrelated,
     is_mark,
 )
@@ -93,11 +91,8 @@ def required_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan:
 def _one_variable(A: CEA) -> CEA:
     """The automaton with one variable in place of those that are no marks."""
 
-    def marks(L: Marks) -> Marks:
-        own = frozenset(filter(is_mark, L))
-        return own | (MARKED if len(own) < len(L) else UNMARKED)
-
-    return A.remarked(marks)
+    own = {L: frozenset(filter(is_mark, L)) for L in A.marks}
+    return A.remarked({L: marks | (MARKED if len(marks) < len(L) else UNMARKED) for L, marks in own.items()})
 
 
 def rebinds(phi: cel.In) -> bool:
@@ -154,13 +149,13 @@ def _pointwise(phi: Formula) -> Formula:
 
     Such a formula is then nowhere but where more of its valuations make more of those of phi.
     """
-    if not compares_events(phi):
+    if compilable(phi):
         return phi
     match phi:
         case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
             return _pointwise(psi)
         case cel.Unless(left, right):
-            return _pointwise(left) if compares_events(right) else replace(phi, left=_pointwise(left))
+            return replace(phi, left=_pointwise(left)) if compilable(right) else _pointwise(left)
         case cel.Derived():
             return _pointwise(phi.expansion)
         case (
@@ -175,7 +170,7 @@ def _pointwise(phi: Formula) -> Formula:
 
 def _without_comparisons(phi: Formula) -> Formula:
     """phi, of which _pointwise has been taken, less all that compares events; it has all valuations of phi."""
-    if not compares_events(phi):
+    if compilable(phi):
         return phi
     below = [_without_comparisons(psi) for psi in children(phi)]
     return below[0] if compares(phi) else rebuilt(phi, below)

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple, TypeAlias, assert_never
 
+from cerify.automata.cea.compile import ValueWindow
 from cerify.automata.cea.model import Marks
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union
-from cerify.automata.evaluate.decorrelation import ResidualFilter, ValueWindow
+from cerify.automata.evaluate.decorrelation import ResidualFilter
 from cerify.automata.evaluate.scope import width_of, within_width
 from cerify.automata.evaluate.spending import Spending
 from cerify.semantics import predicates as pred

@@ -15,9 +15,10 @@ from operator import itemgetter
 from typing import TypeAlias, assert_never
 
 from cerify.automata.cea.blowup_diagnosis import lazily
+from cerify.automata.cea.compile import compilable
 from cerify.automata.cea.io_determinize import Determinized
 from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.decorrelation import ResidualFilter, compares_events
+from cerify.automata.evaluate.decorrelation import ResidualFilter
 from cerify.automata.evaluate.evaluation_plan import (
     AutomatonPlan,
     CheckedPlan,
@@ -124,7 +125,7 @@ class Membership:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
             if id(phi) not in self._comparing:
-                self._comparing[id(phi)] = compares_events(phi)
+                self._comparing[id(phi)] = not compilable(phi)
             known = self._clause(phi, mu, i, j) if self._comparing[id(phi)] else self._run(phi, mu, i, j)
             self._known[key] = known
         return known

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import assert_never
 
+from cerify.automata.cea.compile import correlated
 from cerify.automata.evaluate.binding_analysis import BindingAnalysis, Variables, analyze_bindings
-from cerify.automata.evaluate.decorrelation import correlated
 from cerify.automata.evaluate.scope import Scope, strip_windows
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel

@@ -10,10 +10,10 @@ events.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 from typing import assert_never
 
+from cerify.automata.evaluate.decorrelation import binding_subformulas
 from cerify.equivalence.rewrite.normal_forms.limit import NODES, check_nodes
 from cerify.equivalence.rewrite.normal_forms.variables import Variables, bindable, spoken_of
 from cerify.equivalence.rewrite.trees import names
@@ -140,14 +140,5 @@ def _looks_at(phi: cel.Formula, A: str) -> bool:
     return any(
         (isinstance(psi, cel.Filter) and A in spoken_of(psi.condition))
         or (isinstance(psi, cel.And | cel.Project) and A in names(psi))
-        for psi in _seen(phi)
+        for psi in binding_subformulas(phi)
     )
-
-
-def _seen(phi: cel.Formula) -> Iterator[cel.Formula]:
-    """All sub-formulas but those on the right of an UNLESS."""
-    pending = [phi]
-    while pending:
-        psi = pending.pop()
-        yield psi
-        pending.extend([psi.left] if isinstance(psi, cel.Unless) else children(psi))

@@ -100,7 +100,7 @@ UNARY: dict[str, tuple[Callable[[CEA], CEA], Callable[[Valuations], Valuations]]
         lambda mus: frozenset(frozenset(("•", p) for p in sup(mu)) for mu in mus),
     ),
     "remarked": (
-        lambda A: A.remarked(lambda L: L & {"X"}),
+        lambda A: A.remarked({L: L & {"X"} for L in A.marks}),
         lambda mus: frozenset(frozenset(pair for pair in mu if pair[0] == "X") for mu in mus),
     ),
     "strict": (strict, lambda mus: frozenset(mu for mu in mus if not mu or spans(mu) == len(sup(mu)))),

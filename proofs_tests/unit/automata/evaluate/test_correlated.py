@@ -8,10 +8,11 @@ from random import Random
 
 import pytest
 
+from cerify.automata.cea.compile import correlated
 from cerify.automata.evaluate import compiled, streaming
 from cerify.automata.evaluate.answers import without_marks
 from cerify.automata.evaluate.binding_analysis import analyze_bindings
-from cerify.automata.evaluate.decorrelation import correlated, decorrelated
+from cerify.automata.evaluate.decorrelation import decorrelated
 from cerify.automata.evaluate.evaluation_plan import CheckedPlan, required_plan
 from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
 from cerify.automata.evaluate.partitions import agreeing, partitioned
