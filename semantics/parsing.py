@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pkgutil import get_data
 from typing import Any, cast
 
@@ -31,6 +32,7 @@ MAX_DIGITS = 308  # a whole number of more may be beyond a 64-bit float, and tak
 COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 
+@cache
 def parser_of(*packages: str) -> Lark:
     """The LALR parser for the grammars of some packages, which may be in a zip file, one after the other."""
     files = {PREDICATES: "predicates.lark"}

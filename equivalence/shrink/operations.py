@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from cerify.equivalence.rewrite.trees import noted
 from cerify.semantics.operators import Operators, with_operands
 from cerify.semantics.predicates import Predicate
+from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
 Q = TypeVar("Q")
@@ -87,11 +88,7 @@ class TreeShape(Generic[T]):
 
     def nodes(self, root: T) -> Iterator[T]:
         """All nodes of a tree, each before those below it, left to right."""
-        pending = [root]
-        while pending:
-            node = pending.pop()
-            yield node
-            pending.extend(reversed(self.children(node)))
+        return subtrees(root, self.children)
 
     def at_each_node(self, root: T, local: Reduction[T]) -> Iterator[T]:
         """The tree with one of its nodes replaced, in every way that local offers, outermost first."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import cast
 
-from lark import Lark, Token
+from lark import Token
 from lark.tree import Meta
 from lark.visitors import v_args
 
@@ -30,12 +29,7 @@ CALLS = spelt(OPERATORS, "call")
 
 def parse(text: str) -> core.Formula:
     """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
-    return cast("core.Formula", parsed(text, _parser(), _Builder()))
-
-
-@cache
-def _parser() -> Lark:
-    return parser_of("cerify.semantics.core_cel", PREDICATES)
+    return cast("core.Formula", parsed(text, parser_of("cerify.semantics.core_cel", PREDICATES), _Builder()))
 
 
 @v_args(meta=True, inline=True)

@@ -5,10 +5,9 @@ The text does not say whether a name is an event type, a correlation variable or
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, cast
 
-from lark import Lark, Token
+from lark import Token
 from lark.tree import Meta
 from lark.visitors import v_args
 
@@ -28,30 +27,16 @@ from cerify.semantics.parsing import (
     span_of,
 )
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate
+from cerify.semantics.trees import depth
 
 
 def parse(text: str) -> expr.Expression:
     """The expression that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
-    raw = parsed(text, _parser(), _Builder())
+    raw = parsed(text, parser_of("cerify.semantics.event_expressions", PREDICATES), _Builder())
     with errors_in(text):
-        if depth(raw) > MAX_DEPTH:
+        if depth(raw, expr.children) > MAX_DEPTH:
             raise BudgetExceeded(f"the expression is nested more than {MAX_DEPTH} operators deep", Span(0, len(text)))
         return resolved(raw)
-
-
-def depth(E: expr.Expression) -> int:
-    """How deeply the operators of an expression are nested."""
-    deepest, pending = 0, [(E, 1)]
-    while pending:
-        node, level = pending.pop()
-        deepest = max(deepest, level)
-        pending.extend((child, level + 1) for child in expr.children(node))
-    return deepest
-
-
-@cache
-def _parser() -> Lark:
-    return parser_of("cerify.semantics.event_expressions", PREDICATES)
 
 
 @v_args(meta=True, inline=True)

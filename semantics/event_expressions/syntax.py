@@ -248,11 +248,7 @@ def rebuilt(E: Expression, below: tuple[Expression, ...]) -> Expression:
 
 def subexpressions(E: Expression) -> Iterator[Expression]:
     """All expressions in an expression, itself first."""
-    pending = [E]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(reversed(children(node)))
+    return trees.subtrees(E, children)
 
 
 def size(E: Expression) -> int:

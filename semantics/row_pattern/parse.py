@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, cast
 
-from lark import Lark, Token
+from lark import Token
 from lark.tree import Meta
 from lark.visitors import v_args
 
@@ -31,7 +30,7 @@ from cerify.semantics.row_pattern.clauses import (
 )
 from cerify.semantics.row_pattern.parse_expressions import ExpressionBuilder, Identifier, whole
 from cerify.semantics.row_pattern.syntax_errors import explained_clause
-from cerify.semantics.trees import children
+from cerify.semantics.trees import children, depth
 
 FRAME = re.compile(r"ROWS BETWEEN CURRENT ROW AND (?:CURRENT ROW|UNBOUNDED FOLLOWING|([0-9]{1,18}) FOLLOWING)")
 ROWS: dict[str, RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unmatched", "SHOW": "all"}
@@ -39,26 +38,12 @@ ROWS: dict[str, RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unm
 
 def parse(text: str) -> MatchRecognize:
     """The clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too deeply."""
-    q = cast("MatchRecognize", parsed(text, _parser(), _Builder(), explained_clause))
+    q = cast("MatchRecognize", parsed(text, parser_of("cerify.semantics.row_pattern"), _Builder(), explained_clause))
     with errors_in(text):
         for root in (q.pattern, *q.expressions):
-            if _depth(root) > MAX_DEPTH:
+            if depth(root, children) > MAX_DEPTH:
                 raise BudgetExceeded(f"the clause is nested more than {MAX_DEPTH} operators deep", root.span)
     return q
-
-
-@cache
-def _parser() -> Lark:
-    return parser_of("cerify.semantics.row_pattern")
-
-
-def _depth(root: rows.Node) -> int:
-    deepest, pending = 0, [(root, 1)]
-    while pending:
-        node, depth = pending.pop()
-        deepest = max(deepest, depth)
-        pending.extend((child, depth + 1) for child in children(node))
-    return deepest
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ strategy, and that two predicates side by side are joined by "and", by ∧, or b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 from typing import Any, cast
 
-from lark import Lark, Token
+from lark import Token
 from lark.tree import Meta
 from lark.visitors import v_args
 
@@ -33,16 +33,12 @@ from cerify.semantics.sase.operators import STRATEGIES
 
 def parse(text: str) -> sase.Tree:
     """The query, or the queries, that the text writes. Raises ParseError, IllFormed, or BudgetExceeded if too deep."""
-    q = cast("sase.Tree", parsed(text, _parser(), _Builder(text)))
+    parser = parser_of(PREDICATES, "cerify.semantics.sase")  # its own rules extend those of predicates
+    q = cast("sase.Tree", parsed(text, parser, _Builder(text)))
     with errors_in(text):
         if sase.depth(q) > MAX_DEPTH:
             raise BudgetExceeded(f"the query is nested more than {MAX_DEPTH} operators deep", Span(0, len(text)))
     return q
-
-
-@cache
-def _parser() -> Lark:
-    return parser_of(PREDICATES, "cerify.semantics.sase")  # its own rules extend those of predicates
 
 
 @dataclass(frozen=True)

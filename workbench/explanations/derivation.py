@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TypeAlias, assert_never
 
 from cerify.explanations.evidence import braces, event, of_window, reasons_for
@@ -18,6 +19,7 @@ from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.show import show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.events import ComplexEvent, Valuation
+from cerify.semantics.trees import subtrees
 
 FIGURE_3 = "tods21, Figure 3"
 STRATEGIES = "tods21, section 7.1"
@@ -68,11 +70,7 @@ def derivations(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Interpr
 
 def nodes(root: Node) -> Iterator[Node]:
     """All nodes of a derivation, each before its children."""
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(reversed(node.children))
+    return subtrees(root, attrgetter("children"))
 
 
 def ordered(mus: Iterable[Valuation]) -> list[Valuation]:

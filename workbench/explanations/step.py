@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 from cerify.draw.stream import columns
 from cerify.draw.timeline import Row, timeline
 from cerify.explanations.evidence import braces
 from cerify.semantics.events import Stream
+from cerify.semantics.trees import subtrees
 
 N = TypeVar("N")
 Json: TypeAlias = dict[str, Any]
@@ -41,24 +43,15 @@ class Step:
 
 def tree_of(root: N, below: Callable[[N], Sequence[N]], step: Callable[[N, tuple[Step, ...]], Step]) -> Step:
     """The steps of a tree of another kind: step makes one of a node and the steps below it."""
-    order, pending = list[N](), [root]
-    while pending:
-        node = pending.pop()
-        order.append(node)
-        pending.extend(below(node))
     made: dict[int, Step] = {}
-    for node in reversed(order):
+    for node in reversed(list(subtrees(root, below))):
         made[id(node)] = step(node, tuple(made[id(child)] for child in below(node)))
     return made[id(root)]
 
 
 def nodes(root: Step) -> Iterator[Step]:
     """All steps of a tree, each before those below it."""
-    pending = [root]
-    while pending:
-        step = pending.pop()
-        yield step
-        pending.extend(reversed(step.children))
+    return subtrees(root, attrgetter("children"))
 
 
 def json_of_tree(root: Step) -> Json:
