@@ -16,7 +16,7 @@ from importlib import import_module
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from cerify.languages import BUILT_IN, LANGUAGES
+from cerify.languages import LANGUAGES
 from cerify.semantics import predicates
 from cerify.semantics.cel import bounded
 from cerify.semantics.errors import CerifyError
@@ -100,35 +100,6 @@ def _literals(hint: Any) -> list[Any]:
         return list(get_args(hint))
     parts = [[None] if part is type(None) else _literals(part) for part in get_args(hint)]
     return [value for part in parts for value in part] if all(parts) and get_origin(hint) in (Union, UnionType) else []
-
-
-def schema_of_trees() -> Json:
-    """The JSON Schema tree.json, whose definitions are the trees of each language."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "The syntax tree of a query, by language",
-        "$defs": {language: _schema_of(language) for language in BUILT_IN},
-    }
-
-
-def _schema_of(language: str) -> Json:
-    below = {"anyOf": [{"$ref": f"#/$defs/{language}"}, {"type": ["string", "number", "boolean", "null"]}]}
-    known, few = nodes(language), choices(language)
-    return {
-        "type": "object",
-        "properties": {"node": {"enum": list(known)}},
-        "required": ["node"],
-        "additionalProperties": {"anyOf": [*below["anyOf"], {"type": "array", "items": below}]},
-        "allOf": [
-            {
-                "if": {"properties": {"node": {"const": name}}},
-                "then": {"required": list(names)}
-                | ({"properties": {f: {"enum": values} for f, values in few[name].items()}} if name in few else {}),
-            }
-            for name, names in known.items()
-            if names
-        ],
-    }
 
 
 def nodes_in(tree: Any) -> Iterable[Json]:

@@ -551,14 +551,16 @@ def selected(strategy: str, mus: Iterable[Valuation]) -> Iterable[Valuation]:
     """The valuations that a selection strategy keeps, by the definitions of section 7.1."""
     mus = list(mus)
     Cs = set(map(sup, mus))
-    keeps: dict[str, Callable[[ComplexEvent], bool]] = {
-        "ignored": lambda C: True,
-        "strict": lambda C: not C or max(C) - min(C) < len(C),
-        "nxt": lambda C: all(next_at_most(other, C) for other in Cs),
-        "last": lambda C: all(last_at_most(other, C) for other in Cs),
-        "max": lambda C: not any(other > C for other in Cs),
-    }
-    return [mu for mu in mus if keeps[strategy](sup(mu))]
+    return [mu for mu in mus if KEEPS[strategy](sup(mu), Cs)]
 
+
+KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
+    "ignored": lambda C, rivals: True,
+    "strict": lambda C, rivals: not C or max(C) - min(C) < len(C),
+    "nxt": lambda C, rivals: all(next_at_most(other, C) for other in rivals),
+    "last": lambda C, rivals: all(last_at_most(other, C) for other in rivals),
+    "max": lambda C, rivals: not any(other > C for other in rivals),
+}
+"""Of each strategy, and of none, whether it keeps a complex event beside its rivals."""
 
 INTERPRETATION = Interpretation(AXES, found, operators, strategies=frozenset(STRATEGIES))

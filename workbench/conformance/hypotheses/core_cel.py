@@ -7,7 +7,7 @@ valuation that extends nu. Here the pairs are those for all beginnings at once, 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import TypeAlias, assert_never
 
@@ -17,6 +17,7 @@ from cerify.conformance.hypotheses.cel import (
     FILTER,
     FILTER_CONDITIONS,
     FILTER_CONNECTIVES,
+    KEEPS,
     OR,
     SELECTION_AXES,
     SEQUENCES,
@@ -29,7 +30,7 @@ from cerify.conformance.hypotheses.interpretation import Interpretation
 from cerify.conformance.hypotheses.reporting import EMIT, OVERLAP, TIES, WINDOW_DEFAULT
 from cerify.semantics.budget import Budget
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.denote import Valuation, last_at_most, next_at_most
+from cerify.semantics.core_cel.denote import Valuation
 from cerify.semantics.core_cel.interpreter import extensions, is_function, without
 from cerify.semantics.core_cel.operators import OPERATORS
 from cerify.semantics.core_cel.variables import defined_outside_iteration, free, mentioned
@@ -220,13 +221,5 @@ class Interpreter:
             case _:
                 assert_never(condition)
 
-
-KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
-    "ignored": lambda C, rivals: True,
-    "strict": lambda C, rivals: max(C) - min(C) < len(C),
-    "nxt": lambda C, rivals: all(next_at_most(other, C) for other in rivals),
-    "last": lambda C, rivals: all(last_at_most(other, C) for other in rivals),
-    "max": lambda C, rivals: not any(other > C for other in rivals),
-}
 
 INTERPRETATION = Interpretation(AXES, found, operators, strategies=frozenset(STRATEGIES))

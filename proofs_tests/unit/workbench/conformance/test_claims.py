@@ -28,10 +28,11 @@ from cerify.conformance.claims import (
 )
 from cerify.conformance.harness import message_of
 from cerify.conformance.model import Case, Outcome, Result
-from cerify.conformance.query_tree import choices, nodes, nodes_in, schema_of_trees, tree_of_text
+from cerify.conformance.query_tree import choices, nodes, nodes_in, tree_of_text
 from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Match, Stream
+from proofs_tests.tools.tree_schema import schema_of_trees
 
 SCHEMAS = Path(protocol.__file__).parent / "schemas"
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "protocol.md"
