@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from cerify.semantics.packages import naming_extras
@@ -18,7 +17,7 @@ class Problem(NamedTuple):
 class JsonSchema:
     """A schema, prepared to be held against many values. Raises MissingPackage without the extra conform."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
+    def __init__(self, schema: dict[str, Any]) -> None:
         with naming_extras():
             from jsonschema_rs import Draft202012Validator  # imported late, since it is needed by few commands
 
