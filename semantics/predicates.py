@@ -145,12 +145,12 @@ def _hash_once(kind: Any) -> None:
     """Let the hash of a predicate of the class be computed once."""
     computed = kind.__hash__
 
-    def hash_(self: Any) -> Any:
+    def __hash__(self: Any) -> Any:
         if not hasattr(self, "_hash"):
             object.__setattr__(self, "_hash", computed(self))
         return self._hash
 
-    kind.__hash__ = hash_
+    kind.__hash__ = __hash__
 
 
 for _kind in (OfType, Comparison, OneOf, InRange, Like, Not, Both, Either):  # keys of tables again and again

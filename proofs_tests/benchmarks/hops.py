@@ -2,7 +2,8 @@
 
 A hop is a call by a function in one file of the product of a function in another file. It is counted in a second call
 of the same request, so that modules are imported and grammars are built. A generator counts once, where it is started.
-Methods that dataclasses generate are in no file, and count for none. The engine of `conform` is a process of its own,
+Methods that dataclasses generate are in no file, and count for none; nor does a hash that is remembered in the place of
+a generated one, which no line calls: a table or a set asks for it. The engine of `conform` is a process of its own,
 whose calls are not counted.
 """
 
@@ -48,7 +49,7 @@ def hops_of(request: Callable[[], object]) -> int:
 
     def count(frame: FrameType, event: str, _: object) -> None:
         nonlocal found
-        if event != "call" or frame.f_back is None or frame in started:
+        if event != "call" or frame.f_back is None or frame in started or frame.f_code.co_name == "__hash__":
             return
         if frame.f_code.co_flags & inspect.CO_GENERATOR:
             started.add(frame)
