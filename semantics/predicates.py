@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar, assert_never, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, assert_never
 
 from cerify.semantics.events import Event
 from cerify.semantics.like import matches
@@ -156,16 +156,12 @@ def _hash_once(kind: Any) -> None:
 for _kind in (OfType, Comparison, OneOf, InRange, Like, Not, Both, Either):  # keys of tables again and again
     _hash_once(_kind)
 
-COMPARE: Mapping[Comparator, Callable[[Value, Value], bool]] = dict(
-    zip(
-        get_args(Comparator),
-        (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne),
-        strict=True,
-    )
-)
-ARITHMETIC: Mapping[Operator, Callable[[int | float, int | float], int | float]] = dict(
-    zip(get_args(Operator), (operator.add, operator.sub, operator.mul, operator.truediv), strict=True)
-)
+COMPARE: Mapping[Comparator, Callable[[Value, Value], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+ARITHMETIC: Mapping[Operator, Callable[[int | float, int | float], int | float]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
 
 
 def holds(predicate: Predicate, event: Event) -> bool:
