@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 
@@ -61,14 +62,10 @@ T = TypeVar("T", bound=Tree)
 
 def children(node: T) -> tuple[T, ...]:
     """The trees directly below a node, left to right."""
-    below: list[T] = []
-    for name in node.operands:
-        value = getattr(node, name)
-        if isinstance(value, tuple):
-            below.extend(value)
-        else:
-            below.append(value)
-    return tuple(below)
+    values = tuple([getattr(node, name) for name in node.operands])
+    if tuple in map(type, values):
+        return tuple(chain.from_iterable(value if isinstance(value, tuple) else (value,) for value in values))
+    return values
 
 
 def subtrees(root: N, below: Callable[[N], Sequence[N]] = children) -> Iterator[N]:  # type: ignore[assignment]
@@ -77,7 +74,7 @@ def subtrees(root: N, below: Callable[[N], Sequence[N]] = children) -> Iterator[
     while pending:
         node = pending.pop()
         yield node
-        pending.extend(reversed(below(node)))
+        pending.extend(below(node)[::-1])
 
 
 def depth(root: N, below: Callable[[N], Iterable[N]]) -> int:

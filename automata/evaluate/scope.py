@@ -81,6 +81,7 @@ class Scope(Windows):
 
 def strip_windows(phi: Formula) -> Scope | Unsupported:
     """The formula's core and what stands around it; Unsupported where a window or partition stands inside."""
+    whole = phi
     events: list[int] = []
     widths: dict[str, Width] = {}
     attributes: dict[str, None] = {}
@@ -107,6 +108,8 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
                 break
             case _:
                 assert_never(phi)
+    if not (events or widths or attributes):  # the same object: what is compiled is found by identity
+        phi, passed = whole, []
     for node in reversed(passed):
         phi = replace(node, left=phi) if isinstance(node, cel.Unless) else replace(node, phi=phi)
     for psi in cel.subformulas(phi):
