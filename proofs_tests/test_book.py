@@ -319,6 +319,15 @@ def test_examples_become_states_of_the_playground() -> None:
     assert playground.address(match, "guide/match").startswith("../playground/index.html#1.")
 
 
+def test_a_link_to_the_playground_says_what_it_opens() -> None:
+    """An exercise without an answer was called by the query beside it, which has nothing to do with it."""
+    examples = pytest.importorskip("examples", reason="needs the extra docs")
+    playground = pytest.importorskip("playground", reason="needs the extra docs")
+    assert playground.said(examples.exercise_state("cel-then")) == ("Exercise", "cel-then")
+    assert playground.said(examples.exercise_state("cel-then", "A  ; B")) == ("Grade", "A ; B")
+    assert playground.said(examples.state_of("A ; B", examples.rows_of("A B"))) == ("Try", "A ; B")
+
+
 def test_an_example_that_the_playground_does_not_show_has_a_reason() -> None:
     examples = pytest.importorskip("examples", reason="needs the extra docs")
     page = "`a.csv`:\n\n```csv\ntype\n" + 41 * "A\n" + "```\n\n`b.csv`:\n\n```csv\ntype\nA\n```\n"
@@ -398,11 +407,11 @@ def test_a_list_in_a_docstring_is_a_list() -> None:
 def test_names_that_a_docstring_explains_are_a_list() -> None:
     """They were one paragraph, and what was indented below one a block of code."""
     docstrings = pytest.importorskip("docstrings", reason="needs the extra docs")
-    items = ["states: of one", "    automaton.", "seconds: by the clock."]
-    lines = ["Limits on a call.", "", *items, "", "Raises x: y", "z: w"]
+    rest = ["", "Raises x: y", "z: w"]
+    lines = ["Limits on a call.", "", "states: of one", "    automaton.", "seconds: by the clock.", *rest]
     docstrings.escaped(None, "", "", None, None, lines)
     items = ["- states: of one", "  automaton.", "- seconds: by the clock."]
-    assert lines == ["Limits on a call.", "", "", *items, "", "", "Raises x: y", "z: w"]
+    assert lines == ["Limits on a call.", "", "", *items, "", *rest]
 
 
 def test_stars_around_words_of_a_docstring_are_emphasis() -> None:

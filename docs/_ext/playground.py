@@ -55,17 +55,21 @@ def links(states: list[State]) -> nodes.paragraph:
     return line
 
 
+def said(state: State) -> tuple[str, str]:
+    """What a link to this state does, and with which answer, exercise or query, which is cut where it is long."""
+    choices = (("Grade", state.get("answer")), ("Exercise", state.get("exercise")), ("Try", state["query"]))
+    verb, text = next((verb, " ".join(text.split())) for verb, text in choices if text)
+    return verb, text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
 def resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Links lead to the playground, or are taken away where the book has none."""
     for node in list(doctree.findall(PlaygroundLink)):
         if app.env.has_playground:  # type: ignore[attr-defined]
             target = address(node["state"], docname)
             link = nodes.reference("", "", internal=False, refuri=target, classes=["playground-link"])
-            answer = node["state"].get("answer")
-            query = " ".join((answer or node["state"]["query"]).split())
-            shown = query if len(query) <= LONGEST else query[: LONGEST - 1] + "…"
-            verb = nodes.Text("Grade " if answer else "Try ")
-            link += [nodes.Text(node["text"])] if "text" in node else [verb, nodes.literal("", shown)]
+            verb, what = said(node["state"])
+            link += [nodes.Text(node["text"])] if "text" in node else [nodes.Text(f"{verb} "), nodes.literal("", what)]
             node.replace_self(link)
         else:
             node.parent.remove(node)
