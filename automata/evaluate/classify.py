@@ -136,3 +136,9 @@ class _Columns:
                 return self.tests[P]
             case _:
                 assert_never(P)
+
+
+def pieces(batch: Stream | pa.RecordBatch | pa.Table, size: int) -> list[Stream]:
+    """The events of a batch in streams of a size, of which the last one may be shorter."""
+    S = batch if isinstance(batch, Stream) else Stream.from_table(batch)
+    return [S.part(start, size) for start in range(0, len(S), size)]

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.classify import dictionary_of
+from cerify.automata.evaluate.classify import dictionary_of, pieces
 from cerify.automata.evaluate.compiled_evaluator import PIECE, Classes, CompiledCelEvaluator
 from cerify.automata.evaluate.reach import Reach
 from cerify.automata.evaluate.scope_columns import RangeWindowState
@@ -96,7 +96,7 @@ class ParallelEvaluator(Evaluator):
             elif (cuts := self._cuts(S)) is not None:
                 found = self._by_chunks(S, cuts, work, threads)
             else:
-                parts = pieces(S, PIECE)
+                parts = pieces(S, PIECE) or [S]
                 classes = threads.start(self.parts[0].classes, parts)
                 found = [work(self.parts[0], part, some()) for part, some in zip(parts, classes, strict=True)]
         self.position = self.parts[0].position
@@ -105,7 +105,7 @@ class ParallelEvaluator(Evaluator):
 
     def _by_keys(self, S: Stream, work: Work[T], threads: _Threads) -> list[T]:
         first = self.parts[0]
-        name, slices = first.scope.attributes[0], pieces(S, len(S) // self.workers + 1)
+        name, slices = first.scope.attributes[0], pieces(S, len(S) // self.workers + 1) or [S]
         classes = np.concatenate(threads.all(first.classes, slices))
         shares = np.concatenate(threads.all(lambda part: shares_of(part.table, name, self.workers), slices))
         numbered = list(enumerate(self.parts))
@@ -200,11 +200,6 @@ def parallel(evaluator: Evaluator, workers: int, reach_of: Callable[[Formula], R
     if not isinstance(evaluator, CompiledCelEvaluator):
         raise Unsupported("workers are threads of the compiled loops of CEL; leave them out, or use evaluator='kernel'")
     return ParallelEvaluator(evaluator, workers, reach_of(evaluator.phi))
-
-
-def pieces(S: Stream, size: int) -> list[Stream]:
-    """The stream in parts of a size; the last one may be shorter. An empty stream is one part."""
-    return [S.part(start, size) for start in range(0, len(S), size)] or [S]
 
 
 def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:

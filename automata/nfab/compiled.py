@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cached_property, reduce
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.classify import classified
+from cerify.automata.evaluate.classify import classified, pieces
 from cerify.automata.evaluate.stores import numba_required
 from cerify.automata.nfab import answers
 from cerify.automata.nfab import opcodes as op
@@ -29,7 +29,7 @@ from cerify.automata.nfab.programs import Kind, why_not
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
-from cerify.semantics.predicates import Both, OfType, about
+from cerify.semantics.predicates import Both, OfType, Predicate, about
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
@@ -57,12 +57,10 @@ class CompiledBlockRunner:
         self.plan = self._compiled.matched
         self.variables = [k.variable for k in self.plan.pattern]
         self.position = 0
-        self._passing = []
-        for _, state in self._compiled.placed:
-            passing: Any = OfType(state.type)
-            for p in state.on_event:
-                passing = Both(passing, about(p, None))
-            self._passing.append(passing)
+        self._passing = [
+            reduce(Both, [about(p, None) for p in state.on_event], cast(Predicate, OfType(state.type)))
+            for _, state in self._compiled.placed
+        ]
         self._encoder: ColumnEncoder | None = None  # once the columns of the first batch are known
         self._negated: NegatedComponents | None = None  # likewise, where the query has any
         self._layouts: dict[tuple[tuple[str, Kind], ...], Layout] = {}
@@ -92,7 +90,7 @@ class CompiledBlockRunner:
     def tried(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
         """As `read`, or why the batch cannot be read; if it is not the first one, the runner is of no use then."""
         tables = []
-        for S in _pieces(batch):
+        for S in pieces(batch, PIECE):
             found = self._piece(S, True)
             if isinstance(found, Unsupported):
                 return found
@@ -111,7 +109,7 @@ class CompiledBlockRunner:
     def tried_count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int | Unsupported:
         """As `count`, or why the batch cannot be read; see `tried`."""
         number = 0
-        for S in _pieces(batch):
+        for S in pieces(batch, PIECE):
             found = self._piece(S, False)
             if isinstance(found, Unsupported):
                 return found
@@ -350,8 +348,3 @@ def _certain(found: T | Unsupported) -> T:
     if isinstance(found, Unsupported):
         raise found
     return found
-
-
-def _pieces(batch: Stream | pa.RecordBatch | pa.Table) -> list[Stream]:
-    S = batch if isinstance(batch, Stream) else Stream.from_table(batch)
-    return [S.part(start, min(PIECE, len(S) - start)) for start in range(0, len(S), PIECE)]
