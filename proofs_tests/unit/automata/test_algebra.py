@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import reduce
-from itertools import islice, product
+from itertools import islice
 from random import Random
 
 import greenery
@@ -266,9 +266,10 @@ BOUNDS = (0, 1, -1, 2**53, 2**64, 0.5, 1 / 7, -1e300, 1.7976931348623157e308, ma
 
 
 @pytest.mark.parametrize("divisor", sampled([1, 2, -2, 3, 7, -(10**19), 2**63, 10**320], [7]))
-def test_a_quotient_by_a_constant_is_compared_as_python_does(divisor: int) -> None:
+@pytest.mark.parametrize("bound", sampled(BOUNDS, BOUNDS[::3]))
+def test_a_quotient_by_a_constant_is_compared_as_python_does(divisor: int, bound: float) -> None:
     """Its nearest float decides, and where that is too large there is no value."""
-    for bound, comparator in product(BOUNDS, s.MIRRORED):
+    for comparator in s.MIRRORED:
         near = divisor * (Fraction(bound) if math.isfinite(bound) else 2**1024)
         for n in (0, 1, -1, *(math.floor(near) + shift for shift in (-(2**970), -(2**10), -1, 0, 1, 2, 2**10, 2**970))):
             quotient = Arithmetic("/", Constant(n), Constant(divisor))

@@ -1,6 +1,7 @@
 """The two definitions of SASE+ say the same: runs of the automaton, and which positions are a match."""
 
 from dataclasses import fields
+from itertools import islice
 from random import Random
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from cerify.automata.nfab import run
 from cerify.semantics.sase import denote
 from cerify.semantics.sase.reading import Reading, choices, others
+from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase import small
 
 OTHERS = [reading for (name, _), reading in others().items() if name != "non_overlap"]
@@ -26,14 +28,15 @@ def test_all_queries_of_one_component_on_all_streams_of_three_events() -> None:
             assert run.bindings(q, S) == denote.bindings(q, S)
 
 
-def test_all_queries_of_two_components_on_a_stream_by_chance() -> None:
-    rng, found = Random(1), 0
-    for q in small.queries(2):
+@pytest.mark.parametrize("start", sampled(range(4), (0,)))
+def test_all_queries_of_two_components_on_a_stream_by_chance(start: int) -> None:
+    rng, found = Random(start), 0
+    for q in islice(small.queries(2), start, None, 4):
         S = small.by_chance(rng, 7)
         expected = denote.bindings(q, S)
         found += bool(expected)
         assert run.bindings(q, S) == expected
-    assert found > 500
+    assert found > 125
 
 
 @pytest.mark.parametrize("reading", [Reading(), *OTHERS], ids=["decided", *map(_named, OTHERS)])

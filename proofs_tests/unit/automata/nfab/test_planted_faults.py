@@ -33,11 +33,14 @@ CASES = 50  # of each share
 SHARES = (*range(10), 34)  # before a fault counts as not found; in the last one overlapping matches are left out
 
 
-def differs() -> bool:
-    """Whether the campaign finds a case on which an evaluator differs, or a query that is well-formed for one alone."""
+def differs(name: str = "") -> bool:
+    """Whether the campaign finds a case on which an evaluator differs, or a query that is well-formed for one alone.
+
+    name is that of the fault: for one of overlapping matches the share that leaves them out is the first.
+    """
     if rare_differences():
         return True
-    for n in SHARES:
+    for n in SHARES[::-1] if name == "non_overlap" else SHARES:
         try:
             if share((CASES, f"planted/{n}", 9, 8, (*EVALUATORS, RESULTS)))[1]:
                 return True
@@ -170,14 +173,14 @@ def test_without_a_fault_nothing_differs() -> None:
 def test_a_fault_in_the_definition_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, wrap = DEFINITION[name]
     plant(monkeypatch, function, wrap(function))
-    assert differs()
+    assert differs(name)
 
 
 @pytest.mark.parametrize("name", AUTOMATON)
 def test_a_fault_in_the_automata_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, wrap = AUTOMATON[name]
     plant(monkeypatch, function, wrap(function))
-    assert differs()
+    assert differs(name)
 
 
 @pytest.mark.parametrize("name", METHODS)
