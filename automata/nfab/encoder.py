@@ -99,7 +99,15 @@ class ColumnEncoder:
         return kept
 
     def times(self, table: pa.Table, windowed: bool, ascending: bool = True) -> NDArray[np.float64]:
-        """The times, float64 [rows], NaN where there is none, which have to ascend; none without a window."""
+        """The times, float64 [rows], NaN where there is none, which have to ascend; none without a window.
+
+        The array is read-only, as columns of Arrow are, so that the loop is compiled for one kind of array.
+        """
+        times = self._times(table, windowed, ascending)
+        times.flags.writeable = False
+        return times
+
+    def _times(self, table: pa.Table, windowed: bool, ascending: bool) -> NDArray[np.float64]:
         if not windowed:
             return np.zeros(0)
         if not ascending:

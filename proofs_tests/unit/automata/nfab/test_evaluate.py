@@ -7,6 +7,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from cerify.api import match
 from cerify.automata.nfab import answers, compiled, results, run
 from cerify.automata.nfab.compiled import CompiledBlockRunner
 from cerify.automata.nfab.evaluate import BlockRunner
@@ -315,3 +316,12 @@ def test_having_and_composition_stand_on_any_finder() -> None:
         expected = program.matches_of(q, S, denote.bindings)
         for find in (run.bindings, answers.bindings, compiled.bindings):
             assert results.matches_of(q, S, find) == expected
+
+
+def test_the_loop_is_compiled_for_one_kind_of_times() -> None:
+    """A column of Arrow is a read-only array, and no times are none: the loop was compiled for each."""
+    kernels = pytest.importorskip("cerify.automata.nfab.kernels")
+    table = pa.table({"type": ["A", "B"], "time": [0.0, 1.0]})
+    for text in ("PATTERN SEQ(A a, B b)", "PATTERN SEQ(A a, B b) WITHIN 5 seconds"):
+        assert [(m.at, m.events) for m in match(text, table, language="sase", evaluator="kernel")] == [(1, (0, 1))]
+    assert len(kernels.advance.signatures) <= 1
