@@ -10,7 +10,7 @@ from cerify.api import equivalent, read_query
 from cerify.equivalence.verdict import Different, Undecided, Verdict
 from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import Language
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, MissingPackage
 
 MISSING = re.compile(r"this needs (\w+), which is not installed: (.*)")
@@ -84,6 +84,7 @@ def tried(left: Side, right: Side, budget: Budget) -> Different | int:
         with Budget(seconds=TRYING).timed():
             for S in short_streams(schema, few_values(cel, schema, phi, psi), STREAMS):
                 length = len(S)
+                check_time()
                 if set(cel.matches(phi, S)) != set(cel.matches(psi, S)):
                     return replayed(phi, psi, S, False, "events", False, budget)
     except BudgetExceeded:
