@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
 from cerify.semantics.packages import naming_extras
@@ -24,8 +25,19 @@ class JsonSchema:
         self._validator = Draft202012Validator(schema)
 
     def problem(self, value: Any) -> Problem | None:
-        """The problem that is nearest to the top of the value, None if it meets the schema."""
-        if self._validator.is_valid(value):
-            return None
-        errors = self._validator.iter_errors(value)
-        return min((Problem(tuple(e.instance_path), e.message) for e in errors), key=lambda problem: len(problem.path))
+        """The problem that is nearest to the top of the value, None if it meets the schema.
+
+        A value that does not, and is nested so deeply that the validator gives up, has a problem as a whole.
+        """
+        try:
+            if self._validator.is_valid(value):
+                return None
+        except UnicodeEncodeError:
+            pass  # half of a surrogate pair, which JSON can write and UTF-8 cannot
+        try:
+            encoded = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+            errors = list(self._validator.iter_errors(json.loads(encoded)))
+        except (ValueError, RecursionError):
+            return Problem((), "it does not meet its schema, and is nested too deeply to say where")
+        problems = [Problem(tuple(error.instance_path), error.message) for error in errors]
+        return min(problems, key=lambda problem: len(problem.path), default=None)

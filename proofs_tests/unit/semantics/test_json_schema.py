@@ -21,7 +21,7 @@ SCHEMA = JsonSchema(
 )
 
 
-@pytest.mark.parametrize("value", [{"id": "a"}, {"id": "a", "events": [0, 10**400, 2.0]}])
+@pytest.mark.parametrize("value", [{"id": "a"}, {"id": "\udc8c"}, {"id": "a", "events": [0, 10**400, 2.0]}])
 def test_a_value_that_meets_the_schema_has_no_problem(value: Any) -> None:
     assert SCHEMA.problem(value) is None
 
@@ -34,6 +34,8 @@ def test_a_value_that_meets_the_schema_has_no_problem(value: Any) -> None:
         ({"id": "a", "events": [0, -1]}, ("events", 1), "less than the minimum"),
         ({"id": "a", "events": [True]}, ("events", 0), "is not of type"),
         ({"events": [-1], "more": 1}, (), "required property|unexpected"),
+        ("\udc8c", (), "is not of type"),
+        ({"id": "a", "\udc8c": "\udc8c"}, (), "unexpected"),
     ],
 )
 def test_the_problem_nearest_the_top_is_reported(value: Any, path: tuple[str | int, ...], message: str) -> None:
@@ -41,3 +43,13 @@ def test_the_problem_nearest_the_top_is_reported(value: Any, path: tuple[str | i
     assert problem is not None
     assert problem.path == path
     assert any(one in problem.message for one in message.split("|"))
+
+
+@pytest.mark.parametrize("depth", [100, 300, 900])
+def test_a_value_nested_deeply_has_a_problem(depth: int) -> None:
+    value: Any = 0
+    for _ in range(depth):
+        value = [value]
+    problem = SCHEMA.problem({"id": value})
+    assert problem is not None
+    assert "is not of type" in problem.message or "nested too deeply" in problem.message

