@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 from cerify.semantics.packages import naming_extras
 
 
+BEGINNING, END = 200, 80  # characters of a long message, which has the value in it
+
+
 class Problem(NamedTuple):
     """What is wrong with a part of a value: the keys and indices that lead to it, and a sentence."""
 
@@ -39,5 +42,9 @@ class JsonSchema:
             errors = list(self._validator.iter_errors(json.loads(encoded)))
         except (ValueError, RecursionError):
             return Problem((), "it does not meet its schema, and is nested too deeply to say where")
-        problems = [Problem(tuple(error.instance_path), error.message) for error in errors]
+        problems = [Problem(tuple(error.instance_path), _shortened(error.message)) for error in errors]
         return min(problems, key=lambda problem: len(problem.path), default=None)
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= BEGINNING + END else f"{message[:BEGINNING]} … {message[-END:]}"

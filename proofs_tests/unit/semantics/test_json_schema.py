@@ -53,3 +53,10 @@ def test_a_value_nested_deeply_has_a_problem(depth: int) -> None:
     problem = SCHEMA.problem({"id": value})
     assert problem is not None
     assert "is not of type" in problem.message or "nested too deeply" in problem.message
+
+
+def test_a_problem_with_a_large_value_is_short() -> None:
+    problem = SCHEMA.problem({"id": [0] * 100_000})
+    assert problem is not None
+    assert len(problem.message) < 300
+    assert "is not of type" in problem.message
