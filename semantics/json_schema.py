@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from cerify.semantics.packages import naming_extras
 
-
 BEGINNING, END = 200, 80  # characters of a long message, which has the value in it
 
 
