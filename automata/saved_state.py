@@ -14,6 +14,13 @@ from typing import Any
 from cerify.semantics.errors import InputError
 
 MAGIC, VERSION = "cerify saved state", 5
+EVALUATORS = {
+    "readable": "the evaluator 'automaton'",
+    "compiled": "the evaluator 'kernel'",
+    "parallel": "the evaluator 'kernel' with workers",
+    "definition": "the evaluator 'denotational'",
+}
+"""What a caller knows them by, which is not what their states are called."""
 
 
 def seal(kind: str, query: str, data: bytes) -> bytes:
@@ -25,6 +32,8 @@ def seal(kind: str, query: str, data: bytes) -> bytes:
 
 def unseal(saved: bytes, kind: str, query: str) -> bytes:
     """The data that was sealed with this kind and query. Raises InputError for anything else, with what to do."""
+    if not isinstance(saved, bytes | bytearray | memoryview):
+        raise InputError(f"a saved state is the bytes that `save` returned, not a {type(saved).__name__}")
     line, _, data = bytes(saved).partition(b"\n")
     if saved == seal(kind, query, data):
         return data
@@ -56,10 +65,12 @@ def _difference(header: dict[str, Any], kind: str) -> str:
             f"{sys.byteorder}-endian ones: restore it on one of the first kind, or start again"
         )
     if header.get("evaluator") != kind:
-        return f"the state is of another evaluator, {header.get('evaluator')!r}, not {kind!r}: restore it with that one"
+        saved = header.get("evaluator")
+        found, wanted = (EVALUATORS.get(str(name), f"an evaluator {name!r}") for name in (saved, kind))
+        return f"the state is of {found}, not of {wanted}: restore it with the one that it was saved with"
     return (
-        "the state is of another query, other options, or another version of the automaton: restore it with those it "
-        "was saved with, or start again"
+        "the state is of another query, other options (workers are one), or another version of the automaton: restore "
+        "it with those it was saved with, which its first line names, or start again"
     )
 
 

@@ -21,7 +21,7 @@ from cerify.semantics.events import TIME, TYPE, Events, Schema, Stream, items_of
 from cerify.semantics.json_events import parse_json, schema_of_json
 from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving
 from cerify.semantics.observed import observed
-from cerify.semantics.packages import installed, pa
+from cerify.semantics.packages import installed, naming_extras, pa
 from cerify.semantics.values import ValueType
 
 Format = Literal["csv", "jsonl", "parquet", "arrow"]
@@ -205,7 +205,8 @@ def _positioned(
 
 
 def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[str] | None) -> pa.Table:
-    import pyarrow.parquet as pq  # a fifth of a second, which only those who read Parquet need to wait
+    with naming_extras():
+        import pyarrow.parquet as pq  # a fifth of a second, which only those who read Parquet need to wait
 
     with _errors_of_arrow(source, "a Parquet file"), source.open() as file:
         size = file.seek(0, io.SEEK_END)

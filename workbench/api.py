@@ -282,10 +282,10 @@ def count(
     text = _text_of(query)
     with errors_in(text), chosen.budget.timed():
         selected = lang.selected(tree, Selection.of(selection))
-        made = plan(lang, selected, S.schema, Want(chosen, evaluator, batches=True))
+        made = plan(lang, selected, S.schema, Want(chosen, evaluator, counting=True))
         warn_of_misfits(lang, selected, S, text=text, strict=strict, stacklevel=2)
         if made.batches is None:
-            return len(plan(lang, selected, S.schema, Want(chosen, evaluator)).all_matches(S))
+            return len(made.unsorted(S))
         reading = _parallel(made.batches, workers)
         return reading.count(S) + len(reading.finish())
 

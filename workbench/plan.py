@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, product
 from typing import Generic, TypeVar
 
 from cerify.automata.evaluator import Consumption, Evaluator
@@ -27,12 +27,14 @@ AUTOMATIC = ("automaton", "denotational")
 class Want:
     """What is wanted of a query: the options of its evaluation, and the evaluator; None leaves the choice to plan.
 
-    batches: whether the stream comes batch by batch.
+    batches: whether the stream comes batch by batch. counting: whether only the number of matches is wanted, for which
+    an evaluator reads the stream in batches where it can.
     """
 
     options: Options = field(default_factory=Options)
     evaluator: str | None = None
     batches: bool = False
+    counting: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,13 +100,13 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
     if want.evaluator is not None and want.evaluator not in names:
         raise IllFormed(f"there is no evaluator {want.evaluator!r} of {language.title}; use one of {', '.join(names)}")
     why_not: dict[str, Unsupported] = {}
-    for name in AUTOMATIC if want.evaluator is None else (want.evaluator,):
-        if name in names:
-            prepare = _in_batches if want.batches else _whole
-            found = prepare(language, name, query, schema, want)
-            if not isinstance(found, Unsupported):
-                return Plan(language, query, want.options, name, why_not, *found)
-            why_not[name] = found
+    ways = (_in_batches, _whole) if want.counting else (_in_batches,) if want.batches else (_whole,)
+    considered = [name for name in (AUTOMATIC if want.evaluator is None else (want.evaluator,)) if name in names]
+    for name, prepare in product(considered, ways):
+        found = prepare(language, name, query, schema, want)
+        if not isinstance(found, Unsupported):
+            return Plan(language, query, want.options, name, why_not, *found)
+        why_not[name] = found
     return Plan(language, query, want.options, None, why_not)
 
 

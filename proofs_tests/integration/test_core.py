@@ -110,7 +110,7 @@ def test_what_is_absent_is_named_with_its_extra(
     assert "Traceback" not in err
 
 
-def test_the_library_runs_without_extras() -> None:
+def test_the_library_runs_without_extras(tmp_path: Path) -> None:
     code = """
 import cerify
 events = [{"type": "T", "tmp": 41}, {"type": "H", "hum": 20.5, "name": "x"}]
@@ -124,7 +124,15 @@ except cerify.Unsupported as error:
     assert "cerify[columns]" in str(error)
 else:
     raise AssertionError("there is no Arrow")
+try:
+    cerify.match("T", "events.parquet")
+except cerify.Unsupported as error:
+    assert "cerify[columns]" in str(error)
+else:
+    raise AssertionError("there is no Arrow")
 """
+    (tmp_path / "events.parquet").write_bytes(b"PAR1")
+    code = code.replace("events.parquet", (tmp_path / "events.parquet").as_posix())
     status, _, err = core(code)
     assert status == 0, err
 

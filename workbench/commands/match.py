@@ -25,7 +25,7 @@ from cerify.languages.language import (
 )
 from cerify.plan import Plan
 from cerify.semantics.budget import Budget, timed_items
-from cerify.semantics.errors import Unsupported, errors_in
+from cerify.semantics.errors import MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.selection import Selection
 from cerify.semantics.values import Value, plain, show_time
@@ -124,7 +124,7 @@ def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
     try:
         yield
     except Unsupported as error:
-        if DENOTATIONAL in (plan.evaluator, *plan.why_not):
+        if isinstance(error, MissingPackage) or DENOTATIONAL in (plan.evaluator, *plan.why_not):
             raise
         raise Unsupported(f"{error.message}; try --evaluator {DENOTATIONAL}", error.span) from None
 

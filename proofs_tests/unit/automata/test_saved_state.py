@@ -66,8 +66,10 @@ def test_a_state_is_what_was_sealed() -> None:
     [
         ("version", VERSION - 1, "restore it with the release of cerify that saved it"),
         ("byteorder", "middle", "restore it on one of the first kind"),
-        ("evaluator", "other", "restore it with that one"),
-        ("query", "other", "restore it with those it was saved with"),
+        ("evaluator", "other", "an evaluator 'other', not of an evaluator 'kind': restore it with the one"),
+        ("evaluator", "compiled", "the state is of the evaluator 'kernel'"),
+        ("evaluator", ["other"], "restore it with the one that it was saved with"),
+        ("query", "other", "restore it with those it was saved with, which its first line names"),
         ("magic", "other", "no saved state"),
         ("sha256", "other", "its checksum differs"),
         ("more", "other", "its checksum differs"),
@@ -86,3 +88,8 @@ def test_the_header_says_what_is_different_and_what_to_do(field: str, value: obj
 def test_what_is_no_header_is_no_state(line: bytes) -> None:
     with pytest.raises(InputError, match="no saved state"):
         unseal(line + b"\ndata", "kind", "query")
+
+
+def test_what_is_no_bytes_is_no_state() -> None:
+    with pytest.raises(InputError, match="the bytes that `save` returned, not a NoneType"):
+        compile("A ; B").restore(None)  # type: ignore[arg-type]

@@ -149,6 +149,17 @@ def test_the_plan_takes_the_definition_where_no_automaton_carries_a_query_and_sa
     assert plan(cel, cel.parse("T ; H"), None, Want(evaluator="kernel")).evaluator == "kernel"
 
 
+@pytest.mark.parametrize("query", ["(A : B) FILTER A.x < B.x", "A ; B FILTER A.x < B.x WITHIN 5 EVENTS"])
+def test_what_no_automaton_reads_in_batches_is_counted_by_its_matches(query: str) -> None:
+    """The definition was asked for the number, in batches, and took half a minute for two thousand events."""
+    lang = LANGUAGES["cel"]
+    tree = lang.parse(query)
+    assert plan(lang, tree, None, Want(batches=True)).evaluator == "denotational"
+    assert plan(lang, tree, None, Want(counting=True)).evaluator == "automaton"
+    events = [{"type": "AB"[i % 2], "x": i % 7} for i in range(20)]
+    assert count(query, events) == len(match(query, events, evaluator="denotational"))
+
+
 def test_a_named_evaluator_is_used_or_refused_with_the_reason() -> None:
     cel, core = LANGUAGES["cel"], LANGUAGES["core-cel"]
     for evaluator in ("automaton", "kernel"):
