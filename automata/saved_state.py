@@ -15,10 +15,10 @@ from cerify.semantics.errors import InputError
 
 MAGIC, VERSION = "cerify saved state", 5
 EVALUATORS = {
-    "readable": "the evaluator 'automaton'",
-    "compiled": "the evaluator 'kernel'",
-    "parallel": "the evaluator 'kernel' with workers",
-    "definition": "the evaluator 'denotational'",
+    "readable": "'automaton'",
+    "compiled": "'kernel'",
+    "parallel": "'kernel' with workers",
+    "definition": "'denotational'",
 }
 """What a caller knows them by, which is not what their states are called."""
 
@@ -66,8 +66,8 @@ def _difference(header: dict[str, Any], kind: str) -> str:
         )
     if header.get("evaluator") != kind:
         saved = header.get("evaluator")
-        found, wanted = (EVALUATORS.get(str(name), f"an evaluator {name!r}") for name in (saved, kind))
-        return f"the state is of {found}, not of {wanted}: restore it with the one that it was saved with"
+        found, wanted = (EVALUATORS.get(str(name), repr(name)) for name in (saved, kind))
+        return f"the state is of another evaluator, {found}, not {wanted}: restore it with that one"
     return (
         "the state is of another query, other options (workers are one), or another version of the automaton: restore "
         "it with those it was saved with, which its first line names, or start again"

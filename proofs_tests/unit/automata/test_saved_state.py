@@ -66,9 +66,9 @@ def test_a_state_is_what_was_sealed() -> None:
     [
         ("version", VERSION - 1, "restore it with the release of cerify that saved it"),
         ("byteorder", "middle", "restore it on one of the first kind"),
-        ("evaluator", "other", "an evaluator 'other', not of an evaluator 'kind': restore it with the one"),
-        ("evaluator", "compiled", "the state is of the evaluator 'kernel'"),
-        ("evaluator", ["other"], "restore it with the one that it was saved with"),
+        ("evaluator", "other", "another evaluator, 'other', not 'kind': restore it with that one"),
+        ("evaluator", "compiled", "the state is of another evaluator, 'kernel'"),
+        ("evaluator", ["other"], "restore it with that one"),
         ("query", "other", "restore it with those it was saved with, which its first line names"),
         ("magic", "other", "no saved state"),
         ("sha256", "other", "its checksum differs"),
