@@ -69,8 +69,8 @@ class Compared(frozenset[Valuation]):
             yield mu
 
 
-class _Known:
-    """What is known of a formula: its extent, its valuations by interval, and by j the least i whose clause was
+class _Memo:
+    """What is remembered of a formula: its extent, its valuations by interval, and by j the least i whose clause was
     followed. It keeps the formula, by whose identity it is found, so that this is not reused."""
 
     __slots__ = ("compares", "earliest", "inherits", "last", "phi", "valuations")
@@ -101,43 +101,43 @@ class Interpreter:
         self._followed = 0
         self._deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
         self._types = [event.type for event in S]
-        self._known: dict[int, _Known] = {}
+        self._memos: dict[int, _Memo] = {}
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """The valuations of phi over the stream from i to j. Raises BudgetExceeded, IllFormed, Unsupported."""
-        known = self._known.get(id(phi)) or self._new(phi)
-        if known.last is not None and self._types[j] not in known.last:
+        memo = self._memos.get(id(phi)) or self._new(phi)
+        if memo.last is not None and self._types[j] not in memo.last:
             return NONE
-        found = known.valuations.get((i, j))
+        found = memo.valuations.get((i, j))
         if found is None:
-            follow = self._inherited if known.earliest.get(j, i) < i else self._collected
-            found = known.valuations[i, j] = follow(known, i, j)
+            follow = self._inherited if memo.earliest.get(j, i) < i else self._collected
+            found = memo.valuations[i, j] = follow(memo, i, j)
         return found
 
     def _compared(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """The meaning as the clause of a strategy asks for it."""
         return Compared(self.meaning(phi, i, j))
 
-    def _inherited(self, known: _Known, i: int, j: int) -> Valuations:
+    def _inherited(self, memo: _Memo, i: int, j: int) -> Valuations:
         """Those of the next longer interval that is computed, without those that use an event before i."""
         h = i - 1
-        while (longer := known.valuations.get((h, j))) is None:
+        while (longer := memo.valuations.get((h, j))) is None:
             h -= 1
         return frozenset([mu for mu in longer if first(mu) >= i]) if longer else NONE
 
-    def _new(self, phi: cel.Formula) -> _Known:
-        """What is known of a formula that is new to the interpreter; its predicates have to be registered."""
+    def _new(self, phi: cel.Formula) -> _Memo:
+        """The memo of a formula that is new to the interpreter; its predicates have to be registered."""
         require_registered(phi, self.facts.predicates)
         found = extents(phi)
         for psi in cel.subformulas(phi):
-            self._known.setdefault(id(psi), _Known(psi, found[id(psi)] if self._pruned else NOTHING))
-        return self._known[id(phi)]
+            self._memos.setdefault(id(psi), _Memo(psi, found[id(psi)] if self._pruned else NOTHING))
+        return self._memos[id(phi)]
 
-    def _collected(self, known: _Known, i: int, j: int) -> Valuations:
+    def _collected(self, memo: _Memo, i: int, j: int) -> Valuations:
         """The valuations by the formula's clause, as long as the budget lasts."""
         self._followed += 1
         try:
-            mus = clause(known.phi, self.S, i, j, self._compared if known.compares else self.meaning, self.facts)
+            mus = clause(memo.phi, self.S, i, j, self._compared if memo.compares else self.meaning, self.facts)
             pending = iter(mus)
             made = list(islice(pending, COUNTED_TOGETHER))
             self._count(len(made))
@@ -149,9 +149,9 @@ class Interpreter:
                     more.update(made)
                 found = frozenset(more)
         except RecursionError:
-            raise BudgetExceeded("the stream is too long for a formula nested this deeply", known.phi.span) from None
-        if known.inherits:
-            known.earliest[j] = i
+            raise BudgetExceeded("the stream is too long for a formula nested this deeply", memo.phi.span) from None
+        if memo.inherits:
+            memo.earliest[j] = i
         return found
 
     def _count(self, made: int) -> None:
