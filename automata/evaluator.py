@@ -188,7 +188,9 @@ class Evaluator(ABC):
     def _require_whole(self) -> None:
         """Raises InputError if an error has stopped the evaluator inside a batch."""
         if not self._whole:
-            raise InputError("the evaluator stopped inside an earlier batch; restore a saved state, or start again")
+            raise InputError(
+                "the evaluator stopped inside an earlier batch; restore a saved state into what fresh() returns, or start again"
+            )
 
     def _opened(self, batch: Batch) -> Stream:
         self._require_open()

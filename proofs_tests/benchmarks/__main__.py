@@ -213,6 +213,8 @@ def main(names: tuple[str, ...], quick: bool, to: Path | None, docs: Path | None
                         figure.baseline,
                         target,
                     )
+    if not figures:
+        raise click.UsageError(f"no figure {' or '.join(names)}; without --quick there may be more")
     Console().print(table)
     if docs is not None:
         page.write(docs, figures)
