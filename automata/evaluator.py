@@ -189,7 +189,8 @@ class Evaluator(ABC):
         """Raises InputError if an error has stopped the evaluator inside a batch."""
         if not self._whole:
             raise InputError(
-                "the evaluator stopped inside an earlier batch; restore a saved state into what fresh() returns, or start again"
+                "the evaluator stopped inside an earlier batch; restore a saved state into what fresh() returns, or "
+                "start again"
             )
 
     def _opened(self, batch: Batch) -> Stream:
