@@ -1,12 +1,15 @@
 """One process for a long time: `python -m proofs_tests.soak`; events through evaluators, and queries decided.
 
 The counts are compared with loops in numpy that know nothing of automata, the verdicts with what is known of each pair.
-Memory has to stay as it is after the first tenth of the work.
+Memory has to stay as it is after the first tenth of the work. SIGTERM ends what is being done, and what
+was seen until then is reported.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -38,12 +41,15 @@ EVENTS, SECONDS = 24, 3_000  # the widths of the windows
 TICK = 400  # seconds between two events, at most
 FLAT = 1.05  # of the memory in the second tenth, and some room for the allocators
 ROOM = 24  # MiB
+PROGRESS = 20_000  # queries between two lines about them
 QUERIES = {
     "by key": f"(A ; B) WITHIN {EVENTS} EVENTS PARTITION BY [k]",
     "by time": f"(A ; B) WITHIN {SECONDS} seconds",
 }
 
 Ints = npt.NDArray[np.int64]
+interrupted = threading.Event()
+"""Set by SIGTERM while the command runs."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +147,7 @@ def events(name: str, wanted: int, seconds: float, size: int = BATCH) -> tuple[i
             raise AssertionError(f"{name}: {found} matches in events {done:,} to {done + size:,}, not {expected}")
         before, matches, done = new.last(10_000), matches + found, done + size
         memory.look(done)
-        if done >= wanted or time.process_time() > until:
+        if done >= wanted or time.process_time() > until or interrupted.is_set():
             return done, matches, memory
     raise AssertionError("the stream has no end")
 
@@ -152,6 +158,12 @@ def queries(wanted: int, seconds: float, each: int = 500) -> tuple[int, int, Mem
     budget = Budget(states=2_000, valuations=20_000, matches=2_000, seconds=2)
     before = "A"
     for done in range(1, wanted + 1):
+        if done % each == 0:
+            memory.look(done)
+            if time.process_time() > until or interrupted.is_set():
+                break
+        if done % PROGRESS == 0:
+            click.echo(f"queries: {done:,} in {time.process_time():.0f} s, {memory.mebibytes[-1]:.0f} MiB", err=True)
         phi, S = case(Random(f"soak/{done}"), CORE, 4, 6)
         query = show(phi)
         try:
@@ -167,10 +179,6 @@ def queries(wanted: int, seconds: float, each: int = 500) -> tuple[int, int, Mem
         except BudgetExceeded:
             continue
         before = query
-        if done % each == 0:
-            memory.look(done)
-            if time.process_time() > until:
-                break
     return done, differ, memory
 
 
@@ -204,6 +212,7 @@ def plot(memories: dict[str, Memory], folder: Path) -> None:
 def main(wanted: int, asked: int, minutes: float, only: str | None, stores: bool, folder: Path | None) -> None:
     """A line for each; status 1 if memory grew. A wrong count ends it."""
     warnings.simplefilter("ignore", QueryWarning)  # of random queries over random streams
+    signal.signal(signal.SIGTERM, lambda *_: interrupted.set())
     works = {name: lambda name=name: events(name, wanted, 60 * minutes) for name in QUERIES}
     works["queries"] = lambda: queries(asked, 60 * minutes)
     memories = {}
