@@ -16,7 +16,7 @@ from cerify.semantics.cel.parse import parse
 from proofs_tests.benchmarks.figure import Figure
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
 
-PAIRS = 9
+PAIRS = 31
 SPEEDUP = 1.8
 CORES = {
     "window": f"{QUERIES['Q1']} WITHIN 1000 EVENTS",

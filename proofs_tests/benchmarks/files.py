@@ -88,8 +88,8 @@ def text(quick: bool) -> Iterator[Figure]:
 
 
 STREAMED = """
-import resource
 import sys
+from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import cerify
@@ -100,9 +100,11 @@ for i, batch in enumerate(pq.ParquetFile(path, read_dictionary=["type"]).iter_ba
     found += counting.count(pa.table(batch))
     listing.push_arrow(pa.table(batch), limit=1000)
     if (i + 1) % tenth == 0:
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, found)
+        peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+        print(int(peak.split()[1]) * 1024, found)
 """
-"""Counts, and lists the first matches of each batch of a file; prints the most memory that it had so far."""
+"""Counts, and lists the first matches of each batch of a file; prints the most memory that it had so far. That is not
+the `ru_maxrss` of getrusage, which Linux begins with the memory of the process that started this one."""
 
 
 def hundred() -> Figure:
