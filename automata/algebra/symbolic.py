@@ -113,6 +113,8 @@ def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
             if a.divisor or b.divisor:
                 raise TooHard
             defined = z3.And(a.defined, b.defined)
+            if left == right and symbol in ("-", "/"):
+                return _of_itself(symbol, a, defined)
             match symbol, a.kind:
                 case "/", "int":
                     return _quotient(a, b, defined)
@@ -125,6 +127,18 @@ def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
                     return Symbol(a.kind, a.expression - b.expression, defined)
                 case _:
                     return Symbol(a.kind, a.expression * b.expression, defined)
+
+
+def _of_itself(symbol: Literal["-", "/"], term: Symbol, defined: Any) -> Symbol:
+    """A number less itself, 0, or divided by itself, 1, without arithmetic of floats, which z3 is slow with."""
+    x = term.expression
+    if term.kind in ("float", "nan"):
+        odd = z3.Or(z3.fpIsNaN(x), z3.fpIsInf(x))
+        result = z3.If(odd, z3.fpNaN(z3.Float64()), z3.FPVal(float(symbol == "/"), z3.Float64()))
+        return Symbol("float", result, z3.And(defined, z3.Not(z3.fpIsZero(x))) if symbol == "/" else defined)
+    if symbol == "/":
+        return Symbol("float", z3.FPVal(1.0, z3.Float64()), z3.And(defined, x != 0))
+    return Symbol(term.kind, x - x, defined)
 
 
 def _quotient(a: Symbol, b: Symbol, defined: Any) -> Symbol | None:
