@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from statistics import median
 
 import numpy as np
@@ -28,8 +30,13 @@ CORES = {
 
 
 def cores(quick: bool) -> Iterator[Figure]:
-    """From Arrow columns to the number of matches, or to all of them, by two threads against one."""
-    table = uniform(500_000 if quick else 4_000_000).table
+    """From Arrow columns to the number of matches, or to all of them, by two threads against one.
+
+    `processes` is what no number of threads can be better than: two processes that share nothing, against one of them.
+    """
+    events = 500_000 if quick else 4_000_000
+    yield _processes(CORES["window"], events)
+    table = uniform(events).table
     keys = np.random.default_rng(1).integers(0, 1000, table.num_rows)
     table = table.append_column("k", pa.array(keys))
     for name, query in CORES.items():
@@ -50,6 +57,46 @@ def _figure(name: str, query: str, table: pa.Table, read: Callable[..., object],
         name, median(rates), "events/s", "one thread, wall time", ratio, PAIRS, (rates[0], rates[-1]),
         f"≥ {SPEEDUP} ×" if asked else None, ratio >= SPEEDUP if asked else None,
     )  # fmt: skip
+
+
+def _processes(query: str, events: int) -> Figure:
+    """Events a second by two processes, each of which reads a stream of its own."""
+    context = get_context("spawn")
+    links, ends = zip(*(context.Pipe() for _ in range(2)), strict=True)
+    processes = [context.Process(target=_read_when_asked, args=(query, events, end), daemon=True) for end in ends]
+    for process in processes:
+        process.start()
+    _answers(links)
+    pairs = []
+    for _ in range(PAIRS):
+        alone = _wall(lambda: _asked(links[:1]))
+        pairs.append((_wall(lambda: _asked(links)), alone))
+    for process in processes:
+        process.terminate()
+    rates, ratio = sorted(2 * events / both for both, _ in pairs), median(2 * one / both for both, one in pairs)
+    return Figure(
+        "cores.processes", median(rates), "events/s", "one process, wall time", ratio, PAIRS, (rates[0], rates[-1])
+    )
+
+
+def _read_when_asked(query: str, events: int, link: Connection) -> None:
+    """Count the matches of a stream once, and once more for each message."""
+    table, one = uniform(events).table, CompiledCelEvaluator(parse(query))
+    while True:
+        one.fresh().count(table)
+        link.send(None)
+        link.recv()
+
+
+def _asked(links: Sequence[Connection]) -> None:
+    for link in links:
+        link.send(None)
+    _answers(links)
+
+
+def _answers(links: Sequence[Connection]) -> None:
+    for link in links:
+        link.recv()
 
 
 def _wall(work: Callable[[], object]) -> float:

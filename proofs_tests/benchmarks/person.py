@@ -17,9 +17,13 @@ from proofs_tests.benchmarks.installed import FARM, QUERY
 
 ROOT = Path(__file__).parents[2]
 CERIFY = str(Path(sys.executable).with_name("cerify"))
+RECORDED = [sys.executable, "-S", str(Path(__file__).with_name("recorded_engine.py"))]
+RECORDING = "ANSWERS"
+"""Stands for a file: a run that does not count records the automaton's answers there, and the others repeat them."""
 COMMANDS: dict[str, tuple[list[str], int, float, int]] = {
     "match": (["match", QUERY, FARM], 0, 0.5, RUNS),
     "conform": (["conform", "--engine", "automaton"], 0, 6, 3),
+    "conform.recorded": (["conform", "--", *RECORDED, RECORDING], 0, 6, 3),
     "claims": (["claims"], 0, 25, 1),
 }
 """The arguments, the exit status, the seconds that it may take, and the runs."""
@@ -29,7 +33,8 @@ def person(quick: bool) -> Iterator[Figure]:
     """Commands by the clock on the wall, and their CPU time, against starting Python.
 
     `match` reads the ten lines of workbench/examples/farm.csv; `conform` asks all cases of the built-in suites of the
-    automaton, behind the protocol in a process of its own; `claims` checks the whole ledger with the budget quick.
+    automaton, behind the protocol in a process of its own, and `.recorded` an engine that repeats its answers, so that
+    the harness is what takes time; `claims` checks the whole ledger with the budget quick.
     Python finds its bytecode in a folder, as in an installation: each command is first run once that does not count.
     """
     with TemporaryDirectory() as folder:
@@ -41,8 +46,10 @@ def _measured(quick: bool, environment: Mapping[str, str]) -> Iterator[Figure]:
     for name, (arguments, status, most, runs) in COMMANDS.items():
         if quick and name != "match":
             continue
-        command = [CERIFY, *arguments]
-        _seconds(command, status, environment)
+        answers = Path(environment["PYTHONPYCACHEPREFIX"], "answers.jsonl")
+        command = [CERIFY, *(str(answers) if argument == RECORDING else argument for argument in arguments)]
+        recording = [CERIFY, "engine"] if RECORDING in arguments else []
+        _seconds([*command, *recording], status, environment)
         taken = [_seconds(command, status, environment) for _ in range(runs)]
         bare = _seconds([sys.executable, "-c", ""], 0, environment)
         for i, figure in enumerate((f"person.{name}", f"person.{name}.cpu")):
