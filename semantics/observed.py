@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cerify.semantics.events import TYPE, Schema, Stream
 from cerify.semantics.packages import np, pa, pc
-from cerify.semantics.values import Value, ValueType, value_type_of
+from cerify.semantics.values import PATTERNS, Value, ValueType, value_type_of
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,22 @@ def _of_table(table: pa.Table) -> ObservedSchema:
         rows = {name: first[code] for name, first in firsts.items() if first[code] < len(codes)}
         shown[R] = {name: known[name] for name in sorted(rows, key=rows.__getitem__)}
     return ObservedSchema(shown)
+
+
+def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
+    """The first event, with its value, whose attribute is no number; None unless others have texts of numbers.
+
+    The values of the attribute are texts.
+    """
+    number, _ = PATTERNS["float"]
+    if S.is_columnar:
+        column = S.table[name].cast(pa.string())
+        is_number = pc.match_substring_regex(column, rf"\A(?:{number})\z")
+        row = pc.index(is_number, False).as_py()
+        return (row, column[row].as_py()) if row >= 0 and pc.any(is_number).as_py() else None
+    cells = {n: str(event.attributes[name]) for n, event in enumerate(S.events) if name in event.attributes}
+    texts = {n: cell for n, cell in cells.items() if not re.fullmatch(number, cell)}
+    return next(iter(texts.items())) if 0 < len(texts) < len(cells) else None
 
 
 def _value_type(column: pa.ChunkedArray) -> ValueType | None:

@@ -38,7 +38,8 @@ SUFFIXES: Mapping[str, Format] = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
-IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin
+PARQUET = b"PAR1"  # how a file begins and ends
+IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin; the first ends so too
 VALUE_BYTES = 8  # that a value takes in memory, about
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
 
@@ -160,7 +161,7 @@ def _source(path: str) -> Source:
 def _sniffed(source: Source) -> Format:
     with source.open() as file:
         start = file.read(4096)
-    if start.startswith(b"PAR1"):
+    if start.startswith(PARQUET):
         return "parquet"
     if start.startswith((IPC_FILE, IPC_STREAM)):
         return "arrow"
@@ -210,6 +211,10 @@ def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[s
 
     with _errors_of_arrow(source, "a Parquet file"), source.open() as file:
         size = file.seek(0, io.SEEK_END)
+        file.seek(max(0, size - len(PARQUET)))
+        end = file.read()
+        file.seek(0)
+        _require_marks(file.read(len(PARQUET)), end, PARQUET)
         coded = [name for name, meant in reserved.items() if meant == TYPE and attributes is not None]
         parquet = pq.ParquetFile(file, read_dictionary=coded)
         data = parquet.metadata
@@ -227,7 +232,8 @@ def _read_ipc(source: Source) -> pa.Table:
         data = (
             file.read()
         )  # Arrow allocates what a message of a file claims, but takes no more than there is of a buffer
-        is_file = data.startswith(IPC_FILE)
+        if is_file := data.startswith(IPC_FILE):
+            _require_marks(data, data, IPC_FILE)
         table = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.py_buffer(data)).read_all()
         _require_plausible(table.num_rows * table.num_columns * VALUE_BYTES, len(data))
         return _validated(table)
@@ -239,8 +245,18 @@ def _errors_of_arrow(source: Source, kind: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:  # ValueError: a name that is not UTF-8
-        reason = str(error) or "it claims more memory than there is"
+        reason = " ".join(str(error).split()) or "it claims more memory than there is"
+        if "thrift" in reason:
+            reason = f"it is damaged ({reason})"
         raise InputError(f"{source.name}: not {kind} that can be read: {reason}") from None
+
+
+def _require_marks(start: bytes, end: bytes, mark: bytes) -> None:
+    """Raises ValueError if a file with this start and this end does not have the mark at both."""
+    if not start.startswith(mark):
+        raise ValueError(f"it does not begin with {mark.decode()}" if start else "it is empty")
+    if not end.endswith(mark):
+        raise ValueError(f"it does not end with {mark.decode()}: it was cut, or is still being written")
 
 
 def _require_plausible(claimed: int, size: int) -> None:

@@ -125,6 +125,8 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
             return ParseError("the formula ends too early; this bracket is never closed", Span(bracket, bracket + 1))
         if text.rstrip().endswith(";"):
             wrong += "; leave the ; at its end out, or write what follows"
+    if word == "-" and re.search(r"(?i)\bWITHIN\s*\Z", text[: span.start]):
+        return ParseError("no window is of a negative length; leave '-' out", span)
     keywords = _keywords(accepted, parser)
     if (error_ := _other_case(word, span, keywords)) is not None:
         return error_

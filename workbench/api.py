@@ -94,7 +94,7 @@ def _parsed(language: Language[Any], text: str) -> Any:
         there = _marked(language, text)
         hint = f"it is a query in another language: {_named(others)}" if others else ""
         if there is not None and there.name not in others:
-            hint = f"this looks like {there.title}: {_named([there.name])}"
+            hint = f"this looks like {there.looks_like(text)}: {_named([there.name])}"
         elif there is None and (found := _foreign_sign(language, text, error.span)) is not None:
             sign, span = found
             wrong = f"{text[span.start : span.end]!r} is not expected here; in {language.title} it is written {sign}"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cerify.languages.language import Language
 from cerify.semantics.errors import IllFormed, QueryWarning, errors_in
 from cerify.semantics.events import TYPE, Schema, Stream
-from cerify.semantics.observed import ObservedSchema, observed
+from cerify.semantics.observed import ObservedSchema, observed, text_among_numbers
 from cerify.semantics.predicate_types import Problem, Rule
+from cerify.semantics.values import shown
 
 NAMES: frozenset[Rule] = frozenset({"event_type", "attribute", "unbound"})
 KINDS: frozenset[Rule] = frozenset({"kind", "arithmetic", "order", "like"})
@@ -43,13 +45,26 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
         found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
     else:
         seen = observed(S)
-        found = list(misfits(language, query, seen)) if seen.types else []
+        misfitting = misfits(language, query, seen) if seen.types else ()
+        found = [_with_text(problem, S, seen, language) for problem in misfitting]
         columns = S.columns or ()
         if seen.types or {*columns} - {TYPE}:  # without rows a file may be read without its header
             missing = [] if S.columns is None else list(language.missing_columns(query, columns))
     for problem in (missing + found * strict)[:1]:
         raise IllFormed(problem.hinted, problem.span)
     return [QueryWarning(problem.hinted, problem.span) for problem in found]
+
+
+def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Language[Any]) -> Problem:
+    """The problem, with the first event that makes texts of the other values of an attribute, which are numbers."""
+    for name, value_type in seen.attributes.items():
+        named = problem.rule in KINDS and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", problem.message)
+        if named and value_type == "string" and name not in seen.mixed and (found := text_among_numbers(S, name)):
+            n, text = found
+            item = "event" if language.row_type is None else language.row_type
+            message = f"{problem.message}; {name} is {shown(text)} in {item} {n} and a number in others"
+            return replace(problem, message=message)
+    return problem
 
 
 @dataclass(frozen=True)

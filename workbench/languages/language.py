@@ -318,6 +318,10 @@ class Language(ABC, Generic[F]):
         """The number of places at which a text has what only texts of the language have."""
         return len(re.findall(self.mark, text)) if self.mark else 0
 
+    def looks_like(self, text: str) -> str:
+        """What a text that has marks of the language and is no query looks like, for a message."""
+        return self.title
+
     @abstractmethod
     def show(self, query: F, /) -> str:
         """The text of a query; parse reads it back as the same tree."""

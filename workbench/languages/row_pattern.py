@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
@@ -100,6 +101,10 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     }
     row_type = ROW
     loops = ("MATCH_RECOGNIZE (PATTERN (A))",)
+
+    def looks_like(self, text: str) -> str:
+        has_clause = re.search(r"(?i)\b(MATCH_RECOGNIZE|PATTERN|DEFINE|MEASURES)\b", text)
+        return self.title if has_clause else "SQL, of which MATCH_RECOGNIZE clauses are read"
 
     def operator_of(self, query: MatchRecognize) -> str:
         return ""

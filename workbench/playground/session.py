@@ -42,7 +42,7 @@ SOON = 1.0  # seconds, to find out whether a query without matches can have any
 LISTED = 200  # matches
 DRAWN = 16
 NOT_HERE = r"this needs \1, which the page does not have; on your own machine: \2"
-OTHER = re.compile(r"(?:it is a query in another language|this looks like .*): (language=.+)$")
+OTHER = re.compile(r"(?:it is a query in another language|this looks like (.*)): (language=.+)$")
 NAME = re.compile(r"[^\W\d]\w*")
 CELL = re.compile(r"the stream, event (\d+)(?:, field '([^']*)')?: ")
 EXAMPLES = Path(__file__).parent / "examples.json"
@@ -68,8 +68,8 @@ def answer(request: str) -> str:
 def _on_page(message: str) -> str:
     """A message without what only a terminal has: packages to install, and the options of commands."""
     if found := OTHER.search(message):
-        titles = " or ".join(LANGUAGES[name].title for name in re.findall(LANGUAGE_ARGUMENT, found[1]))
-        return f"{message[: found.start()]}this is {titles}: choose it in the list of languages"
+        titles = " or ".join(LANGUAGES[name].title for name in re.findall(LANGUAGE_ARGUMENT, found[2]))
+        return f"{message[: found.start()]}this is {found[1] or titles}: choose it in the list of languages"
     message = message.replace(f"to find it out {NEEDS_ARROW}", "write numbers, or texts that begin with a letter")
     return MISSING.sub(NOT_HERE, message)
 

@@ -553,6 +553,31 @@ def test_a_file_of_another_format_is_refused(name: str, what: str, content: byte
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "mark"), [("e.parquet", "a Parquet", "PAR1"), ("e.arrow", "an Arrow IPC", "ARROW1")]
+)
+def test_a_file_that_was_cut_is_said_to_be(name: str, kind: str, mark: str, tmp_path: Path) -> None:
+    """Arrow's own words are of magic bytes, and the same for a file of another kind."""
+    path = WRITERS[name](tmp_path / name)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    end = f"it does not end with {mark}: it was cut, or is still being written"
+    refuses(path, f": not {kind} file that can be read: {end}")
+
+
+def test_a_parquet_file_that_is_damaged_or_none_is_said_to_be_in_one_line(write: Callable[..., Path]) -> None:
+    path = write("e.parquet", pa.table({"type": ["T"] * 10, "x": range(10)}))
+    content = path.read_bytes()
+    for damaged, reason in (
+        (content[:4] + b"\xff" * 60 + content[64:], r"it is damaged \(Couldn't deserialize thrift: [^\n]*\)"),
+        (b"type,x\nT,1\n", "it does not begin with PAR1"),
+        (b"", "it is empty"),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=rf"e\.parquet: not a Parquet file that can be read: {reason}\Z"):
+            read(path)
+
+
 def test_arrow_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     """Believed, it would fail much later, far from the file's name."""
     text = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])

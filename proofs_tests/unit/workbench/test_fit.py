@@ -122,6 +122,29 @@ def test_a_comparison_of_two_kinds(language: str) -> None:
         match(text, S, language=language, strict=True)
 
 
+@pytest.mark.parametrize("as_table", [False, True])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_cell_that_makes_texts_of_a_column_of_numbers_is_named(
+    language: str, as_table: bool, tmp_path: Path
+) -> None:
+    """All that was said is that the column is a string."""
+    file = tmp_path / "a.csv"
+    file.write_text("type,id,x\nT,1,\nT,2,4.5\nH,3,oops\nT,4,5\nH,5,n/a\n")
+    stream = Stream.from_table(cerify.read(file).table) if as_table else cerify.read(file)
+    (warning,) = warned(query(language, attribute="x"), language, stream)
+    assert warning.message.endswith("so they cannot be compared; x is 'oops' in event 2 and a number in others")
+    (warning,) = warned(query(language, attribute="s"), language)  # which has no numbers
+    assert warning.message.endswith("so they cannot be compared")
+
+
+def test_the_row_of_a_cell_that_is_no_number_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("type,x\nT,1\nT,2 C\nT,3\n")
+    text = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1)"
+    (warning,) = warned(text, "row-pattern", cerify.read(file))
+    assert warning.message == "x is a string, and 1 a number; x is '2 C' in row 1 and a number in others"
+
+
 def test_an_argument_of_another_kind() -> None:
     (warning,) = warned("T('a', X)", "event-expression")
     assert warning.message == "id of T is a number, not a string"
