@@ -16,6 +16,7 @@ from cerify.semantics.errors import IllFormed, QueryWarning
 from cerify.semantics.events import Schema
 from cerify.semantics.predicate_types import never_true
 from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Either, Not
+from cerify.semantics.readers import read
 
 COLUMNS = {"type": ["T", "H", "T"], "id": [1, 1, 2], "tmp": [40.0, None, 45.0], "s": ["a", "b", None]}
 S = Stream.from_table(pa.table(COLUMNS))
@@ -130,7 +131,7 @@ def test_the_cell_that_makes_texts_of_a_column_of_numbers_is_named(
     """All that was said is that the column is a string."""
     file = tmp_path / "a.csv"
     file.write_text("type,id,x\nT,1,\nT,2,4.5\nH,3,oops\nT,4,5\nH,5,n/a\n")
-    stream = Stream.from_table(cerify.read(file).table) if as_table else cerify.read(file)
+    stream = Stream.from_table(read(file).table) if as_table else read(file)
     (warning,) = warned(query(language, attribute="x"), language, stream)
     assert warning.message.endswith("so they cannot be compared; x is 'oops' in event 2 and a number in others")
     (warning,) = warned(query(language, attribute="s"), language)  # which has no numbers
@@ -141,7 +142,7 @@ def test_the_row_of_a_cell_that_is_no_number_is_named(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("type,x\nT,1\nT,2 C\nT,3\n")
     text = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1)"
-    (warning,) = warned(text, "row-pattern", cerify.read(file))
+    (warning,) = warned(text, "row-pattern", read(file))
     assert warning.message == "x is a string, and 1 a number; x is '2 C' in row 1 and a number in others"
 
 
