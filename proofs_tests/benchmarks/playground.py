@@ -15,6 +15,7 @@ from proofs_tests.browser import chromium, served
 
 FIRST, EDIT, STEP = 10.0, 0.05, 1.0  # seconds: to the first match of a page, after a key, after another click
 WAIT = 60_000  # milliseconds
+READING = 5_000  # milliseconds, for which a person looks at the first match
 POSITION = "#stream .position >> nth="
 TYPED = " OR H ; T"  # one key after the other
 WATCH = """() => {
@@ -98,6 +99,7 @@ def playground(quick: bool) -> Iterator[Figure]:
             for _ in range(1 if quick else RUNS):
                 tab, first = _opened(browser, address, ".found button")
                 times["first"].append(first)
+                tab.wait_for_timeout(READING)
                 times["edit"] += _typing(tab)
                 for task in TASKS:
                     tab.evaluate(ANSWERED, [task.selector, task.text])
