@@ -69,7 +69,7 @@ def _of_groups(figures: Sequence[Json], groups: Sequence[str]) -> str:
     if groups[0] in SHARES:
         return _shares(some, SHARES[groups[0]]) + "\n" + circumstances(some)
     rows = [[f"`{one['name']}`", seen(one), compared(one), one["target"] or "", verdict(one)] for one in some]
-    return table(["figure", "seen", "beside", "target", ""], rows) + "\n" + circumstances(some)
+    return table(["figure", "seen", "beside", "target", "result"], rows) + "\n" + circumstances(some)
 
 
 def _shares(some: Iterable[Json], size: str) -> str:
