@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NoReturn
 
 from cerify.semantics.budget import check_time
@@ -40,6 +41,18 @@ JSON_KINDS: Mapping[type, str] = {
 
 class _Doubled(Exception):
     """An object has a key twice."""
+
+
+def text_of(path: Path) -> str:
+    """The text of a file. Raises InputError where there is none, or where it cannot be read or is not in UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8-sig")  # editors of Windows begin a file with a byte order mark
+    except FileNotFoundError:
+        raise InputError(f"no file {path}") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not text in UTF-8") from None
 
 
 def parse_json(text: str | bytes, where: str) -> Any:

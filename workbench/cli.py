@@ -129,8 +129,9 @@ def fail(message: str, status: int) -> NoReturn:
 
 
 def _usage(error: click.ClickException) -> str:
-    """The message of an error in the use of a command, with the command that says how it is used."""
-    message = error.format_message().removesuffix(".")
+    """The message of an error in the use of a command, as ours are, with the command that says how it is used."""
+    message = error.format_message().removesuffix(".").replace(". Did you mean", "; did you mean")
+    message = message[:1].lower() + message[1:]
     context = getattr(error, "ctx", None)
     return (
         f"{message}\ntry: {context.command_path} --help" if context is not None and "--help" not in message else message

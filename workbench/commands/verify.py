@@ -10,7 +10,8 @@ import click
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.languages import language_named
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.json_events import text_of
 from cerify.terminal import echo, picked, printable
 
 SECONDS = 600  # whoever sends a certificate cannot keep the checker busy for longer
@@ -24,10 +25,7 @@ def command(file: Path, as_json: bool) -> int:
 
     Exit status: 0 if it proves its claim, 1 if not, 2 if it is no certificate or takes more than ten minutes to check.
     """
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {file}: {error}") from None
+    text = text_of(file)
     try:
         certificate = Certificate.from_json(text, str(file))
         wrong = language_named(certificate.language).flaw(certificate, Budget(seconds=SECONDS))

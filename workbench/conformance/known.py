@@ -17,7 +17,7 @@ from cerify.equivalence.shrink.operations import QueryOperations
 from cerify.languages.language import Language
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
 from cerify.semantics.events import Stream
-from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
+from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json, text_of
 
 WORD = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
@@ -68,11 +68,7 @@ class KnownDisagreements:
 
 def read_known(path: Path, language: Language[Any]) -> KnownDisagreements:
     """The disagreements in a file that `cerify fuzz --json` printed. Raises InputError."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
-    found = [(f"{path}, line {n}", line) for n, line in enumerate(lines, 1) if line.strip()]
+    found = [(f"{path}, line {n}", line) for n, line in enumerate(text_of(path).splitlines(), 1) if line.strip()]
     parsed = [(where, parse_json(line, where)) for where, line in found]
     return KnownDisagreements(
         [_example(obj, where, language) for where, obj in parsed if isinstance(obj, dict) and "cause" in obj]

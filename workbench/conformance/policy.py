@@ -9,7 +9,7 @@ from typing import Any
 from cerify.conformance.hypotheses import AXES
 from cerify.conformance.hypotheses.axis import allows
 from cerify.semantics.errors import InputError
-from cerify.semantics.json_events import parse_json
+from cerify.semantics.json_events import parse_json, text_of
 
 
 def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
@@ -28,10 +28,7 @@ def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
 
 def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
     """The value of each axis by language: from a profile, or from several, a line each. Raises InputError."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
+    text = text_of(path)
     try:
         profiles = [parse_json(text, str(path))]
     except InputError:

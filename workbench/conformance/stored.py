@@ -10,7 +10,7 @@ from typing import Any
 from cerify.conformance.model import FAILURES, Report
 from cerify.conformance.report_json import case_json
 from cerify.semantics.errors import InputError
-from cerify.semantics.json_events import parse_json
+from cerify.semantics.json_events import parse_json, text_of
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,7 @@ class Stored:
 
 def read_stored(path: Path) -> Stored:
     """The run in a file. Raises InputError."""
-    try:
-        lines = [parse_json(line, str(path)) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
+    lines = [parse_json(line, str(path)) for line in text_of(path).splitlines() if line.strip()]
     try:
         return Stored(lines[0]["summary"], {case["id"]: case for case in lines[1:] if case["outcome"]})
     except (IndexError, KeyError, TypeError):

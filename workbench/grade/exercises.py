@@ -19,7 +19,7 @@ from cerify.languages import DEFAULT, LANGUAGES
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import TYPE, Schema
-from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json
+from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json, text_of
 from cerify.semantics.values import Value
 from cerify.terminal import picked
 
@@ -108,13 +108,8 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
     Raises InputError, which names the file and the line, and UnusableAnswer, but not for the file of the course, whose
     answers can be used.
     """
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot read {file}: {reason}") from None
     found: dict[str, Exercise] = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text_of(file).splitlines(), 1):
         if line.strip():
             one = _exercise(parse_json(line, f"{file}, line {number}"), f"{file}, line {number}")
             if one.id in found:

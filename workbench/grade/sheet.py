@@ -12,15 +12,12 @@ from cerify.grade.grading import Right, graded
 from cerify.grade.text import feedback
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.json_events import parse_json
+from cerify.semantics.json_events import parse_json, text_of
 
 
 def read_answers(file: Path) -> dict[str, Any]:
     """The answers in a file, from the ids of exercises to what should be formulas. Raises InputError."""
-    try:
-        answers = parse_json(file.read_bytes(), str(file))
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from None
+    answers = parse_json(text_of(file), str(file))
     if not isinstance(answers, dict):
         raise InputError(f'{file}: answers are one JSON object, as {{"cel-then": "Open ; Close"}}')
     return answers

@@ -145,7 +145,7 @@ def test_what_is_wrong_gets_one_message(arguments: list[str], message: str, figu
 def test_an_option_that_does_not_exist_is_a_usage_error(option: list[str], figure_1: str, run: Run) -> None:
     status, out, err = run("match", "T", figure_1, *option)
     assert (status, out) == (2, "")
-    assert f"Invalid value for '{option[0]}'" in err
+    assert f"invalid value for '{option[0]}'" in err
 
 
 def test_the_installed_program_reports_a_bad_row(tmp_path: Path) -> None:

@@ -180,6 +180,38 @@ def test_a_file_before_the_query_is_named(tmp_path: Path, run: Run) -> None:
     assert "no file A" in run("match", "A", "A")[2]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["match", "A", "{}"],
+        ["check", "A", "--schema", "{}"],
+        ["verify", "{}"],
+        ["trend", "{}"],
+        ["grade", "--file", "{}"],
+        ["grade", "--exercises", "{}"],
+        ["conform", "--policy", "{}", "--", "x"],
+        ["conform", "--baseline", "{}", "--", "x"],
+        ["fuzz", "--known", "{}", "--", "x"],
+    ],
+)
+def test_a_file_that_is_missing_or_no_text_is_said_to_be_by_every_command(
+    command: list[str], tmp_path: Path, run: Run
+) -> None:
+    """Some said "[Errno 2]", and the name twice."""
+    file = tmp_path / "a.json"
+    asked = [word.replace("{}", str(file)) for word in command]
+    assert run(*asked) == (2, "", f"cerify: no file {file}\n")
+    file.write_bytes(b'{"a": "\xff"}\n')
+    assert run(*asked)[2].startswith(f"cerify: {file}")
+    assert "not text in UTF-8" in run(*asked)[2]
+
+
+def test_a_sheet_may_begin_with_a_byte_order_mark(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "a.json"
+    file.write_bytes(b'\xef\xbb\xbf{"cel-then": "Open ; Close"}')
+    assert run("grade", "--file", str(file))[1].startswith("passed: cel-then\n")
+
+
 def test_the_language_is_named_as_the_caller_chooses_it(run: Run) -> None:
     """The text of the query, which is shown below the message, stays as it is."""
     query = '"language=""cel""" A'
@@ -219,8 +251,8 @@ def test_of_a_text_with_marks_of_its_own_language_no_other_is_named(run: Run) ->
             ["conform", "--", "node engine.js"],
             "give the program and its arguments apart, without quotation marks around",
         ),
-        (["match", "--josn"], "cerify: No such option '--josn'. Did you mean '--json'?\ntry: cerify match --help\n"),
-        (["draw", "A", "-o", "no/where/x.svg"], "cerify: Invalid value for '-o' / '--output': the folder no/where"),
+        (["match", "--josn"], "cerify: no such option '--josn'; did you mean '--json'?\ntry: cerify match --help\n"),
+        (["draw", "A", "-o", "no/where/x.svg"], "cerify: invalid value for '-o' / '--output': the folder no/where"),
         (["match", "A", "x.csv", "--language", "cell"], "'row-pattern'; did you mean 'cel'?"),
         (["match", "A", "x.csv", "--language", "match_recognize"], "'row-pattern'; did you mean 'row-pattern'?"),
         (["match", "A", "x.csv", "--evaluator", "automatn"], "did you mean 'automaton'?"),
