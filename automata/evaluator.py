@@ -95,10 +95,8 @@ class Evaluator(ABC):
         With a limit the matches that are found first, at most that many; the others are passed over. Raises InputError
         after `finish` and for events that do not fit the query, IllFormed for a limit that is none, and BudgetExceeded.
         """
-        if limit is not None:
-            require_whole("limit", limit)
         with self.budget.timed():
-            return Matches(self.read(self._opened(batch), limit))
+            return Matches(self.read(self._opened(batch, limit), limit))
 
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
         """As `push`; the matches as a table with the columns at and events."""
@@ -193,7 +191,9 @@ class Evaluator(ABC):
                 "start again"
             )
 
-    def _opened(self, batch: Batch) -> Stream:
+    def _opened(self, batch: Batch, limit: int | None = None) -> Stream:
+        if limit is not None:
+            require_whole("limit", limit)
         self._require_open()
         S = as_stream(batch, default_type=self.default_type, attributes=self.attributes)
         if self.check is not None and len(S):

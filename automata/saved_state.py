@@ -69,8 +69,8 @@ def _difference(header: dict[str, Any], kind: str) -> str:
         found, wanted = (EVALUATORS.get(str(name), repr(name)) for name in (saved, kind))
         return f"the state is of another evaluator, {found}, not {wanted}: restore it with that one"
     return (
-        "the state is of another query, other options (workers are one), or another version of the automaton: restore "
-        "it with those it was saved with, which its first line names, or start again"
+        "the state is of another query, other options (the number of workers is one of them), or another version of "
+        "the automaton: restore it with those it was saved with, which its first line names, or start again"
     )
 
 

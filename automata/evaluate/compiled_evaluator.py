@@ -49,7 +49,7 @@ class CompiledEvaluator(CompiledState):
     def push_arrow(self, batch: Batch, limit: int | None = None, classes: Classes | None = None) -> pa.Table:
         """As `read`; the matches as a table with the columns at and events, in the order in which they are found."""
         ats, lists = [], []
-        for matches in self._limited(self._opened(batch), limit, classes):
+        for matches in self._limited(self._opened(batch, limit), limit, classes):
             ats.append(pa.array(matches.at))
             lists.append(pa.LargeListArray.from_arrays(matches.offsets, matches.events))
         return pa.table(

@@ -72,7 +72,8 @@ class ParallelEvaluator(Evaluator):
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
         """As CompiledEvaluator.push_arrow; where keys are divided, the matches of one thread after those of another."""
         with self.budget.timed():
-            found = pa.concat_tables(self._each(self._opened(batch), lambda E, S, c: E.push_arrow(S, limit, c)))
+            S = self._opened(batch, limit)
+            found = pa.concat_tables(self._each(S, lambda E, part, c: E.push_arrow(part, limit, c)))
         self._require_at_most(found.num_rows, limit)
         if limit is not None and found.num_rows > limit:
             found = found.take(pc.sort_indices(found["at"])[:limit])

@@ -11,7 +11,7 @@ from random import Random
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized, single_variable
@@ -189,7 +189,8 @@ def main(names: tuple[str, ...], quick: bool, to: Path | None, docs: Path | None
     if unknown:
         raise click.UsageError(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     groups = {name.split(".")[0] for name in names} or set(BENCHMARKS)
-    table = Table("figure", "value", "unit", "spread", "ratio", "against", "target")
+    others = (Column(name, overflow="fold") for name in ("seen", "beside", "target", "result"))
+    table = Table(Column("figure", no_wrap=True), *others)
     folders = {} if docs is None else {"flat": docs / "guide" / "plots", "peers": docs / "findings"}
     figures = []
     lines = nullcontext() if to is None else to.open("w", encoding="utf-8")
@@ -198,21 +199,12 @@ def main(names: tuple[str, ...], quick: bool, to: Path | None, docs: Path | None
             run = partial(benchmark, folder=folders[group]) if group in folders else benchmark
             for figure in run(quick) if group in groups else ():
                 if not names or figure.name.startswith(names):
-                    figures.append(figure.as_json())
+                    figures.append(one := figure.as_json())
                     if written is not None:  # as they come, since a run takes long
-                        written.write(json.dumps(figures[-1], ensure_ascii=False) + "\n")
+                        written.write(json.dumps(one, ensure_ascii=False) + "\n")
                         written.flush()
-                    low, high = figure.spread
-                    target = "" if figure.target is None else f"{figure.target}: {'met' if figure.met else 'missed'}"
-                    table.add_row(
-                        figure.name,
-                        f"{figure.value:,.3g}" if figure.value < 1000 else f"{figure.value:,.0f}",
-                        figure.unit,
-                        f"{low:,.3g}-{high:,.3g}",
-                        f"{figure.ratio:.3g}",
-                        figure.baseline,
-                        target,
-                    )
+                    shown = page.seen(one), page.compared(one), one["target"], page.verdict(one).strip("*")
+                    table.add_row(figure.name, *shown)
     if not figures:
         raise click.UsageError(f"no figure {' or '.join(names)}; without --quick there may be more")
     Console().print(table)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import cerify
 from cerify.automata.evaluate import compiled_evaluator, streaming
 from cerify.automata.evaluate.batches import CHUNK, Enumeration, EventBatch, total
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
@@ -160,6 +161,18 @@ def test_a_limit_holds_for_a_batch_and_loses_no_event() -> None:
 def test_a_limit_counts_the_matches_of_all_chunks() -> None:
     limit = CHUNK + CHUNK // 2
     assert CompiledCelEvaluator(parse("A+ ; B")).push_arrow(stream("A " * 16 + "B"), limit).num_rows == limit
+
+
+@pytest.mark.parametrize("limit", [-1, 1.5, True, "3"])
+@pytest.mark.parametrize(
+    "options", [{"evaluator": "automaton"}, {"evaluator": "kernel"}, {"evaluator": "kernel", "workers": 2}]
+)
+def test_a_limit_that_is_none_is_refused(options: dict[str, Any], limit: Any) -> None:
+    evaluator = cerify.compile("A ; B", **options)
+    for read in (evaluator.push, evaluator.push_arrow):
+        with pytest.raises(IllFormed, match="limit: expected a whole number from 0 on, not "):
+            read(stream("A B"), limit)
+    assert evaluator.count(stream("A B")) == 1
 
 
 def test_after_its_end_no_stream_goes_on() -> None:
