@@ -1,8 +1,8 @@
 """Speed beside other engines: Q1 to Q8 over the same streams, by processor time; the numbers of matches are compared.
 
 `python -m proofs_tests.benchmarks peers [--quick] [--write docs]` asks every engine that ships with an adapter
-for CEL or SASE+ and is built on this machine. Each gets the longest stream of LADDER that it reads in SHORT seconds and
-that has at most MOST matches. With a folder, what was measured is written there, engine after engine: speed.json, and
+for CEL or SASE+ and is built on this machine. Each gets the streams of LADDER until one takes SHORT seconds, or the
+next has more than MOST matches. With a folder, what was measured is written there, engine after engine: speed.json, and
 from it speed.md and speed.svg; the rows of engines that are not on this machine stay.
 """
 
@@ -31,7 +31,7 @@ from proofs_tests.tools.engine_board import table
 
 LADDER = (50, 100, 200, 400, 1000, 10_000)
 MOST = 100_000  # matches
-SHORT = 0.3  # seconds of processor time for a stream, after which no longer one is tried
+SHORT = 0.3  # seconds of processor time for a stream; if one takes more, no longer one is tried
 LIMITS = Limits(run_seconds=60)
 WARM = 2  # runs of an engine on a stream before those that count
 IN_SASE = {
@@ -187,9 +187,10 @@ The engine and the compiled evaluator of cerify read the same stream in turns, {
 matches are listed as the engine hands them over; the query is compiled before. *CPU of the thread* is that of the
 thread that evaluates; *of the process* includes collecting garbage, compiling at run time and logging. (Java counts it
 in steps of 10 ms; it is taken to be no less than that of the thread.) *Times ours* is the time of the process divided
-by ours, with the least and the greatest of the {runs}. Each engine gets the longest stream of {ladder}
-events that it reads in {short:g} s and that has at most {most:,} matches, so that rows of different engines are
-not about the same stream. Where the numbers of matches differ no time is shown.
+by ours, with the least and the greatest of the {runs}. Each engine gets streams of {ladder}
+events, until one takes its process {short:g} s or more when it is first read, or the next one has more than {most:,}
+matches; the last one is shown, so that rows of different engines are not about the same stream. Where the numbers of
+matches differ no time is shown.
 
 ![Processor time of the engine divided by ours](speed.svg)
 
