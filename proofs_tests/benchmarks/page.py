@@ -164,4 +164,4 @@ def _speed(figures: Sequence[Json], others: Sequence[Json]) -> str:
 def _theirs(row: Mapping[str, Any] | None) -> str:
     if row is None or "why" in row or row["found"] != row["matches"]:
         return "–"
-    return f"{amount(row['events'] / row['theirs']['process'])} ({digits(row['ratio'])} ×)"
+    return f"{amount(row['events'] / row['theirs']['process'])}<br>({digits(row['ratio'])} ×)"
