@@ -49,5 +49,7 @@ def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, afte
                 totals[k] += after[q, k]
             if ended[q]:
                 after[q] = 0
-        runs[:] = after
+        for q in range(states):  # for `runs[:] = after` numba compiles, for seconds, what to say of unequal shapes
+            for k in range(starts):
+                runs[q, k] = after[q, k]
     return classes.size
