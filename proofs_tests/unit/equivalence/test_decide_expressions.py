@@ -21,6 +21,7 @@ from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.show import show
 from cerify.semantics.events import Event, Match, Schema, Stream
+from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.event_expressions import examples
 
 LETTERS = (Event("a"), Event("b"), Event("c"), Event("z"))
@@ -169,10 +170,11 @@ def test_attribute_variables(left: str, right: str, same: bool | None, within: b
             assert (verdict.at in found) > (verdict.at in other) or (decide is equivalent and found != other)
 
 
-def test_what_is_proved_for_attribute_variables_holds_on_random_histories() -> None:
+@pytest.mark.parametrize("cases", sampled([25, 60], [25]))
+def test_what_is_proved_for_attribute_variables_holds_on_random_histories(cases: int) -> None:
     rng, profile = Random(29), VALUED_PROFILES["valued"]
     said = {Equivalent: 0, Different: 0, Undecided: 0}
-    for i in range(60):
+    for i in range(cases):
         E = expression(rng, profile, rng.randint(2, 6))
         F = expanded(E) if i % 3 == 0 and not isinstance(E, expr.Let) else expression(rng, profile, rng.randint(2, 6))
         verdict = equivalent(E, F, profile.schema, Budget(states=20_000))
@@ -182,7 +184,7 @@ def test_what_is_proved_for_attribute_variables_holds_on_random_histories() -> N
             for _ in range(30):
                 S = history(rng, profile, rng.randint(1, 6))
                 assert takes_place(E, S) == takes_place(F, S), f"{show(E)} | {show(F)} over {S.events}"
-    assert min(said[Equivalent], said[Different]) > 10
+    assert min(said[Equivalent], said[Different]) > cases / 6
 
 
 def test_every_tampered_certificate_is_rejected() -> None:

@@ -7,6 +7,7 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import EVALUATORS, Options
 from cerify.plan import Want, plan
 from cerify.semantics.errors import Unsupported
+from proofs_tests.support import sampled
 
 COLUMNS_ALONE = "looks at what the match has so far, not at columns alone"  # of MATCH_RECOGNIZE, in compiled loops
 
@@ -18,11 +19,13 @@ def refusal(language: str, query: str, output: str, evaluator: str) -> Unsupport
     return made.why_not.get(evaluator)
 
 
+@pytest.mark.parametrize("step", sampled([1, 3], [3]))
 @pytest.mark.parametrize("language", ["cel", "core-cel", "event-expression", "sase", "row-pattern"])
-def test_every_query_of_the_suites_is_carried(language: str) -> None:
+def test_every_query_of_the_suites_is_carried(language: str, step: int) -> None:
+    """Every third by default: the suites have several queries with each operator."""
     queries = dict.fromkeys((case.query, case.output) for case in load(None) if case.language == language)
     assert len(queries) > 60
-    for query, output in queries:
+    for query, output in list(queries)[::step]:
         for evaluator in EVALUATORS:
             refused = refusal(language, query, output, evaluator)
             documented = (

@@ -28,6 +28,7 @@ from cerify.semantics.sase.conditions import value_of
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show_conjunct
 from cerify.semantics.sase.wellformed import problems
+from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase.examples import EXAMPLES
 from proofs_tests.unit.semantics.sase.streams import events
 from proofs_tests.unit.workbench.test_html import HOSTILE, Outline
@@ -207,9 +208,10 @@ def test_every_match_of_the_printed_queries_has_a_run(name: str) -> None:
     assert all(one.runs for one in found)
 
 
-def test_every_set_of_events_is_a_match_with_a_run_of_the_automaton_or_has_a_reason() -> None:
+@pytest.mark.parametrize("cases", sampled([25, 60], [25]))
+def test_every_set_of_events_is_a_match_with_a_run_of_the_automaton_or_has_a_reason(cases: int) -> None:
     rng, matched, refused = Random(5), 0, 0
-    for _ in range(60):
+    for _ in range(cases):
         q, S = case(rng, PROFILES["everything"], 8, 6)
         known = Explainer(q, S)
         runs = Runs(compile_query(q), S)
@@ -224,8 +226,8 @@ def test_every_set_of_events_is_a_match_with_a_run_of_the_automaton_or_has_a_rea
             else:
                 refused += 1
                 assert found.failures
-    assert matched > 30
-    assert refused > 300
+    assert matched > cases / 2
+    assert refused > 5 * cases
 
 
 def test_positions_beyond_the_stream_are_an_error() -> None:

@@ -25,11 +25,11 @@ from proofs_tests.unit.semantics.row_pattern.tables import found, table
 READABLE = {"automaton": evaluate.answers}
 
 
-@pytest.mark.parametrize("cases", sampled([800, 20_000], [800]))
+@pytest.mark.parametrize("cases", sampled([250, 20_000], [250]))
 def test_the_definition_and_the_search_agree(cases: int) -> None:
     kinds, difference = compared(range(cases), READABLE, "everything")
     assert difference == ""
-    assert min(kinds[kind] for kind in ("matched", "none", "ill_formed")) > 50
+    assert min(kinds[kind] for kind in ("matched", "none", "ill_formed")) > cases / 16
 
 
 @pytest.mark.parametrize(

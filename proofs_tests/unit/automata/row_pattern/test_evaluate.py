@@ -32,11 +32,11 @@ def compiled(pattern: str) -> Automaton:
     return compile_pattern(parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}))").pattern)
 
 
-@pytest.mark.parametrize("cases", sampled([800, 20_000], [800]))
+@pytest.mark.parametrize("cases", sampled([250, 20_000], [250]))
 def test_the_definition_and_the_automaton_agree(cases: int) -> None:
     kinds, difference = compared(range(cases), READABLE)
     assert difference == ""
-    assert min(kinds[kind] for kind in ("matched", "none", "ill_formed")) > 50
+    assert min(kinds[kind] for kind in ("matched", "none", "ill_formed")) > cases / 16
 
 
 def ways(text: str) -> tuple[Way, ...]:

@@ -16,6 +16,7 @@ from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.show import show
 from cerify.semantics.row_pattern.wellformed import require_wellformed
 from proofs_tests.campaigns.row_patterns import compared
+from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import found, numbered, rows
 
 UNBOUNDED = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
@@ -116,11 +117,12 @@ def test_the_frame_is_read_and_printed(text: str, window: Window) -> None:
     assert parse(show(q)) == q
 
 
+@pytest.mark.parametrize("cases", sampled([60, 150], [60]))
 @pytest.mark.parametrize("profile", ["windows", "windows on columns"])
-def test_the_evaluators_and_the_definition_agree(profile: str) -> None:
-    kinds, difference = compared(range(150), profile=profile)
+def test_the_evaluators_and_the_definition_agree(profile: str, cases: int) -> None:
+    kinds, difference = compared(range(cases), profile=profile)
     assert difference == ""
-    assert kinds["matched"] > 50
+    assert kinds["matched"] > cases / 3
 
 
 right_rows, right_in_frame = denote.visible_rows, windows.in_frame

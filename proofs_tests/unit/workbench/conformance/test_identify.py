@@ -72,6 +72,13 @@ for line in sys.stdin:
 """
 
 
+@pytest.fixture
+def kept_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What engines would answer is computed once for all tests."""
+    monkeypatch.setattr("cerify.conformance.identification.engine.Predictor", predictor)
+
+
+@pytest.mark.usefixtures("kept_answers")
 def test_answers_without_any_match_are_no_choice() -> None:
     """A value fits some axes all the same, such as one that loses the matches of all streams of a question."""
     profile = identified([sys.executable, "-c", SIMPLE.replace("MATCHES", "[]")])
@@ -81,6 +88,7 @@ def test_answers_without_any_match_are_no_choice() -> None:
     Draft202012Validator(json.loads((SCHEMAS / "profile.json").read_text(encoding="utf-8"))).validate(profile.as_json())
 
 
+@pytest.mark.usefixtures("kept_answers")
 def test_answers_that_are_wrong_in_their_form_are_counted() -> None:
     profile = identified([sys.executable, "-c", SIMPLE.replace("MATCHES", "[match, match]")])
     assert re.match(r"\d+ answers are wrong in their form: .* more than once", profile.remarks[0])
