@@ -39,13 +39,22 @@ QUICK = (
     "unit/automata/test_cea.py",
     "unit/automata/test_dfa.py",
     "unit/equivalence/test_decide.py",
-    "unit/equivalence/test_laws.py",
     "unit/equivalence/test_shrink.py",
     "unit/semantics",
     "unit/workbench/commands",
     "unit/workbench/test_evaluators.py",
 )
 """What `pytest -m quick` runs: files and folders that take seconds, of every chapter."""
+
+NOT_QUICK = (
+    "unit/semantics/cel/test_depth.py",
+    "unit/semantics/cel/test_extent.py",
+    "unit/semantics/event_expressions/test_derived.py",
+    "unit/semantics/row_pattern/test_planted_faults.py",
+    "unit/semantics/row_pattern/test_window.py",
+    "unit/semantics/test_operators.py",
+)
+"""The files in folders of QUICK that take a quarter of the time of all."""
 
 FIRST = (
     "test_docs.py",
@@ -112,16 +121,21 @@ def place(path: Path, files: tuple[str, ...]) -> int:
     return next((n for n, file in enumerate(files) if name.startswith(f"{file}/")), len(files))
 
 
+def is_quick(path: Path) -> bool:
+    """Whether a file has quick tests."""
+    return place(path, QUICK) < len(QUICK) and place(path, NOT_QUICK) == len(NOT_QUICK)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Whether a file need not be imported, as no test of it is quick and no others are asked for."""
-    slow = collection_path.suffix == ".py" and place(collection_path, QUICK) == len(QUICK)
+    slow = collection_path.suffix == ".py" and not is_quick(collection_path)
     return True if config.option.markexpr == "quick" and slow else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the quick tests, and puts the files that take longest first."""
     for item in items:
-        if place(item.path, QUICK) < len(QUICK) and item.get_closest_marker("thorough") is None:
+        if is_quick(item.path) and item.get_closest_marker("thorough") is None:
             item.add_marker("quick")
     spark = FIRST.index(
         "integration/spark"
