@@ -7,13 +7,13 @@ the claim is decided by checker.py, or expression_checker.py, which share nothin
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from cerify.equivalence.claim import Claim, Level
-from cerify.equivalence.decide.row_words import Fact
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
@@ -21,6 +21,32 @@ from cerify.semantics.json_schema import JsonSchema
 
 Language = Literal["cel", "event-expression", "row-pattern"]
 States = tuple[int, ...]
+Letter: TypeAlias = frozenset[tuple[int, bool]]
+"""What is known of a row: the number of a condition, and whether it is true there; a NULL is not."""
+Word: TypeAlias = tuple[Letter, ...]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """No partition has consecutive rows of which this is known; first, last: as its first, its last rows."""
+
+    rows: Word
+    first: bool = False
+    last: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The fact as JSON: of each row the numbers of conditions that are true, and of those that are not."""
+        letters = [
+            {str(v).lower(): sorted(i for i, true in letter if true is v) for v in (True, False)}
+            for letter in self.rows
+        ]
+        return {"first": self.first, "last": self.last, "rows": letters}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Fact:
+        """The fact that an object as of to_json holds."""
+        letters = (frozenset((int(i), v) for v in (True, False) for i in row[str(v).lower()]) for row in data["rows"])
+        return cls(tuple(letters), data["first"], data["last"])
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import permutations, product
 from typing import NamedTuple, TypeAlias, assert_never
 
-from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.certificate import Certificate, Fact, Letter, Word
 from cerify.equivalence.decide.row_solver import Solver
-from cerify.equivalence.decide.row_words import ClausePair, Fact, Letter, Word
+from cerify.equivalence.decide.row_words import ClausePair
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.row_pattern import syntax as rows

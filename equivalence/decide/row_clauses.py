@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from cerify.automata.row_pattern.compile import compile_pattern
 from cerify.equivalence.bounded.row_tables import difference_on
 from cerify.equivalence.claim import Claim, Level
-from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.certificate import Certificate, Fact
 from cerify.equivalence.decide.row_search import Search
 from cerify.equivalence.decide.row_solver import Solver
-from cerify.equivalence.decide.row_words import ClausePair, Fact
+from cerify.equivalence.decide.row_words import ClausePair
 from cerify.equivalence.verdict import Contained, Different, Equivalent
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported

@@ -17,7 +17,8 @@ from typing import NamedTuple, TypeAlias
 
 from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way
 from cerify.equivalence.claim import Claim, Level
-from cerify.equivalence.decide.row_words import ClausePair, Fact, Letter, Word, known_after, may_end
+from cerify.equivalence.decide.certificate import Fact, Letter, Word
+from cerify.equivalence.decide.row_words import ClausePair, known_after, may_end
 from cerify.semantics.budget import check_time
 from cerify.semantics.errors import BudgetExceeded
 

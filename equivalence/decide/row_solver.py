@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from cerify.equivalence.decide.certificate import Fact, Word
 from cerify.equivalence.decide.row_terms import KINDS, NAN, NULL, NUMBER, TEXT, Rows, among
-from cerify.equivalence.decide.row_words import ClausePair, Fact, Word
+from cerify.equivalence.decide.row_words import ClausePair
 from cerify.semantics.budget import check_time, time_left
 from cerify.semantics.events import TYPE, Event, Schema, Stream
 from cerify.semantics.packages import z3

@@ -17,7 +17,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from cerify.equivalence.decide.row_words import ClausePair, Word, nulls_of
+from cerify.equivalence.decide.certificate import Word
+from cerify.equivalence.decide.row_words import ClausePair, nulls_of
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TYPE, Schema
 from cerify.semantics.packages import z3

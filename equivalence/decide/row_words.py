@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, assert_never
+from typing import assert_never
 
 from cerify.automata.row_pattern.conditions import why_not
 from cerify.automata.row_pattern.distances import at_fixed_distances
 from cerify.equivalence.claim import Level
+from cerify.equivalence.decide.certificate import Fact, Letter
 from cerify.semantics import trees
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Schema
@@ -21,35 +22,7 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize, Order
 from cerify.semantics.row_pattern.resolve import columns_in, resolved
 
-Letter: TypeAlias = frozenset[tuple[int, bool]]
-"""What is known of a row: the number of a condition, and whether it is true there; a NULL is not."""
-Word: TypeAlias = tuple[Letter, ...]
-
-
 FARTHEST = 50  # rows that PREV and NEXT may look back or on; each makes what the solver is told longer
-
-
-@dataclass(frozen=True)
-class Fact:
-    """No partition has consecutive rows of which this is known; first, last: as its first, its last rows."""
-
-    rows: Word
-    first: bool = False
-    last: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """The fact as JSON: of each row the numbers of conditions that are true, and of those that are not."""
-        letters = [
-            {str(v).lower(): sorted(i for i, true in letter if true is v) for v in (True, False)}
-            for letter in self.rows
-        ]
-        return {"first": self.first, "last": self.last, "rows": letters}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Fact:
-        """The fact that an object as of to_json holds."""
-        letters = (frozenset((int(i), v) for v in (True, False) for i in row[str(v).lower()]) for row in data["rows"])
-        return cls(tuple(letters), data["first"], data["last"])
 
 
 @dataclass(frozen=True)

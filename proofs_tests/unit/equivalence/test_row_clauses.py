@@ -13,10 +13,9 @@ import pytest
 
 from cerify.equivalence.bounded.row_tables import difference_on, tables, values
 from cerify.equivalence.claim import Claim, Level
-from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.decide.certificate import Certificate, Fact
 from cerify.equivalence.decide.row_checker import row_flaw
 from cerify.equivalence.decide.row_clauses import compare, shortest_match
-from cerify.equivalence.decide.row_words import Fact
 from cerify.equivalence.generate.row_pattern import RowProfile, clause
 from cerify.equivalence.verdict import Different
 from cerify.semantics.budget import Budget
