@@ -1,6 +1,6 @@
 """Random jobs on Spark against local evaluation: queries of all languages, keys of all sizes, bad rows, empty days.
 
-Run as: python -m proofs_tests.campaigns.spark_jobs [--jobs N] [--seed S]
+Run as: python -m proofs_tests.campaigns.spark_jobs [--jobs N] [--seed S] [--at-once N]
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ import json
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -149,7 +151,9 @@ def answered(df: DataFrame, its: Job) -> tuple[Found, dict[str, str]]:
         for row in malformed(answer).collect():
             aside[row["row"][ID] or f"key {row['row'][KEY] if keyed else ONLY}"] = row["reason"]
         rows = matches(answer)
-    for row in rows.collect():
+    collected = rows.collect()
+    answer.unpersist()
+    for row in collected:
         k = row[KEY] if keyed else ONLY
         if "count" in row:
             found[k] = int(row["digits"])
@@ -202,39 +206,44 @@ def row_pattern_difference(spark: SparkSession, rng: Random, counts: Counter[str
     return None if found == right else f"{show(q)}: {dict(found)}, not {dict(right)}"
 
 
-def differing(spark: SparkSession, jobs: int, seed: int, counts: Counter[str]) -> Iterator[str]:
+def tried(spark: SparkSession, i: int, seed: int) -> tuple[str | None, Counter[str]]:
+    """What differs in job i, if anything does, and how much there was of what."""
+    rng, kind, counts = Random(f"{seed}/{i}"), KINDS[i % len(KINDS)], Counter(jobs=1)
+    if kind == "row-pattern":
+        found, about = row_pattern_difference(spark, rng, counts), kind
+    else:
+        its = job(rng, kind)
+        counts["empty"] += not len(its.rows)
+        found = difference(spark, its, counts)
+        about = f"{kind}: {its.query.text} {its.options} on {its.rows.sort_by(ORDER).to_pylist()}"
+    return None if found is None else f"#{i} {about}: {found}", counts
+
+
+def differing(spark: SparkSession, jobs: int, seed: int, counts: Counter[str], at_once: int) -> Iterator[str]:
     """The jobs whose answers differ; counts says how many there were of what."""
-    for i in range(jobs):
-        rng, kind = Random(f"{seed}/{i}"), KINDS[i % len(KINDS)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if kind == "row-pattern":
-                found, about = row_pattern_difference(spark, rng, counts), kind
-            else:
-                its = job(rng, kind)
-                counts["empty"] += not len(its.rows)
-                found = difference(spark, its, counts)
-                about = f"{kind}: {its.query.text} {its.options} on {its.rows.sort_by(ORDER).to_pylist()}"
-        counts["jobs"] += 1
-        spark.catalog.clearCache()
-        if counts["jobs"] % 10 == 0:
-            click.echo(f"{counts['jobs']} of {jobs} jobs", err=True)
-        if found is not None:
-            yield f"#{i} {about}: {found}"
+    with ThreadPoolExecutor(at_once) as threads, warnings.catch_warnings():  # those of the threads too
+        warnings.simplefilter("ignore")
+        for found, its in threads.map(partial(tried, spark, seed=seed), range(jobs)):
+            counts.update(its)
+            if counts["jobs"] % 10 == 0:
+                click.echo(f"{counts['jobs']} of {jobs} jobs", err=True)
+            if found is not None:
+                yield found
 
 
 @click.command()
 @click.option("--jobs", default=100, show_default=True)
 @click.option("--seed", default=1, show_default=True)
-def main(jobs: int, seed: int) -> None:
+@click.option("--at-once", default=2, show_default=True, help="Jobs of the session, which are the same for a seed.")
+def main(jobs: int, seed: int, at_once: int) -> None:
     """What differs, and how much was compared; status 1 if anything differs."""
     from cerify.spark.session import session
 
     settings = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "3", "spark.ui.enabled": "false"}
-    spark = session("local[2]", **settings)
+    spark = session(f"local[{max(2, at_once)}]", **settings)
     spark.sparkContext.setLogLevel("OFF")
     counts = Counter[str]()
-    report(spark, differing(spark, jobs, seed, counts), counts)
+    report(spark, differing(spark, jobs, seed, counts, at_once), counts)
 
 
 if __name__ == "__main__":
