@@ -22,7 +22,8 @@ import pyarrow.compute as pc
 from cerify.api import count as local_count
 from cerify.api import match as local_match
 from cerify.equivalence.generate.row_pattern import PROFILES
-from cerify.semantics.errors import CerifyError
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, CerifyError
 from cerify.semantics.events import TYPE, Match, Result, Stream
 from cerify.semantics.row_pattern.show import show
 from cerify.spark.runs.query import Query
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 KINDS = (*LANGUAGES, "row-pattern")
 TABLE = "t long, n long, p long, o long, x long, y double, z string"
 ONLY = "all"  # the key of a stream without keys
+MORE = replace(BUDGET, matches=10 * BUDGET.matches)
 BAD = ("no key", "no order", "no type", "tie")
 Found = dict[str, Any]
 """What is found in the stream of each key: matches, or their number; of a key that fails its error's code."""
@@ -101,7 +103,7 @@ def _with(row: pa.Table, name: str, value: Any) -> pa.Table:
     return row.set_column(row.column_names.index(name), name, pa.array([value], row.schema.field(name).type))
 
 
-def expected(its: Job) -> Found:
+def expected(its: Job, budget: Budget = BUDGET) -> Found:
     """What cerify.match finds in the stream of each key of the good rows."""
     found: Found = {}
     keyed = its.options["partition_by"] is not None
@@ -115,7 +117,7 @@ def expected(its: Job) -> Found:
                 warnings.simplefilter("ignore")
                 local = local_count if its.options.get("output") == "count" else local_match
                 matches = local(
-                    its.query.parsed, S, language=its.query.language, output=its.query.output, budget=BUDGET,
+                    its.query.parsed, S, language=its.query.language, output=its.query.output, budget=budget,
                     evaluator="kernel",
                 )  # fmt: skip
         except CerifyError as error:
@@ -171,19 +173,30 @@ def answered(df: DataFrame, its: Job) -> tuple[Found, dict[str, str]]:
 
 def difference(spark: SparkSession, its: Job, counts: Counter[str]) -> str | None:
     """What differs, if anything does."""
-    right, df = expected(its), spark.createDataFrame(its.rows).repartition(3)
-    failing = {k: code for k, code in right.items() if isinstance(code, str)}
-    try:
-        from cerify.spark import worker_errors
+    from cerify.spark import worker_errors
 
+    right, df = expected(its), spark.createDataFrame(its.rows).repartition(3)
+    try:
         with worker_errors():
             found, aside = answered(df, its)
     except CerifyError as error:
-        counts["refused by both"] += error.code in failing.values()
-        return None if error.code in failing.values() else f"{error.code}: {error.message}, not {right}"
+        counts["refused by both"] += error.code in right.values()
+        return None if error.code in right.values() else f"{error.code}: {error.message}, not {right}"
+    return compared(its, right, found, aside, counts)
+
+
+def compared(its: Job, right: Found, found: Found, aside: dict[str, str], counts: Counter[str]) -> str | None:
+    """What differs in an answer, if anything does.
+
+    Budget.matches holds for what one batch of rows adds, so that a key over it may have all of its matches.
+    """
     counts["matches"] += sum(len(one) if isinstance(one, list) else one for one in found.values())
     counts["rows aside"] += len(its.aside)
-    failed = {k for k in failing if its.options.get("on_error") == "aside"}
+    failed = {k for k, one in right.items() if isinstance(one, str)}
+    batched = {k for k in failed if right[k] == BudgetExceeded.code and k in found and f"key {k}" not in aside}
+    if batched:
+        right = right | {k: one for k, one in expected(its, MORE).items() if k in batched}
+    failed = failed - batched if its.options.get("on_error") == "aside" else set()
     wanted = its.aside | {f"key {k}": aside.get(f"key {k}", "") for k in failed}
     if aside != wanted or not all(wanted.values()):
         return f"aside {aside}, not {wanted}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -26,9 +27,11 @@ pytest.importorskip("pyspark")
 from cerify.spark.fuzzing.limits import Limited, Notes, time_limit
 from cerify.spark.fuzzing.range import judged
 from cerify.spark.fuzzing.shrink import sample
+from cerify.spark.runs.answers import answers
 from cerify.spark.runs.query import Query
+from cerify.spark.runs.rows import Columns
 from proofs_tests.campaigns.spark_batch import ID, KEY, ORDER
-from proofs_tests.campaigns.spark_jobs import ONLY, expected
+from proofs_tests.campaigns.spark_jobs import ONLY, compared, expected
 from proofs_tests.campaigns.spark_jobs import Job as SparkJob
 from proofs_tests.integration.spark import disorder
 
@@ -169,6 +172,21 @@ def test_a_number_of_matches_is_expected_where_they_are_too_many_to_be_listed() 
     counted = SparkJob(Query("A+"), rows, rows, {}, {"partition_by": None, "output": "count"})
     assert expected(counted) == {ONLY: 2**30 - 1}
     assert expected(replace(counted, options={"partition_by": None})) == {ONLY: "budget"}
+
+
+def test_the_limit_of_matches_holds_for_a_batch_of_rows() -> None:
+    """So a key may have more, of which none is to be missing."""
+    rows = pa.table({"type": ["A"] * 3, KEY: ["k"] * 3, ORDER: range(3), ID: ["a", "b", "c"]})
+    query, budget = Query("A+", output="valuations"), Budget(matches=4)
+    made = answers(rows.to_batches(), query.to_json(), Columns((ORDER,), id=ID), "valuations", budget, "aside")
+    assert [batch.num_rows for batch in made] == [3, 4]  # the last row waits for one of the same place in the order
+    its = SparkJob(query, rows, rows, {}, {"partition_by": None, "on_error": "aside", "id_col": ID})
+    found, over = expected(its), {ONLY: BudgetExceeded.code}
+    assert compared(its, over, found, {}, Counter()) is None
+    assert compared(its, over, {ONLY: found[ONLY][1:]}, {}, Counter()) is not None
+    assert compared(its, over, {}, {}, Counter()) is not None
+    assert compared(its, over, {}, {f"key {ONLY}": "over budget"}, Counter()) is None
+    assert compared(replace(its, options={"partition_by": None}), over, {}, {}, Counter()) is not None
 
 
 def test_a_match_of_a_stream_that_binds_nothing_is_the_expected_one() -> None:
