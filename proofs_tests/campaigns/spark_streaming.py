@@ -114,12 +114,13 @@ def drive(folders: Sequence[Path]) -> None:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
+    from cerify.semantics.errors import CerifyError
     from cerify.spark.errors import error_line
 
     try:
         run(folders)
         click.echo("".join(f"{folder.name}: read\n" for folder in folders), nl=False)
-    except (OSError, PySparkException, Py4JError) as error:
+    except (CerifyError, OSError, PySparkException, Py4JError) as error:
         click.echo(error_line(error), err=True)
         sys.exit(2)
 

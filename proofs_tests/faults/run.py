@@ -216,7 +216,8 @@ def two(trial: Trial) -> str:
     for call in refused:
         trial.require_refused(call)
         assert "another run" in call.message or "not empty" in call.message, call.message
-    assert len(refused) == trial.work.sole, f"{len(refused)} of two were refused"
+    wanted = (0, 1) if trial.work.sole is None else (trial.work.sole,)
+    assert len(refused) in wanted, f"{len(refused)} of two were refused"
     for call in calls:
         if call not in refused:
             trial.require_same(trial.result(folder, call))

@@ -57,3 +57,12 @@ def test_a_planted_mistake_is_found(text: str, fault: str, found: str, monkeypat
 def test_a_campaign_survives_being_killed() -> None:
     with trial_of(WORKS["fuzz, an engine"], 1) as trial:
         assert outcome_of(trial, "killed", partial(killed, kills=2))[1]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("work", ["fuzz on Spark", "a stream on Spark"])
+def test_two_runs_on_spark_in_one_folder(work: str) -> None:
+    pytest.importorskip("pyspark")
+    with trial_of(WORKS[work], 1) as trial:
+        outcome, survived = outcome_of(trial, "two at once", FAULTS["two at once"])
+    assert survived, outcome

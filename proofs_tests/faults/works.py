@@ -30,7 +30,7 @@ class Work:
 
     argv: the command, and if it asks an engine, another one. found: what the folder and standard output have after a
     whole call, without times. partial: raises AssertionError if what a killed call has left is no part of that. sole:
-    whether one of two calls is refused. untouched: faults that do not concern it.
+    whether one of two calls is refused; None if it may be. untouched: faults that do not concern it.
     """
 
     argv: Callable[[Path], Sequence[str]]
@@ -38,7 +38,7 @@ class Work:
     partial: Callable[[Path], None] = lambda folder: None
     prepare: Callable[[Path], None] = lambda folder: None
     with_slow_engine: Callable[[Path], Sequence[str]] | None = None
-    sole: bool = False
+    sole: bool | None = False
     untouched: frozenset[str] = frozenset()
 
 
@@ -173,5 +173,6 @@ WORKS = {
         spark_stream,
         found_by_stream,
         prepare=lambda folder: spark_streaming.write(folder, stream()),
+        sole=None,  # not if the other one has ended by then
     ),
 }

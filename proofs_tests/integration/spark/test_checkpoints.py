@@ -159,3 +159,12 @@ def test_a_stream_is_started_again_when_spark_fails_and_not_when_the_data_does()
     with pytest.raises(InputError, match="no"):
         supervised(start, pause=0)
     assert len(left) == 1
+    for words in (
+        "[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for 1.",
+        "Multiple streaming queries are concurrently using file:/checkpoint/offsets/1.",
+        "Race while writing batch 1",
+    ):
+        start, left = streams(Stream(StreamingQueryException(words), 0), Stream(None, 1))
+        with pytest.raises(InputError, match="another run uses the checkpoint"):
+            supervised(start, pause=0)
+        assert len(left) == 1

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable
 
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from cerify.semantics.errors import CerifyError
+from cerify.semantics.errors import CerifyError, InputError
 from cerify.spark.errors import deserialize_error, error_line
 
+ANOTHER_RUN = re.compile(r"Multiple streaming (jobs|queries)|Race while writing batch")  # Spark's words for two drivers
+ONE_RUN = "another run uses the checkpoint of this stream, which only one may at a time; this one has ended"
 LOGGER = logging.getLogger("cerify.spark")
 
 
@@ -32,6 +35,8 @@ def supervised(start: Callable[[], StreamingQuery], *, attempts: int = 5, pause:
             found = deserialize_error(error)
             if isinstance(found, CerifyError):
                 raise found from None
+            if ANOTHER_RUN.search(str(error)):
+                raise InputError(ONE_RUN) from None
             last = None if stream is None else stream.lastProgress
             reached = batch if last is None else int(last["batchId"])
             failed, batch = (1, reached) if reached > batch else (failed + 1, batch)
