@@ -58,6 +58,13 @@ class Budget:
             _LIMIT.reset(before)
 
 
+def too_many_matches(most: int) -> BudgetExceeded:
+    """The error of an evaluation that has more matches than the budget."""
+    return BudgetExceeded(
+        f"more than {most} matches; count them, ask for the first ones, or allow more: Budget(matches=...)"
+    )
+
+
 def time_left() -> float:
     """The seconds that the call under way may still take; infinity if it has no limit."""
     until, _ = _LIMIT.get()

@@ -10,8 +10,7 @@ from cerify.automata.evaluate.decorrelation import is_mark
 from cerify.automata.evaluate.evaluation_plan import EvaluationPlan
 from cerify.automata.evaluate.membership import Membership, Passing, sup
 from cerify.automata.evaluator import Output
-from cerify.semantics.budget import Budget, timed_items
-from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.budget import Budget, timed_items, too_many_matches
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
 
 
@@ -30,7 +29,7 @@ def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:
     """All of the matches, sorted. Raises BudgetExceeded if there are more than the limit."""
     some = list(islice(timed_items(matches), limit + 1))
     if len(some) > limit:
-        raise BudgetExceeded(f"more than {limit} matches; ask for the first ones, or count them")
+        raise too_many_matches(limit)
     return sorted(some)
 
 

@@ -19,8 +19,7 @@ from cerify.automata.evaluate.classify import classified
 from cerify.automata.evaluate.compiled_state import CompiledState
 from cerify.automata.evaluate.scope_columns import NO_BEGINS, EncodedKeys, Longs
 from cerify.automata.evaluator import Batch
-from cerify.semantics.budget import check_time, timed_items
-from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.budget import check_time, timed_items, too_many_matches
 from cerify.semantics.events import Match, Stream, bindings_of
 
 Classes: TypeAlias = NDArray[np.int32]
@@ -93,7 +92,7 @@ class CompiledEvaluator(CompiledState):
                     found += matches.at.size
                     yield matches
                 elif limit is None:
-                    raise BudgetExceeded(f"more than {most} matches; ask for the first ones, or count them")
+                    raise too_many_matches(most)
                 else:
                     left = most - found
                     found = most

@@ -29,8 +29,9 @@ from cerify.automata.evaluate.compiled_evaluator import PIECE, Classes, Compiled
 from cerify.automata.evaluate.reach import Reach
 from cerify.automata.evaluate.scope_columns import RangeWindowState
 from cerify.automata.evaluator import Batch, Consumption, Counters, Evaluator
+from cerify.semantics.budget import too_many_matches
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ class ParallelEvaluator(Evaluator):
 
     def _require_at_most(self, found: int, limit: int | None) -> None:
         if limit is None and found > self.budget.matches:
-            raise BudgetExceeded(f"more than {self.budget.matches} matches; ask for the first ones, or count them")
+            raise too_many_matches(self.budget.matches)
 
     def _each(self, S: Stream, work: Work[T]) -> list[T]:
         """What the work is for each part of a batch, which is read."""

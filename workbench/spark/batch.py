@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from cerify.languages import DEFAULT
-from cerify.semantics.arguments import require_keywords
+from cerify.semantics.arguments import require_keywords, require_kind
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import NO_PREDICATES, Predicates, named
 from cerify.semantics.errors import IllFormed, InputError
@@ -133,6 +133,8 @@ def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
     on_error, output = options.get("on_error", "fail"), options.get("output", "matches")
     if on_error not in get_args(OnError):
         raise IllFormed(f"there is no on_error {on_error!r}; use one of {', '.join(get_args(OnError))}")
+    budget = options.get("budget", Budget())
+    require_kind("budget", budget, Budget, "a cerify.Budget")
     require_frame(df)
     if df.isStreaming:
         raise InputError("match reads data at rest; for a streaming data frame use cerify.spark.match_stream")
@@ -148,7 +150,7 @@ def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
         _with_aside(df, answer, columns) if on_error == "aside" else answer,
         KnownTypes(options.get("types"), options.get("sample", 0), options.get("strict", False)),
         output,
-        options.get("budget", Budget()),
+        budget,
         on_error,
         options.get("clustered", False),
     )

@@ -18,7 +18,7 @@ from cerify.spark.chunking.chunks import ADVICE, OLD
 from cerify.spark.chunking.cuts import width_in_places
 from cerify.spark.chunking.transfer import transfer_of
 from cerify.spark.columns import require_frame
-from cerify.spark.fitting import KnownTypes, problems, types_of
+from cerify.spark.fitting import KnownTypes, tolerated
 from cerify.spark.row_patterns import described_clause
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.reach import reach_of_query
@@ -64,8 +64,8 @@ def _described_match(given: Prepared) -> dict[str, str]:
 
 
 def _warnings(df: DataFrame, query: Query, columns: Columns, known: KnownTypes) -> dict[str, str]:
-    found = [problem.hinted for problem in problems(df.schema, query, columns, types_of(df, columns, known))]
-    return {f"warning {i}": message for i, message in enumerate(found, 1)}
+    found = tolerated(df, query, columns, known)
+    return {f"warning {i}": problem.hinted for i, problem in enumerate(found, 1)}
 
 
 def _described_stream(prepared: PreparedStream) -> dict[str, str]:

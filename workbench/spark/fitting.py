@@ -35,17 +35,27 @@ class KnownTypes:
 
 
 def warn_of_misfits(df: DataFrame, query: Query, columns: Columns, known: KnownTypes, stacklevel: int) -> None:
-    """Issue QueryWarnings about a query over a data frame. Raises IllFormed for a type that is not among known.types.
+    """Issue QueryWarnings about a query over a data frame. Raises as `tolerated` does.
 
     stacklevel is counted from the caller.
     """
+    for problem in tolerated(df, query, columns, known):
+        warning = QueryWarning(problem.hinted, problem.span)
+        warning.text = query.text
+        warnings.warn(warning, stacklevel=stacklevel + 1)
+
+
+def tolerated(df: DataFrame, query: Query, columns: Columns, known: KnownTypes) -> list[Problem]:
+    """The problems of a query over a data frame that are warned of.
+
+    Raises IllFormed for one that is an error: a type that is not among known.types, and with known.strict each.
+    """
+    found = list(problems(df.schema, query, columns, types_of(df, columns, known)))
     with errors_in(query.text):
-        for problem in problems(df.schema, query, columns, types_of(df, columns, known)):
+        for problem in found:
             if known.strict or (problem.rule == "event_type" and known.types is not None):
                 raise IllFormed(problem.hinted, problem.span)
-            warning = QueryWarning(problem.hinted, problem.span)
-            warning.text = query.text
-            warnings.warn(warning, stacklevel=stacklevel + 1)
+    return found
 
 
 def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:

@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from cerify.semantics.arguments import require_kind
 from cerify.semantics.errors import InputError
 from cerify.spark.columns import near_column, quoted
 
@@ -59,6 +60,7 @@ def resolved(
         return name
 
     def named(purpose: str, one: ColumnName) -> str:
+        require_kind(purpose, one, ColumnName, "a name of a column")
         if isinstance(one, Column):
             return add(purpose, name_of(_value(purpose, one)), one)
         if one in rows.names or "." not in one:
@@ -69,12 +71,14 @@ def resolved(
         return add(purpose, name, one)
 
     given: dict[str, Any] = {
-        purpose: [named(purpose, one) for one in listed(names.get(purpose))] for purpose in ("order_by", "partition_by")
+        purpose: [named(purpose, one) for one in listed(purpose, names.get(purpose))]
+        for purpose in ("order_by", "partition_by")
     }
     for purpose in ("type_col", "id_col"):
         if (one := names.get(purpose)) is not None:
             given[purpose] = named(purpose, one)
     for name, one in names.get("attributes", {}).items():
+        require_kind(f"attributes, {name}", one, ColumnName, "a name of a column")
         if isinstance(one, Column):
             _value("attributes", one)
         else:
@@ -83,9 +87,12 @@ def resolved(
     return {**given, "listed": rows.names}, added
 
 
-def listed(given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
-    """The names of columns in an argument that names one or several."""
-    return () if given is None else [given] if isinstance(given, ColumnName) else given
+def listed(purpose: str, given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
+    """The names of columns in an argument that names one or several. Raises IllFormed."""
+    if given is None:
+        return ()
+    require_kind(purpose, given, ColumnName | list | tuple, "a column, or a list of them")
+    return [given] if isinstance(given, ColumnName) else given
 
 
 def field_at(rows: T.StructType, path: str, purpose: str) -> T.StructField:

@@ -13,6 +13,7 @@ from pyspark.sql import types as T
 from cerify.languages import language_named
 from cerify.languages.language import Options
 from cerify.plan import Want, plan
+from cerify.semantics.arguments import require_kind
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError, Unsupported, errors_in
 from cerify.semantics.row_pattern import syntax
@@ -102,6 +103,7 @@ def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
 
 def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), longest: int = EVENTS) -> Recognition:
     """A clause for data frames of a schema. Raises ParseError, IllFormed, Unsupported and InputError."""
+    require_kind("budget", budget, Budget, "a cerify.Budget")
     language, types = language_named("row-pattern"), {one.name: _value_type(one.dataType) for one in schema}
     with errors_in(clause), budget.timed():
         q: MatchRecognize = language.parse(clause)

@@ -141,7 +141,7 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
     asked = with_named_predicates(
         Query(query, options.get("language", DEFAULT), output, options.get("schema"), predicates)
     )
-    order = [options["event_time"], *listed(options.get("order_by"))]
+    order = [options["event_time"], *listed("order_by", options.get("order_by"))]
     df, names = with_named(df, {**options, "order_by": order})
     columns = columns_of(df.schema, asked, **names)
     event_time = columns.order[0]

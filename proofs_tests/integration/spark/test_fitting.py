@@ -41,6 +41,12 @@ def match(df: DataFrame, query: str, **given: Any) -> DataFrame:
     return matches(df, query, **{"order_by": "ts", "partition_by": "k", **given})
 
 
+def describe(df: DataFrame, query: str, **given: Any) -> str:
+    from cerify.spark import describe as described
+
+    return described(df, query, **{"order_by": "ts", "partition_by": "k", **given})
+
+
 @pytest.mark.parametrize(
     ("query", "given", "message"),
     [
@@ -59,8 +65,9 @@ def test_what_never_holds_by_the_types_of_columns_is_a_warning(
     with pytest.warns(QueryWarning, match=message) as raised:
         match(df, query, **given)
     assert raised[0].filename.endswith("test_fitting.py")
-    with pytest.raises(IllFormed, match=message):
-        match(df, query, strict=True, **given)
+    for function in (match, describe):
+        with pytest.raises(IllFormed, match=message):
+            function(df, query, strict=True, **given)
 
 
 @pytest.mark.parametrize(
@@ -84,13 +91,19 @@ def test_what_never_holds_by_the_types_of_columns_is_a_warning(
         ("A", {"partition_by": "p.user", "attributes": {"user": "n"}}, InputError, "two columns would have the name"),
         ("A", {"partition_by": "p.k"}, InputError, "there is a column 'k' too"),
         ("A", {"attributes": {"u": "p.nobody"}}, InputError, "no column 'p.nobody'"),
+        ("A", {"attributes": {"u": 5}}, IllFormed, "attributes, u: expected a name of a column, not 5"),
+        ("A", {"partition_by": 3}, IllFormed, "partition_by: expected a column, or a list of them, not 3"),
+        ("A", {"order_by": ["ts", 3]}, IllFormed, "order_by: expected a name of a column, not 3"),
+        ("A", {"id_col": 3}, IllFormed, "id_col: expected a name of a column, not 3"),
+        ("A", {"budget": 5}, IllFormed, "budget: expected a cerify.Budget, not 5"),
     ],
 )
 def test_what_there_is_not_is_an_error(
     df: DataFrame, query: str, given: dict[str, Any], kind: type[CerifyError], message: str
 ) -> None:
-    with pytest.raises(kind, match=message):
-        match(df, query, **given)
+    for function in (match, describe):
+        with pytest.raises(kind, match=message):
+            function(df, query, **given)
 
 
 @pytest.mark.parametrize("argument", ["order_by", "partition_by", "id_col", "attributes"])

@@ -15,7 +15,8 @@ from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import late_start
 from cerify.automata.evaluate.batches import MatchBatch, Numbers
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.semantics.errors import BudgetExceeded, CerifyError
+from cerify.semantics.budget import too_many_matches
+from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
 from cerify.spark.runs.rows import KeyedRows, Longs
 from cerify.spark.runs.run import Classes
@@ -81,9 +82,7 @@ class ConcatenatedCel(Concatenated):
                         yield matches
                         continue
                     stream = min(over)
-                    failures.add(
-                        stream, BudgetExceeded(f"more than {most} matches; ask for the first ones, or count them")
-                    )
+                    failures.add(stream, too_many_matches(most))
                     yield matches.first(int((streams_of(first, matches.at) <= stream).sum()))
                     found[stream + 1 :] = 0  # these are enumerated again
                     roots = roots[streams_of(first, roots[:, 0]) > stream]
