@@ -62,7 +62,8 @@ SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 """Characters that other programs write between the fields of a row."""
 
 TYPE_OPTION = "; name it: --type, in Python type_column"
-NEEDS_ARROW = "takes Arrow's reader: pip install 'cerify[columns]'; or give a schema"
+FEED = b"\n"
+NEEDS_ARROW = "take Arrow's reader: pip install 'cerify[columns]'; or give a schema"
 
 
 def line_of(source: Source, row: int) -> str:
@@ -204,7 +205,7 @@ def stream_of_rows(
 def _table(source: Source) -> tuple[list[str], list[list[str]], list[int]]:
     """The header, the rows, and the line of each row. Raises InputError."""
     with source.open() as file:
-        quoted = b'"' in file.read()
+        before, quote, _ = file.read().partition(b'"')
     try:
         lines, found = zip(*records(source, "strict"), strict=True)
     except UnicodeDecodeError:
@@ -214,8 +215,10 @@ def _table(source: Source) -> tuple[list[str], list[list[str]], list[int]]:
     header, *rows = found
     if any(len(row) != len(header) for row in rows):
         raise InputError(not_csv(source, "its rows have several lengths"))
-    if quoted or not all(name.strip() for name in header):
-        raise InputError(f"{source.name}: quotes, or columns without a name, {NEEDS_ARROW}")
+    if quote:
+        raise InputError(f"{source.name}, line {before.count(FEED) + 1}: cells in quotes {NEEDS_ARROW}")
+    if not all(name.strip() for name in header):
+        raise InputError(f"{source.name}, line 1: columns without a name {NEEDS_ARROW}")
     return header, rows, list(lines[1:])
 
 
@@ -239,7 +242,8 @@ class _Column:
                 return value_type
         if not any(map(TEXT.fullmatch, cells)) and not _all(cells, TIME_OF_DAY):
             row = self._deviating(tuple(chain.from_iterable(CLEAR.values())))
-            self._refuse(row, f"is of no clear type beside the values before it; to find it out {NEEDS_ARROW}")
+            what = "is of no clear type beside the values before it: correct it; columns of such values"
+            self._refuse(row, f"{what} {NEEDS_ARROW}")
         return "string"
 
     def _deviating(self, forms: Sequence[re.Pattern[str]]) -> int:

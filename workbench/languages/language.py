@@ -30,7 +30,7 @@ from cerify.equivalence.claim import Claim, Level
 from cerify.semantics.arguments import require_kind, require_whole
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel.registered import Predicates
-from cerify.semantics.errors import IllFormed, InputError, Unsupported
+from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicate_types import Problem
 from cerify.semantics.readings import read
@@ -153,7 +153,7 @@ def without_numba() -> Unsupported | None:
     """Why no compiled evaluator can run in this environment; None if they can."""
     if find_spec("numba") is not None:
         return None
-    return Unsupported("the compiled evaluator needs numba: pip install 'cerify[fast]'")
+    return MissingPackage("the compiled evaluator needs numba: pip install 'cerify[fast]'")
 
 
 @dataclass(frozen=True)

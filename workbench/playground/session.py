@@ -70,7 +70,9 @@ def _on_page(message: str) -> str:
     if found := OTHER.search(message):
         titles = " or ".join(LANGUAGES[name].title for name in re.findall(LANGUAGE_ARGUMENT, found[2]))
         return f"{message[: found.start()]}this is {found[1] or titles}: choose it in the list of languages"
-    message = message.replace(f"to find it out {NEEDS_ARROW}", "write numbers, or texts that begin with a letter")
+    message = message.replace(
+        f"correct it; columns of such values {NEEDS_ARROW}", "write numbers, or texts that begin with a letter"
+    )
     return MISSING.sub(NOT_HERE, message)
 
 
