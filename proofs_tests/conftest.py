@@ -104,19 +104,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Each process begins with another file of a folder, so that in a fresh clone they compile different ones."""
-    report = yield
-    if isinstance(collector, pytest.Directory) and report.result:
-        worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-        first = len(report.result) * worker // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-        report.result = report.result[first:] + report.result[:first]
-    return report
-
-
 @cache
 def place(path: Path, files: tuple[str, ...]) -> int:
     """The number of the first of these files and folders that the file is in; their number if it is in none."""
@@ -143,7 +130,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     spark = FIRST.index(
         "integration/spark"
     )  # later than the pages in which the loops are compiled that Spark runs, too
-    items.sort(key=lambda item: (max(place(item.path, FIRST), spark * needs_spark(item.nodeid)), item.path))
+    items.sort(key=lambda item: max(place(item.path, FIRST), spark * needs_spark(item.nodeid)))
 
 
 @pytest.hookimpl(optionalhook=True)
