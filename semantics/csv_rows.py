@@ -62,7 +62,6 @@ SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 """Characters that other programs write between the fields of a row."""
 
 TYPE_OPTION = "; name it: --type, in Python type_column"
-FEED = b"\n"
 NEEDS_ARROW = "take Arrow's reader: pip install 'cerify[columns]'; or give a schema"
 
 
@@ -206,6 +205,7 @@ def _table(source: Source) -> tuple[list[str], list[list[str]], list[int]]:
     """The header, the rows, and the line of each row. Raises InputError."""
     with source.open() as file:
         before, quote, _ = file.read().partition(b'"')
+    require_closed_quotes(source)
     try:
         lines, found = zip(*records(source, "strict"), strict=True)
     except UnicodeDecodeError:
@@ -216,7 +216,8 @@ def _table(source: Source) -> tuple[list[str], list[list[str]], list[int]]:
     if any(len(row) != len(header) for row in rows):
         raise InputError(not_csv(source, "its rows have several lengths"))
     if quote:
-        raise InputError(f"{source.name}, line {before.count(FEED) + 1}: cells in quotes {NEEDS_ARROW}")
+        line = before.count(b"\n") + 1
+        raise InputError(f"{source.name}, line {line}: cells in quotes {NEEDS_ARROW}")
     if not all(name.strip() for name in header):
         raise InputError(f"{source.name}, line 1: columns without a name {NEEDS_ARROW}")
     return header, rows, list(lines[1:])

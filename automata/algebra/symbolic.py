@@ -130,7 +130,10 @@ def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
 
 
 def _of_itself(symbol: Literal["-", "/"], term: Symbol, defined: Any) -> Symbol:
-    """A number less itself, 0, or divided by itself, 1, without arithmetic of floats, which z3 is slow with."""
+    """A number less itself, which is 0, or divided by itself, which is 1; z3 is slow with arithmetic of floats.
+
+    Of infinity and NaN both are NaN, and 0 divided by itself has no value.
+    """
     x = term.expression
     if term.kind in ("float", "nan"):
         odd = z3.Or(z3.fpIsNaN(x), z3.fpIsInf(x))

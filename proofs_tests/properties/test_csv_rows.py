@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,23 @@ def _by_arrow(source: Source, schema: Schema | None) -> list[Event]:
         read_csv(source, known), schema, {"type": "type"}, source.name, lambda row: line_of(source, row)
     )
     return list(Stream(table, schema))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('type,x\nA,1\nA,"4,5"\n', "x.csv, line 3: cells in quotes take Arrow's reader: pip install"),
+        ("type,\nA,1\n", "x.csv, line 1: columns without a name take Arrow's reader: pip install"),
+        (
+            "type,x\nA,1\nA,4o\n",
+            "line 3, field 'x': '4o' is of no clear type .*: correct it; columns of such values take",
+        ),
+        ('type,x,y\nA,1,"2,\n', "x.csv, line 2: a quotation mark is opened and never closed"),
+    ],
+)
+def test_what_is_left_to_arrow_is_named_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        stream_of_csv(_source(text), None, {"type": "type"})
 
 
 def shown(event: Event) -> dict[str, str]:

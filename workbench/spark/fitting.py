@@ -50,8 +50,8 @@ def tolerated(df: DataFrame, query: Query, columns: Columns, known: KnownTypes) 
 
     Raises IllFormed for one that is an error: a type that is not among known.types, and with known.strict each.
     """
-    found = list(problems(df.schema, query, columns, types_of(df, columns, known)))
     with errors_in(query.text):
+        found = list(problems(df.schema, query, columns, types_of(df, columns, known)))
         for problem in found:
             if known.strict or (problem.rule == "event_type" and known.types is not None):
                 raise IllFormed(problem.hinted, problem.span)
