@@ -5,32 +5,34 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cerify.commands.options import completes
+from cerify.commands.progress import progress_bar
 from cerify.semantics.output_files import write_whole
 from cerify.terminal import echo
-from proofs_tests.claims.errata import page as errata
-from proofs_tests.claims.everything import LEDGER
-from proofs_tests.claims.ledger import Effort
-from proofs_tests.claims.page import STATUSES, page, with_totals
-from proofs_tests.claims.run import checked
 
-COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+if TYPE_CHECKING:
+    from proofs_tests.claims.ledger import Effort
 
 WIDTH = 80
 
 
+def _ids(_: click.Context) -> Iterable[str]:
+    """The ids of all entries."""
+    from proofs_tests.claims.everything import LEDGER
+
+    return LEDGER
+
+
 @click.command()
-@click.argument("ids", nargs=-1, shell_complete=completes(lambda _: LEDGER))
+@click.argument("ids", nargs=-1, shell_complete=completes(_ids))
 @click.option(
     "--budget",
     "effort",
@@ -58,6 +60,11 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: P
 
     The ledger is part of the project's source, so this runs in a checkout.
     """
+    from proofs_tests.claims.errata import page as errata  # not above: the claims need packages, which help does not
+    from proofs_tests.claims.everything import LEDGER
+    from proofs_tests.claims.page import STATUSES, page, with_totals
+    from proofs_tests.claims.run import checked
+
     if path is not None:
         written = page(jobs)
         if wrong := list(errata.problems()):
@@ -75,8 +82,7 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: P
         known = f"docs/claims.md has them all, such as {alike}"
         raise click.UsageError(f"no entry begins with {' or '.join(unknown)}; {known}")
     counts = Counter[str]()
-    console = Console(stderr=True)
-    with Progress(*COLUMNS, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with progress_bar() as bar:
         task = bar.add_task("claims", total=len(chosen))
         for found in checked(chosen, effort, jobs):
             bar.advance(task)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cerify.cli import COMMANDS as NAMES
 from cerify.semantics.packages import EXTRAS
 
 ROOT = Path(__file__).parents[2]
@@ -59,9 +60,15 @@ RUNS = [
     (["simplify", "A OR A"], 0, "A"),
     (["check", "A FILTER A[name like 'ab.*']"], 0, "no problems"),
 ]
+HELP = [[name, "--help"] for name in NAMES]
 ABSENT = [
     (["match", "A", "{}", "--format", "parquet"], "columns"),
     (["conform", "--", "true"], "conform"),
+    (["claims", "tods21.thm6.2"], "solver"),
+    (["demo", "--out", "report"], "examples"),
+    (["fuzz", "--evaluator", "automaton", "--cases", "1"], "conform"),
+    (["identify", "--engine", "automaton"], "conform"),
+    (["step", QUERY, "{}", "-o", "page.html"], "draw"),
     (["equiv", "A ; B FILTER A.x + A.y > 2", "A ; B FILTER A.y + A.x > 2"], "solver"),
     (["explain", QUERY, "{}", "--html", "page.html"], "draw"),
     (["match", QUERY, "{}", "--evaluator", "kernel"], "fast"),
@@ -80,7 +87,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple
     """What each command returns and prints, in one process in which no extra is installed."""
     farm = tmp_path_factory.mktemp("core") / "farm.csv"
     farm.write_text(FARM)
-    commands = [arguments for arguments, *_ in (*RUNS, *ABSENT)]
+    commands = [arguments for arguments, *_ in (*RUNS, *ABSENT)] + HELP
     lines = [json.dumps([str(farm) if word == "{}" else word for word in arguments]) for arguments in commands]
     status, out, err = core(COMMANDS, "\n".join(lines))
     assert (status, err) == (0, "")
@@ -98,6 +105,15 @@ def test_the_core_runs_without_extras(
     code, out, err = ran[tuple(arguments)]
     assert (code, err) == (status, "")
     assert shown in out
+
+
+@pytest.mark.parametrize("arguments", HELP, ids=command_name)
+def test_the_help_of_every_command_is_there_without_extras(
+    ran: dict[tuple[str, ...], tuple[int, str, str]], arguments: list[str]
+) -> None:
+    code, out, err = ran[tuple(arguments)]
+    assert (code, err) == (0, "")
+    assert f"Usage: cerify {arguments[0]} " in out
 
 
 @pytest.mark.parametrize(("arguments", "extra"), ABSENT, ids=command_name)

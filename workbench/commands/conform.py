@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from cerify.commands.options import FILE, OUTPUT, LanguageChoice, argument, completes, option, takes
 from cerify.commands.progress import interruptible, progress
@@ -24,8 +23,9 @@ from cerify.conformance.report_text import NAMED, defect_text, disputed_text, op
 from cerify.conformance.run import conform
 from cerify.conformance.stored import against, read_stored
 from cerify.conformance.words import count_of, plural, unasked_sentence
-from cerify.console import Screen
+from cerify.console import screen
 from cerify.semantics.output_files import write_whole
+from cerify.semantics.packages import rich_table
 from cerify.semantics.readings import choices, read
 from cerify.semantics.row_pattern.reading import RowReading
 from cerify.semantics.sase.reading import read_reading
@@ -204,7 +204,7 @@ def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:
 
 
 def _print(report: Report) -> None:
-    console = Screen(soft_wrap=True)
+    console = screen(soft_wrap=True)
     console.print(printable(f"{report.engine} {report.version}, {report.suite}"), style="bold")
     for warning in report.warnings:
         console.print(printable(f"warning: {warning}"))
@@ -246,14 +246,14 @@ def _print_table(report: Report) -> None:
     counted: list[Outcome] = ["passed", "skipped", "failed"]
     if report.disputed:
         counted.append("disputed")
-    table = Table("feature", "cases", *counted, "no answer")
+    table = rich_table.Table("feature", "cases", *counted, "no answer")
     for column in table.columns[1:]:
         column.justify = "right"
     for feature, results in features.items():
         table.add_row(printable(feature), *_counts(results, counted))
     table.add_section()
     table.add_row("all", *_counts(report.results, counted))
-    Screen().print(table)
+    screen().print(table)
 
 
 def _counts(results: Sequence[Result], counted: Sequence[Outcome]) -> tuple[str, ...]:

@@ -6,27 +6,30 @@ import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from cerify.commands.options import OUTPUT_FOLDER
+from cerify.commands.progress import progress_bar
 from cerify.conformance.cases import load as load_cases
 from cerify.conformance.engines import command_of, missing_for
 from cerify.conformance.harness import Engine
 from cerify.conformance.html import render as conformance_page
 from cerify.conformance.model import Report
 from cerify.conformance.run import conform
-from cerify.console import Screen
+from cerify.console import screen
 from cerify.examples import flights
 from cerify.examples.findings import Finding, find, passed
 from cerify.examples.page import outcomes, render
 from cerify.examples.queries import EXAMPLES
 from cerify.semantics.errors import InputError
 from cerify.semantics.output_files import write_whole
+from cerify.semantics.packages import rich_table
 from cerify.terminal import echo
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 BUILT_IN = "automaton"
 ENGINE = "esper"
@@ -47,10 +50,9 @@ def command(out: Path, as_json: bool) -> int:
     Needs the flights: pip install 'cerify[examples]'. With Java and Maven, Esper runs on the samples too.
     Exit status: 0 if the automaton agrees with the definition everywhere, 1 if it does not.
     """
-    console = Screen(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    flights.data_folder()  # whose error names the extra that has all that is needed
     with ExitStack() as stack:
-        bar = stack.enter_context(Progress(*columns, console=console, disable=not console.is_terminal))
+        bar = stack.enter_context(progress_bar(transient=False))
         table = loaded(bar)
         engine, note = second_engine(stack, bar)
         findings = []
@@ -116,8 +118,8 @@ def write(out: Path, findings: Sequence[Finding], report: Report, engine: str, n
 
 def show(findings: Sequence[Finding], report: Report, note: str, engine: str) -> None:
     """Print the table of findings and the result of the conformance run."""
-    console = Screen()
-    table = Table()
+    console = screen()
+    table = rich_table.Table()
     table.add_column("query", no_wrap=True)
     for name in ("events", "matches", "ms", "agree", *((engine,) if engine else ())):
         table.add_column(name, justify="right")

@@ -13,7 +13,7 @@ from cerify.commands.files import Source
 from cerify.commands.options import EVENTS, OUTPUT, argument, either, group, language, option, takes
 from cerify.commands.written import echo_written
 from cerify.draw.diagram import Diagram, dot
-from cerify.draw.page import page
+from cerify.draw.page import markup, page
 from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row, places_row
 from cerify.draw.svg import document, svg
 from cerify.drawing import diagram_of, hoa_of, preference_tree
@@ -86,9 +86,7 @@ def command(asked: Asked) -> int:
     if output_file.suffix == ".svg":
         text = document(inline)
     else:
-        from markupsafe import Markup
-
-        text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=Markup(inline))
+        text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=markup(inline))
     write_whole(output_file, text)
     echo_written(query, asked.language, output_file, says, asked.as_json)
     return 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import click
-from rich.table import Table
 
 from cerify import protocol
 from cerify.conformance.engines import NAMES, SHIPPED, missing_for
-from cerify.console import Screen
+from cerify.console import screen
+from cerify.semantics.packages import rich_table
 from cerify.terminal import echo
 
 
@@ -27,10 +27,10 @@ def command(as_json: bool) -> int:
         for row in rows:
             echo(protocol.line(row))
     else:
-        table = Table("name", "engine", "licence", "missing")
+        table = rich_table.Table("name", "engine", "licence", "missing")
         for row in rows:
             table.add_row(row["name"], row["engine"], row["licence"], row["missing"] or "nothing")
-        Screen().print(table)
+        screen().print(table)
     return 0 if all(row["missing"] is None for row in rows) else 1
 
 

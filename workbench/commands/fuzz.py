@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -49,7 +49,7 @@ from cerify.conformance.harness import Engine
 from cerify.conformance.known import KnownDisagreements, read_known
 from cerify.conformance.process import Limits
 from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES, plural, shown
-from cerify.console import Screen
+from cerify.console import screen
 from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign, one_case
 from cerify.equivalence.differential.causes import by_cause, cause
 from cerify.equivalence.differential.checkpoint import Checkpoint
@@ -60,6 +60,9 @@ from cerify.semantics.errors import InternalError
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.selection import Selection
 from cerify.terminal import echo, picked
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Progress = Callable[[Summary], None]
 UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
@@ -415,7 +418,7 @@ def _answer(given: Answer) -> Any:
 
 
 def _print(name: str, plan: Plan, call: Asked, summary: Summary, known: KnownDisagreements) -> None:
-    console = Screen(soft_wrap=True)
+    console = screen(soft_wrap=True)
     asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {asked} cases, {call.profile_name}, seed {plan.seed}", style="bold")
     for kind, words in FUZZED_OUTCOMES.items():
@@ -445,7 +448,7 @@ def _print(name: str, plan: Plan, call: Asked, summary: Summary, known: KnownDis
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 
-def _print_disagreement(console: Screen, why: str, group: Sequence[Disagreement], asked: Asked) -> None:
+def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], asked: Asked) -> None:
     d = group[0]  # the lightest stands for all
     notes = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
     if d.second is not None:

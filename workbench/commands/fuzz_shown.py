@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
 
 from cerify.automata.evaluator import Consumption
 from cerify.conformance.model import Case, Result
@@ -20,6 +19,9 @@ from cerify.equivalence.differential.campaign import Disagreement
 from cerify.languages.language import Language
 from cerify.semantics.json_events import json_of_event, json_of_schema
 from cerify.terminal import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def result_of(d: Disagreement, language: Language[Any], consumption: Consumption = Consumption.NONE) -> Result:

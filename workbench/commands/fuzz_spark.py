@@ -7,15 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from cerify import protocol
 from cerify.commands.fuzz_shown import print_disagreement
 from cerify.commands.progress import progress_bar
 from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES
-from cerify.console import Screen
+from cerify.console import screen
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.output_files import write_whole
+from cerify.semantics.packages import rich_table
 from cerify.terminal import echo
 
 if TYPE_CHECKING:
@@ -67,11 +66,11 @@ def _print_json(found: Found, ran: Ran, out: Path) -> None:
 def _print(found: Found, ran: Ran, out: Path) -> None:
     from cerify.spark.fuzzing.report import result_of
 
-    console = Screen(soft_wrap=True)
+    console = screen(soft_wrap=True)
     console.print(f"{found.cases:,} cases against the semantics, seed {found.job.seed}", style="bold")
     for outcome, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {found.totals[outcome]:>9,}")
-    table = Table("", "some match", "no match", "not carried", "budget", "disagree", "disputed", box=None)
+    table = rich_table.Table("", "some match", "no match", "not carried", "budget", "disagree", "disputed", box=None)
     for column in table.columns[1:]:
         column.justify = "right"
     for name, counts in found.by_evaluator.items():

@@ -14,7 +14,7 @@ from cerify.conformance.harness import Engine
 from cerify.conformance.process import Limits
 from cerify.conformance.report_json import result_json
 from cerify.conformance.words import sentence
-from cerify.console import Screen
+from cerify.console import screen
 from cerify.languages.language import Language
 from cerify.semantics.errors import InputError
 from cerify.terminal import echo, picked
@@ -48,7 +48,7 @@ def _print_json(name: str, query: str, found: Search) -> None:
 
 
 def _print(name: str, query: str, found: Search) -> None:
-    console = Screen(soft_wrap=True)
+    console = screen(soft_wrap=True)
     console.print(f"{name}: {query} on all short streams", style="bold")
     text = f"{len(found.wrong):,} of {found.asked:,} streams are answered wrongly"
     if (shortest := found.shortest) is not None:

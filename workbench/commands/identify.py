@@ -15,7 +15,7 @@ from cerify.conformance.identification.engine import identified
 from cerify.conformance.identification.profile import Finding, Profile
 from cerify.conformance.identification.stages import STAGES
 from cerify.conformance.process import Limits
-from cerify.console import Screen
+from cerify.console import screen
 from cerify.terminal import echo
 
 
@@ -56,7 +56,7 @@ def command(
 
 
 def _print(profile: Profile) -> None:
-    console = Screen()
+    console = screen()
     console.print(f"{profile.name} {profile.version}, {profile.language}", style="bold", markup=False, soft_wrap=True)
     rows = [("axis", "value", "explains", "")]
     for name, finding in profile.axes.items():

@@ -8,11 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from cerify.console import Screen
+from cerify.console import screen
+from cerify.semantics.packages import naming_extras
 from cerify.terminal import echo, printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 EVERY = 20.0  # seconds between two lines where there is no terminal
 
@@ -20,11 +23,17 @@ Report = Callable[[str, int, int], None]
 """Called with the name of a step, how much of it is done, and how much there is."""
 
 
-def progress_bar() -> Progress:
-    """A bar on standard error with a description, how much is done of how much, and the time taken."""
-    console = Screen(stderr=True)
+def progress_bar(transient: bool = True) -> Progress:
+    """A bar on standard error with a description, how much is done of how much, and the time taken.
+
+    It is gone in the end where it is transient. Raises MissingPackage.
+    """
+    with naming_extras():
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = screen(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    return Progress(*columns, console=console, transient=transient, disable=not console.is_terminal)
 
 
 @contextmanager

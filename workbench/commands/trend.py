@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from cerify import protocol
 from cerify.conformance.stored import read_stored, trend
 from cerify.conformance.words import count_of
-from cerify.console import Screen
+from cerify.console import screen
+from cerify.semantics.packages import rich_table
 from cerify.terminal import echo, printable
 
 NAMED = 5  # cases of a step that are listed
@@ -31,12 +31,14 @@ def command(files: tuple[Path, ...], as_json: bool) -> int:
             echo(protocol.line(step.json()))
         return 1 if steps[-1].broken else 0
     held = any(step.held_to for step in steps)
-    table = Table("engine", *(["held to"] if held else []), "passed", "claimed", "defects", "mended", "broken")
+    table = rich_table.Table(
+        "engine", *(["held to"] if held else []), "passed", "claimed", "defects", "mended", "broken"
+    )
     for step in steps:
         numbers = (step.passed, step.claimed, step.defects, len(step.mended), len(step.broken))
         names = (step.engine, step.held_to) if held else (step.engine,)
         table.add_row(*map(printable, names), *map(str, numbers))
-    console = Screen()
+    console = screen()
     console.print(table)
     for step in steps:
         if step.broken:

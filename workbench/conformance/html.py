@@ -6,17 +6,18 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from cerify.conformance.model import Defect, Json, Outcome, Report, Result
 from cerify.conformance.report_json import again
 from cerify.conformance.report_text import alike_text, axis_says, entitled, issue_text, opening, title
 from cerify.conformance.words import second_sentence, sentence, shown_match, unasked_sentence
-from cerify.draw.page import page
+from cerify.draw.page import markup, page
 from cerify.draw.timeline import Column, Kind, Row, timeline
 from cerify.semantics.events import TYPE, Match
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 DRAWN = 16  # complex events drawn for one divergence; a longer list is cut, and the page says by how much
 
@@ -115,7 +116,7 @@ class DefectView:
             title=title(defect),
             sentence=words[:1].upper() + words[1:],
             second=second_sentence(defect.result),
-            drawing=Markup(svg),
+            drawing=markup(svg),
             undrawn=max(0, len(rows) - DRAWN),
             says=axis_says(defect, first) if first else "",
             alike=alike_text(defect, report),

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import IO, Literal, NoReturn
 
-import psutil
-
 from cerify.semantics.errors import InputError
+from cerify.semantics.packages import psutil
 
 LONGEST_LINE = 64 * 2**20  # bytes; an answer of ten million positions has fewer
 SOON = 0.005  # seconds until one looks again whether killed processes have ended

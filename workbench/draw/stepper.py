@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b, sha256
 from html import escape
 from itertools import pairwise
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 from cerify.draw.layout import INCH, Arrow, Point, graphviz, placed_arrow, placed_point
-from cerify.draw.page import ROOT, css, page
+from cerify.draw.page import ROOT, css, markup, page
 from cerify.draw.recording import Link, LinkKind, Node, Recording, StateRow, Step
 from cerify.draw.stream import every_column
 from cerify.draw.svg import arrow_svg, svg
@@ -24,6 +23,9 @@ from cerify.draw.timeline import timeline
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match
 from cerify.semantics.predicate_text import show_value
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MEANING: Mapping[LinkKind, str] = {
     "first": "the first node of the list below",
@@ -48,7 +50,7 @@ def stepper(run: Recording) -> str:
     digest = b64encode(sha256(script.encode()).digest()).decode()
     undrawn = automaton = ""
     try:
-        automaton = Markup(svg(run.diagram))
+        automaton = markup(svg(run.diagram))
     except BudgetExceeded as error:
         undrawn = f"It is not drawn: {error.message}."
     return page(
@@ -61,14 +63,14 @@ def stepper(run: Recording) -> str:
         pressed=any(found.path for step in run.steps for found in step.found),
         automaton=automaton,
         undrawn=undrawn,
-        stream=Markup(timeline(every_column(run.S))),
-        graph=Markup(growth_svg(run)) if run.nodes else "",
-        key=Markup(key_svg(run)),
+        stream=markup(timeline(every_column(run.S))),
+        graph=markup(growth_svg(run)) if run.nodes else "",
+        key=markup(key_svg(run)),
         nodes_text=lambda row: nodes_text(run, row),
         match_text=match_text,
         digest=f"sha256-{digest}",
-        styles=Markup(css(STYLES)),
-        script=Markup(script),
+        styles=markup(css(STYLES)),
+        script=markup(script),
         data=_data(run),
     )
 
@@ -124,7 +126,7 @@ def _data(run: Recording) -> Markup:
         for step in run.steps
     ]
     text = json.dumps({"arrows": len(run.diagram.edges), "steps": steps}, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c"))
+    return markup(text.replace("<", "\\u003c"))
 
 
 def _count(number: int, word: str, words: str | None = None) -> str:

