@@ -45,7 +45,14 @@ def require_keywords(function: Callable[..., Any], given: Iterable[str], options
             raise IllFormed(f"{function.__name__} has no argument {name!r}{meant}")
 
 
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name that is most like this one, if any is; one that begins with another letter has to be more like it."""
+    near = get_close_matches(name, list(names), 1)
+    alike = near if near and near[0][:1] == name[:1] else get_close_matches(name, near, 1, 0.75)  # not "id" for "kind"
+    return next(iter(alike), None)
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The end of a message: "; did you mean", and the name that is most like this one; "" if none is."""
-    near = get_close_matches(name, list(names), 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest(name, names)
+    return "" if near is None else f"; did you mean {near!r}?"

@@ -31,8 +31,8 @@ class _Located(Exception):
         self.message, self.span = message, span
 
     def described(self) -> str:
-        """The message; below it the place in the query's text, underlined, where both are known."""
-        if self.text is None or self.span is None:
+        """The message; below it the place in the query's text, underlined, where both are known and there is any."""
+        if self.span is None or not (self.text or "").strip():
             return self.message
         return f"{self.message}\n{underline(self.text, self.span)}"
 

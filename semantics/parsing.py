@@ -62,6 +62,8 @@ def parsed(
                 raise BudgetExceeded(too_deep, Span(0, len(text))) from None
             raise error.orig_exc from None
         except UnexpectedInput as error:
+            if not text.strip():
+                raise ParseError("the query is empty", Span(len(text), len(text))) from None
             raise explanation(error, text, parser) from None
         if _depth(phi) > MAX_DEPTH:
             raise BudgetExceeded(too_deep, Span(0, len(text)))

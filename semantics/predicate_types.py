@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from typing import Literal, assert_never
 
 from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import nearest
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Schema
 from cerify.semantics.predicate_text import show_term
@@ -107,7 +107,8 @@ class Problem:
 def meant(name: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like this one, if any does; one that differs in case alone does most."""
     by_folded = {one.casefold(): one for one in known}
-    return next((by_folded[one] for one in get_close_matches(name.casefold(), by_folded, 1)), None)
+    near = nearest(name.casefold(), by_folded)
+    return None if near is None else by_folded[near]
 
 
 def listed(names: Collection[str]) -> str:
@@ -173,9 +174,9 @@ def never_true(
     never = [R for R in known if not outcomes(predicate, partial(_possible, R=R, schema=schema))[0]]
     for R in sorted(always.intersection(never))[:1] if each else ():
         have = listed([a for a in schema.types[R] if a != TIME])
-        yield Problem(
-            "attribute", f"{holder} always holds an event of {R}, for which this is never true; it has {have}", span
-        )
+        every = f"and a condition on {holder} has to hold of every event of {holder}"  # tods21, Definition 4.1
+        message = f"{holder} always holds an event of {R}, for which this is never true, {every}; {R} has {have}"
+        yield Problem("attribute", message, span)
         return
     if never and each and never == known:
         have = "; ".join(f"{R} has {listed([a for a in schema.types[R] if a != TIME])}" for R in known)

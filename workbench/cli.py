@@ -130,8 +130,8 @@ def fail(message: str, status: int) -> NoReturn:
 
 def _usage(error: click.ClickException) -> str:
     """The message of an error in the use of a command, as ours are, with the command that says how it is used."""
-    message = error.format_message().removesuffix(".").replace(". Did you mean", "; did you mean")
-    message = message[:1].lower() + message[1:]
+    message = re.sub(r"\. (Did you mean|It is one of)", lambda end: f"; {end[1].lower()}", error.format_message())
+    message = message[:1].lower() + message[1:].removesuffix(".")
     context = getattr(error, "ctx", None)
     return (
         f"{message}\ntry: {context.command_path} --help" if context is not None and "--help" not in message else message

@@ -12,7 +12,7 @@ from typing import get_args
 from cerify.commands.options import Choice, option
 from cerify.fit import require_fit
 from cerify.languages import language_named
-from cerify.semantics.errors import InputWarning
+from cerify.semantics.errors import InputWarning, QueryWarning
 from cerify.semantics.events import TYPE, Schema, Stream
 from cerify.semantics.readers import Format, read, read_schema
 from cerify.terminal import echo
@@ -51,8 +51,7 @@ class Source:
         lang = language_named(language)
         S = self.read(file, lang.row_type)
         for warning in require_fit(lang, lang.parse(query), S, self.strict):
-            warning.text = query
-            echo(f"cerify: warning: {warning}", error=True)
+            warn(warning, query)
         return S
 
     def read(self, file: str, default_type: str | None = None) -> Stream:
@@ -78,6 +77,12 @@ def schema_of(
     """
     with _notes():
         return read_schema(text, type_column=type_column, time_column=time_column, default_type=default_type)
+
+
+def warn(warning: QueryWarning, query: str) -> None:
+    """Writes a warning to standard error, with the place in the query that it is about."""
+    warning.text = query
+    echo(f"cerify: warning: {warning}", error=True)
 
 
 @contextmanager

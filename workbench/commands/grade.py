@@ -14,7 +14,7 @@ import click
 from cerify.commands.options import FILE, OUTPUT, LanguageChoice, argument, completes, option, takes
 from cerify.grade import sheet
 from cerify.grade.exercises import FILE as COURSE
-from cerify.grade.exercises import LEVELS, Exercise, UnusableAnswer, exercise, exercises
+from cerify.grade.exercises import LEVELS, Exercise, UnusableAnswer, exercise, exercises, grade_command
 from cerify.grade.grading import Right, graded
 from cerify.grade.text import feedback, json_of, solution, statement
 from cerify.languages import LANGUAGES
@@ -73,7 +73,7 @@ class Asked:
         }
         if every and not found:
             languages = ", ".join(sorted({one.language for one in every}))
-            sessions = ", ".join(sorted({str(one.session) for one in every if one.session is not None})) or "none"
+            sessions = ", ".join(sorted({str(one.session) for one in every if one.session})) or "none"
             raise InputError(f"there is no such exercise; the languages are {languages}, the sessions {sessions}")
         return found
 
@@ -103,7 +103,7 @@ def command(asked: Asked) -> int:
     """
     asked.require_consistent()
     if asked.students is not None:
-        lines = (json.dumps(one.public(), ensure_ascii=False) for one in asked.tasks.values())
+        lines = (json.dumps(one.for_students(), ensure_ascii=False) for one in asked.tasks.values())
         write_whole(asked.students, "".join(f"{line}\n" for line in lines))
         echo(f"{asked.students}: {len(asked.tasks)} exercises without answers")
         return 0
@@ -178,7 +178,8 @@ def _list(asked: Asked) -> int:
         echo(LANGUAGES[name].title)
         for task in together:
             echo(f"  {task.id:{width}}  {LEVELS[task.level]:8}  {task.sentence}")
-    echo("cerify grade ID tells more of one, cerify grade ID FORMULA grades, cerify grade --show ID has the answer")
+    again = grade_command(asked.source)
+    echo(f"{again} ID tells more of one, {again} ID FORMULA grades, {again} --show ID has the answer")
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
@@ -13,11 +13,12 @@ import click
 
 from cerify.api import planned, read_query
 from cerify.automata.evaluator import Consumption, Output
-from cerify.commands.files import Source
+from cerify.commands.files import Source, warn
 from cerify.commands.options import CONSUMPTIONS, EVENTS, SELECTIONS, Choice, argument, group, language, option, takes
 from cerify.languages.language import (
     DENOTATIONAL,
     EVALUATORS,
+    Language,
     Options,
     OutputTable,
     ValuedMatch,
@@ -25,13 +26,14 @@ from cerify.languages.language import (
 )
 from cerify.plan import Plan
 from cerify.semantics.budget import Budget, timed_items
-from cerify.semantics.errors import MissingPackage, Unsupported, errors_in
+from cerify.semantics.errors import BudgetExceeded, MissingPackage, QueryWarning, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.selection import Selection
 from cerify.semantics.values import Value, plain, show_time
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
 TABLE_ROWS = 100
+SOON = 1.0  # seconds for the question whether the query can match at all
 
 
 @dataclass(frozen=True)
@@ -109,13 +111,29 @@ def command(asked: Asked) -> int:
     with errors_in(asked.query), budget.timed():
         plan = planned(tree, asked.language, source.schema, options, asked.evaluator, selection)
         S = source.read_for(asked.query, asked.language, asked.file)
-        if asked.output == "rows":
-            return _print_rows(lang.output_table(plan.query, S, plan.matches(S), options), asked)
         with _pointing_to_denotational(plan):
-            found = timed_items(plan.with_values(S) if asked.valuations else plan.matches(S))
-            if asked.as_json:
-                return _print_json(islice(found, asked.limit))
-            return _print_table(found, S, asked.limit or TABLE_ROWS, asked.valuations or lang.results, lang.results)
+            status = _print(lang, plan, S, options, asked)
+        if status == 1:
+            _warn_of_never(lang, tree, asked)
+        return status
+
+
+def _print(lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, asked: Asked) -> int:
+    """Prints what the plan finds, and returns the exit status."""
+    if asked.output == "rows":
+        return _print_rows(lang.output_table(plan.query, S, plan.matches(S), options), asked)
+    found = timed_items(plan.with_values(S) if asked.valuations else plan.matches(S))
+    if asked.as_json:
+        return _print_json(islice(found, asked.limit))
+    return _print_table(found, S, asked.limit or TABLE_ROWS, asked.valuations or lang.results, lang.results)
+
+
+def _warn_of_never(lang: Language[Any], query: Any, asked: Asked) -> None:
+    """Writes to standard error what of a query without matches has none on any stream, where that is soon decided."""
+    with suppress(BudgetExceeded, Unsupported), Budget(seconds=SOON).timed():
+        for problem in lang.check(query, asked.source.schema).problems:
+            if problem.rule == "never":
+                warn(QueryWarning(problem.hinted, problem.span), asked.query)
 
 
 @contextmanager

@@ -25,6 +25,9 @@ T = TypeVar("T")
 class Choice(click.Choice):  # type: ignore[type-arg]
     """One of some names; for another one, the name that is most like it is in the message."""
 
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return f"It is one of {', '.join(map(repr, self.choices))}"
+
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         message = super().get_invalid_choice_message(value, ctx).removesuffix(".")
         return message + did_you_mean(str(value), self.choices)

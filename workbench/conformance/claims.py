@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -15,6 +14,7 @@ from cerify.conformance.model import Case, Result, of_output
 from cerify.conformance.query_tree import nodes_in, tree_of, tree_of_text
 from cerify.languages import LANGUAGES
 from cerify.protocol import EngineInfo
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.events import TIME, Event, Stream
 from cerify.semantics.json_events import event_of_json
 
@@ -128,9 +128,9 @@ def unknown_names(claims: Mapping[str, Json]) -> Iterator[str]:
                 continue
             others = set(claimed[field]) - features_of(language)
             for name in sorted(others - names_of(language)) if others else ():  # all queries are parsed for them
-                near = get_close_matches(name, names_of(language), 1)
-                meant = f"did you mean {near[0]!r}" if near else f"there are {', '.join(sorted(names_of(language)))}"
-                yield f"claims.{language}.{field}: no operator has the name {name!r}; {meant}{'?' if near else ''}"
+                names = names_of(language)
+                meant = did_you_mean(name, names) or f"; there are {', '.join(sorted(names))}"
+                yield f"claims.{language}.{field}: no operator has the name {name!r}{meant}"
 
 
 @lru_cache(maxsize=10_000)

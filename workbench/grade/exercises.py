@@ -6,6 +6,7 @@ A file of somebody else's has the same form; only id, sentence and schema have t
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -100,6 +101,15 @@ class Exercise:
         schema = {name: dict(attributes) for name, attributes in self.schema.types.items()}
         return {**picked(self, "id", "language", "session", "level", "sentence"), "schema": schema}
 
+    def for_students(self) -> dict[str, Any]:
+        """It as a line of a file without answers; without the session where it is of none."""
+        return {name: value for name, value in self.public().items() if (name, value) != ("session", 0)}
+
+
+def grade_command(file: Path) -> str:
+    """The command that is about the exercises of a file."""
+    return "cerify grade" if file == FILE else f"cerify grade --exercises {shlex.quote(str(file))}"
+
 
 @cache
 def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
@@ -123,7 +133,9 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
 def exercise(id_: str, file: Path = FILE) -> Exercise:
     """The exercise of that id. Raises InputError."""
     if (found := exercises(file).get(id_)) is None:
-        raise InputError(f"no exercise {id_!r}{did_you_mean(id_, exercises(file)) or '; cerify grade lists them all'}")
+        raise InputError(
+            f"no exercise {id_!r}{did_you_mean(id_, exercises(file)) or f'; {grade_command(file)} lists them all'}"
+        )
     return found
 
 

@@ -34,6 +34,7 @@ Kind = Literal[
 _STRING = re.compile(r"'(?:[^']|'')*'")
 _COMPARATOR = re.compile(r"(?<![-:.])(?:<=|>=|!=|<|>|=)")
 _CONNECTIVE = re.compile(r"\b(?:AND|OR|and|or|not)\b")
+NUMBERED = "in a condition, a window, a count or an index"
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 _QUANTIFIER = re.compile(r"(?<=[\w)}:-])(?:[*+?]|\{\d*,?\d*\})\??")
 _PROJECTED = re.compile(r"PROJECT\[(.*?)\]")
@@ -333,9 +334,9 @@ def _found(language: Language[Any], mine: _Features, right: _Features) -> Iterat
     if mine.connectives and right.connectives and mine.connectives != right.connectives:
         yield Mistake("connective", "look at the conditions: have all of them to be true, or one of them?")
     if mine.numbers - right.numbers:
-        yield Mistake("number", "a number, or an index, in your formula is not that of the sentence")
+        yield Mistake("number", f"look at the numbers: one {NUMBERED} is not that of the sentence")
     elif right.numbers - mine.numbers:
-        yield Mistake("number", "your formula does not have a number, or an index, of the sentence")
+        yield Mistake("number", f"look at the numbers: the sentence has one more {NUMBERED}")
     if right.attributes and not mine.attributes:
         yield Mistake("condition", "a condition is missing: what is asked of the attributes?")
     elif mine.attributes != right.attributes:

@@ -31,7 +31,11 @@ def results(answers: Mapping[str, Any], tasks: Mapping[str, Exercise]) -> dict[s
     for task in tasks.values():
         task.right()
     tests = [_marked(task, answers.get(task.id), number) for number, task in enumerate(tasks.values(), 1)]
-    unknown = [f"no exercise {id_!r}{did_you_mean(id_, tasks)}" for id_ in answers if id_ not in tasks]
+    unknown = [
+        f"no exercise {id_!r}, so its answer is left out{did_you_mean(id_, tasks)}"
+        for id_ in answers
+        if id_ not in tasks
+    ]
     return {"score": sum(test["score"] for test in tests), "output": "\n".join(unknown), "tests": tests}
 
 

@@ -325,7 +325,7 @@ def test_a_sheet_is_marked_as_gradescope_reads_it(tmp_path: Path) -> None:
     assert result.stdout.endswith("1 of 3 are right\n")
     marks = json.loads(out.read_text())
     assert marks["score"] == 1
-    assert marks["output"] == "no exercise 'cel-thn'; did you mean 'cel-then'?"
+    assert marks["output"] == "no exercise 'cel-thn', so its answer is left out; did you mean 'cel-then'?"
     assert [(t["name"], t["score"], t["max_score"], t["status"]) for t in marks["tests"]] == [
         ("cel-event", 0, 1, "failed"),
         ("cel-or", 0, 1, "failed"),
@@ -349,6 +349,7 @@ def test_the_file_of_students_has_no_answers(tmp_path: Path) -> None:
     teacher.write_text(json.dumps(own | {"answers": ["A ; B"], "hint": "SECRET"}) + "\n")
     assert run("--exercises", str(teacher), "--students", str(students)).return_value == 0
     assert "A ; B" not in students.read_text()
+    assert "session" not in students.read_text()
     assert "SECRET" not in students.read_text()
     assert run("--exercises", str(students), "mine").stdout.splitlines()[1] == "A, then B."
     assert "has no answer to 'mine'" in str(run("--exercises", str(students), "mine", "A ; B").exception)
@@ -567,6 +568,24 @@ def test_list_task_and_solution() -> None:
     only = [json.loads(line)["language"] for line in run("--language", "sase", "--json").stdout.splitlines()]
     assert set(only) == {"sase"}
     assert "no exercise 'nope'" in str(run("nope").exception)
+
+
+def test_the_way_on_names_the_file_of_exercises(tmp_path: Path) -> None:
+    """It named a command that is about the exercises of the course."""
+    own = tmp_path / "my own.jsonl"
+    own.write_text(json.dumps({"id": "mine", "sentence": "A.", "schema": {"A": {}}, "answers": ["A"]}))
+    again = f"cerify grade --exercises '{own}'"
+    last = f"{again} ID tells more of one, {again} ID FORMULA grades, {again} --show ID has the answer"
+    assert run("--exercises", str(own)).stdout.splitlines()[-1] == last
+    assert f"no exercise 'cel-then'; {again} lists them all" in str(run("--exercises", str(own), "cel-then").exception)
+    assert str(run("--exercises", str(own), "--session", "1").exception).endswith("the sessions none")
+
+
+def test_a_number_that_differs_is_looked_for_where_numbers_are() -> None:
+    """The hint spoke of "a number, or an index", and of no place."""
+    places = "in a condition, a window, a count or an index"
+    hint = f"hint: look at the numbers: one {places} is not that of the sentence"
+    assert hint in run("cel-filter", "T FILTER T.tmp > 41").stdout.splitlines()
 
 
 def test_a_session_that_there_is_not_is_named() -> None:

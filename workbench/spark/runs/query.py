@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from cerify.api import read_query
 from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT, language_named
 from cerify.languages.language import Language, Options
@@ -38,9 +39,7 @@ class Query:
         with errors_in(self.text):
             if self.plugin.row_type is not None:
                 raise Unsupported(f"{self.plugin.title} makes a table: use cerify.spark.match_recognize(df, clause)")
-            phi = self.plugin.parse(self.text)
-            if self.schema is not None:
-                self.plugin.require_typed(phi, self.schema)
+            _, phi = read_query(self.text, self.language, self.schema)
             _ = plan(self.plugin, phi, self.schema, Want(self.options())).chosen
             return phi
 

@@ -96,7 +96,7 @@ def test_parentheses_are_written_where_needed_only() -> None:
 @pytest.mark.parametrize(
     ("text", "start", "end", "words"),
     [
-        ("", 0, 0, "ends too early"),
+        ("", 0, 0, "the query is empty"),
         ("a and", 5, 5, "ends too early"),
         ("a b", 2, 3, "'b' is not expected"),
         ("prior(a)", 7, 8, "expected"),

@@ -13,6 +13,7 @@ from click.shell_completion import BashComplete
 import cerify
 import cerify.cli
 from cerify import Budget, Event, Schema, Stream
+from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, ParseError, Span, underline
 from cerify.terminal import echo_error
 from proofs_tests.claims.__main__ import WIDTH, entry_text
@@ -168,6 +169,31 @@ def test_the_word_that_was_meant_is_named(language: str, query: str, message: st
     status, _, err = run("check", query, "--language", language)
     assert status == 2
     assert message in err
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("query", ["", " \n"])
+def test_an_empty_query_is_said_to_be_empty(language: str, query: str, run: Run) -> None:
+    """The message listed what can begin a query, below which a caret stood alone."""
+    assert run("check", query, "--language", language) == (2, "", "cerify: the query is empty\n")
+
+
+def test_an_option_that_is_missing_has_its_names_in_a_line(run: Run) -> None:
+    """They were below each other, after a sentence."""
+    names = "'disjunctive', 'push-in', 'push-filters', 'star', 'safe', 'lp-normal'"
+    message = f"cerify: missing option '--to'; it is one of {names}\ntry: cerify normalize --help\n"
+    assert run("normalize", "A") == (2, "", message)
+
+
+def test_a_name_is_suggested_where_it_is_like_the_one_that_is_written(tmp_path: Path, run: Run) -> None:
+    """Of a column 'kind' the message asked whether 'id' was meant."""
+    file = tmp_path / "a.csv"
+    file.write_text("type,id,tmp\nA,1,2\n")
+    assert run("match", "A", str(file), "--type", "kind")[2].endswith("the columns are type, id, tmp\n")
+    assert run("match", "A", str(file), "--type", "tipe")[2].endswith("tmp; did you mean 'type'?\n")
+    assert run("match", "A FILTER A.kind = 1", str(file))[2].startswith(
+        "cerify: warning: A has no attribute 'kind'; it has id, tmp\n"
+    )
 
 
 def test_a_file_before_the_query_is_named(tmp_path: Path, run: Run) -> None:

@@ -31,6 +31,42 @@ def test_what_does_not_fit_is_a_warning_or_an_error(command: str, events: Path, 
     assert run(command, QUERY, str(events), *options, "--strict") == (2, "", f"cerify: {MESSAGE}")
 
 
+@pytest.mark.parametrize(
+    ("query", "language", "message", "place"),
+    [
+        (
+            "T AND H",
+            "cel",
+            "this has no match on any stream: AND asks for one match of both sides",
+            "\nT AND H\n^^^^^^^\n",
+        ),
+        ("H ; (T FILTER T.tmp > 4 AND T.tmp < 3)", "cel", "this has no match on any stream", "\n     ^^^^^"),
+        ("T and H", "event-expression", "it takes place at no event of any history", "\nT and H\n^^^^^^^\n"),
+        (
+            "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS id > 2 AND id < 1)",
+            "row-pattern",
+            "no table has a match",
+            "\n                          ^\n",
+        ),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_query_that_matches_no_stream_is_a_warning_where_nothing_matched(
+    query: str, language: str, message: str, place: str, options: tuple[str, ...], events: Path, run: Run
+) -> None:
+    """It was said by `check` alone."""
+    status, _, err = run("match", query, str(events), "--language", language, *options)
+    assert status == 1
+    assert err.startswith(f"cerify: warning: {message}")
+    assert place in err
+    assert run("match", "T ; H ; T", str(events), *options)[::2] == (1, "")
+
+
+def test_what_takes_long_to_decide_is_no_warning(events: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cerify.commands.match.SOON", 0.0)
+    assert run("match", "T AND H", str(events))[::2] == (1, "")
+
+
 def test_what_fits_is_no_warning(events: Path, run: Run) -> None:
     status, _, err = run("match", "T FILTER T.tmp > 40", str(events), "--strict")
     assert (status, err) == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from importlib import import_module
 from itertools import pairwise
@@ -167,3 +168,17 @@ def test_a_keyword_argument_that_there_is_not_is_named(name: str) -> None:
     required = {"id_col": "id"} if name == "audit" else {}
     with pytest.raises(IllFormed, match=f"^{name} has no argument 'partiton_by'; did you mean 'partition_by'"):
         getattr(cerify.spark, name)(*(None,) * (3 if name == "audit" else 2), partiton_by="k", **required)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PATTERN SEQ(A a, B b)", 'it is a query in another language: language="sase"'),
+        ("MATCH_RECOGNIZE (PATTERN (A))", 'it is a query in another language: language="row-pattern"'),
+        ("A || B", "in CEL it is written OR"),
+    ],
+)
+def test_a_query_of_another_language_is_named_as_elsewhere(text: str, message: str) -> None:
+    """The error listed what CEL expects there."""
+    with pytest.raises(ParseError, match=re.escape(message)):
+        _ = Query(text).parsed
