@@ -32,7 +32,7 @@ class _Located(Exception):
 
     def described(self) -> str:
         """The message; below it the place in the query's text, underlined, where both are known and there is any."""
-        if self.span is None or not (self.text or "").strip():
+        if self.span is None or self.text is None or not self.text.strip():
             return self.message
         return f"{self.message}\n{underline(self.text, self.span)}"
 
