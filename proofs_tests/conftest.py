@@ -34,7 +34,6 @@ FOLDERS = {"workbench": ".", "semantics": "semantics", "automata": "automata", "
 REINSTALL = "python -m pip install -e '.[dev,examples]' --config-settings editable_mode=strict"
 
 QUICK = (
-    "unit/automata/evaluate/test_consumption.py",
     "unit/automata/test_algebra.py",
     "unit/automata/test_cea.py",
     "unit/automata/test_dfa.py",
@@ -54,8 +53,11 @@ NOT_QUICK = (
     "unit/semantics/event_expressions/test_occurrences.py",
     "unit/semantics/row_pattern/test_planted_faults.py",
     "unit/semantics/row_pattern/test_window.py",
+    "unit/semantics/sase/test_denote.py",
     "unit/semantics/test_operators.py",
     "unit/semantics/test_zip.py",
+    "unit/workbench/commands/test_fuzz_selection.py",
+    "unit/workbench/commands/test_strict.py",
 )
 """The files in folders of QUICK that take a third of the time of all."""
 

@@ -23,8 +23,10 @@ PROGRESS = re.compile(r"^cerify: .*: [\d,]+ of [\d,]+\n", re.MULTILINE)
 PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 """The search path of an activated environment, which has "python" and "cerify"."""
 
-LONG = {f"docs/guide/{page}.md" for page in ("spark-audit", "spark-campaign", "spark-scale", "spark-streaming")}
-"""Pages whose examples take half a minute each; those of docs/guide/spark.md are always run."""
+LONG = {
+    f"docs/guide/{page}.md" for page in ("spark", "spark-audit", "spark-campaign", "spark-scale", "spark-streaming")
+}
+"""Pages whose examples take half a minute each."""
 
 
 def name(page: Path) -> str:

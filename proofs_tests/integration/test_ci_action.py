@@ -129,6 +129,7 @@ def test_the_workflow_gives_the_action_inputs_that_it_has() -> None:
     assert {n for n, one in action()["inputs"].items() if one.get("required")} <= set(used["with"])
 
 
+@pytest.mark.thorough
 def test_the_commands_of_the_container_file(engine: Path) -> None:
     """One stage makes the wheel of the checkout, another installs it; the entry point is the script of the action."""
     lines = (CI / "Containerfile").read_text(encoding="utf-8").splitlines()

@@ -126,7 +126,7 @@ def test_every_row_becomes_one_event_in_the_order_of_time(table):
 
 
 @installed
-@pytest.mark.parametrize("example", sampled(EXAMPLES, EXAMPLES[::2]), ids=lambda example: example.name)
+@pytest.mark.parametrize("example", sampled(EXAMPLES, EXAMPLES[:1]), ids=lambda example: example.name)
 def test_the_automaton_agrees_with_the_definition_on_the_samples(example, table):
     finding = find(example, table)
     assert finding.total > 0

@@ -174,6 +174,7 @@ def inclusive(*comparators: str) -> str:
     return f"found = matches(message | {{'query': message['query']{query}}})"
 
 
+@pytest.mark.thorough
 def test_another_fault_with_the_same_cause_is_not_known(tmp_path: Path) -> None:
     """A wrong `<` was hidden by a wrong `>`, since both are "FILTER: extra"."""
     stored = tmp_path / "known.jsonl"

@@ -84,6 +84,7 @@ def test_a_number_that_no_column_holds_is_written_out(spark: SparkSession) -> No
     assert int(row["digits"]) == 2**150 - 1
 
 
+@pytest.mark.thorough
 def test_clustered_data_is_not_shuffled_again_and_other_data_is(spark: SparkSession) -> None:
     df = spark.range(0, 6, 1, 3).selectExpr("CAST(id % 2 AS STRING) AS k", "id AS ts", "IF(id < 3, 'A', 'B') AS type")
     grouped = df.groupBy("k").agg({"ts": "max"}).selectExpr("k", "explode(sequence(0, `max(ts)`)) AS ts")
@@ -100,6 +101,7 @@ def test_clustered_data_is_not_shuffled_again_and_other_data_is(spark: SparkSess
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_the_text_of_a_plan_may_be_cut(spark: SparkSession) -> None:
     """Nothing depends on how Spark shows its plans."""
     before = spark.conf.get("spark.sql.maxPlanStringLength")
@@ -113,6 +115,7 @@ def test_the_text_of_a_plan_may_be_cut(spark: SparkSession) -> None:
         spark.conf.set("spark.sql.maxPlanStringLength", str(before))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("clustered", [False, True])
 def test_a_table_with_as_many_buckets_as_there_are_shuffle_partitions(spark: SparkSession, clustered: bool) -> None:
     """Of a repartition by its key alone Spark makes no shuffle, and then reads it without its buckets."""
@@ -157,7 +160,12 @@ SCHEMA = Schema({"A": {"x": "int"}, "B": {"x": "int"}})
             "k='a', ts=3, field 'type': unknown event type 'C'",
             marks=pytest.mark.thorough,
         ),
-        (("a", 3, "A", 5, "n3"), {"budget": Budget(matches=1)}, "k='a': more than 1 matches"),
+        pytest.param(
+            ("a", 3, "A", 5, "n3"),
+            {"budget": Budget(matches=1)},
+            "k='a': more than 1 matches",
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_a_malformed_row_is_told_with_its_place(
@@ -266,6 +274,7 @@ def test_the_time_of_events_is_the_order_where_there_is_no_column_of_that_name(s
     assert sorted(row["at"] for row in match(timed, "A ; B WITHIN 3 seconds").collect()) == [1, 2]
 
 
+@pytest.mark.thorough
 def test_times_are_in_utc_whatever_their_type(spark: SparkSession) -> None:
     df = seen(spark, *letters("a", "ABAB")).selectExpr(
         "timestamp_seconds(ts * 86400) AS ts", "type", "date(timestamp_seconds(0)) AS k"

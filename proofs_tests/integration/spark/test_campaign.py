@@ -71,6 +71,7 @@ def as_in_one_process(job: Job, cases: int) -> dict[str, int]:
     return dict(local(plan).outcomes)
 
 
+@pytest.mark.thorough
 def test_a_case_is_the_same_as_in_one_process_and_the_parquet_holds_it_all(spark: SparkSession, tmp_path: Path) -> None:
     job = replace(CEL, parts=(Part("cel", "everything"),), nodes=12, valuations=1_000_000, states=100_000)
     ran = campaign(job, 130, tmp_path / "c", lambda: spark, size=50)
@@ -101,6 +102,7 @@ def test_all_languages_at_once(spark: SparkSession, tmp_path: Path, evaluators: 
     assert "agreed on by all of" in render(found)
 
 
+@pytest.mark.thorough
 def test_an_engine_serves_the_tasks_of_a_worker_and_what_it_does_wrong_is_shrunk(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -68,6 +68,7 @@ def expression_cases(seed: int, number: int) -> Iterator[tuple[Query, Stream, li
         yield Query(show_expression(E), "event-expression"), S, found
 
 
+@pytest.mark.thorough
 def test_chunks_of_an_event_expression_begin_where_those_before_them_end() -> None:
     rng, matched = Random(2), 0
     for query, S, expected in expression_cases(7, 150):
@@ -127,6 +128,7 @@ def test_a_start_event_in_a_later_chunk_is_an_error() -> None:
         later.read(starting)
 
 
+@pytest.mark.thorough
 def test_states_have_the_same_numbers_in_every_process() -> None:
     code = (
         "from cerify.semantics.budget import Budget; from cerify.spark.runs.query import Query\n"
@@ -162,6 +164,7 @@ def df(spark: SparkSession, S: Stream) -> DataFrame:
     return spark.createDataFrame(Random(1).sample(rows, len(rows)), "n long, type string, x int").cache()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("output", ["matches", "count"])
 def test_spark_composes_an_event_expression(df: DataFrame, S: Stream, output: Any) -> None:
     query = "relative(A, prior(B, C))"
@@ -174,6 +177,7 @@ def test_spark_composes_an_event_expression(df: DataFrame, S: Stream, output: An
         assert as_matches(found) == expected
 
 
+@pytest.mark.thorough
 def test_spark_composes_a_number_of_matches(df: DataFrame, S: Stream) -> None:
     found, warned = asked(df, "(A+ ; B ; C) FILTER B.x > 0", "count", order_by="n")
     assert found[0]["digits"] == str(CompiledCelEvaluator(Query("(A+ ; B ; C) FILTER B.x > 0").parsed).count(S.table))

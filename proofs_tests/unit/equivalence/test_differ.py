@@ -152,6 +152,7 @@ def test_a_campaign_stops_after_ten_causes_and_five_times_as_many_disagreements(
     assert of_one_cause.stopped == f"stopped after 10 disagreements, at case {of_one_cause.cases - 1}"
 
 
+@pytest.mark.thorough
 def test_a_frequent_cause_is_not_made_as_small_as_can_be_again() -> None:
     asked = 0
 

@@ -19,10 +19,10 @@ def refusal(language: str, query: str, output: str, evaluator: str) -> Unsupport
     return made.why_not.get(evaluator)
 
 
-@pytest.mark.parametrize("step", sampled([1, 3], [3]))
+@pytest.mark.parametrize("step", sampled([1, 6], [6]))
 @pytest.mark.parametrize("language", ["cel", "core-cel", "event-expression", "sase", "row-pattern"])
 def test_every_query_of_the_suites_is_carried(language: str, step: int) -> None:
-    """Every third by default: the suites have several queries with each operator."""
+    """Every sixth by default: the suites have several queries with each operator."""
     queries = dict.fromkeys((case.query, case.output) for case in load(None) if case.language == language)
     assert len(queries) > 60
     for query, output in list(queries)[::step]:

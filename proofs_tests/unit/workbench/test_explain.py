@@ -418,6 +418,7 @@ def test_a_clause_that_finds_nothing_ends_with_the_time(monkeypatch: pytest.Monk
     assert before - oracle._left <= CHECKED_TOGETHER
 
 
+@pytest.mark.thorough
 def test_a_rejection_without_its_nearest_matches_still_has_its_reason() -> None:
     answer = ask("A+ FILTER A.x = 0", {5, 7, 24}, 24, stream(" ".join(["A"] * 25), x=list(range(25))))
     assert isinstance(answer, Rejected)

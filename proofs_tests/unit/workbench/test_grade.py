@@ -17,6 +17,7 @@ from cerify.grade.text import feedback
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, MissingPackage, ParseError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
+from proofs_tests.support import sampled
 
 WRONG = [(e.id, text) for e in exercises().values() for text in e.wrong]
 
@@ -36,7 +37,7 @@ def test_there_are_exercises_of_every_language_and_level() -> None:
     assert all(len(e.answers) >= 2 and len(e.wrong) >= 2 and e.hint for e in exercises().values())
 
 
-@pytest.mark.parametrize("id_", exercises())
+@pytest.mark.parametrize("id_", sampled(exercises(), [*exercises()][::3]))
 def test_every_right_answer_is_accepted(id_: str) -> None:
     for answer in exercise(id_).answers:
         assert isinstance(graded(exercise(id_), answer), Right), answer
@@ -390,7 +391,7 @@ def printed(result: Result) -> str:
 
 
 @pytest.mark.parametrize("slip", SLIPS)
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", sampled(LANGUAGES, ["cel"]))
 def test_a_students_run_shows_nothing_of_the_answer(language: str, slip: str, tmp_path: Path) -> None:
     """Whatever slip the teacher made, and whatever the student wrote; nor is a point lost by the slip."""
     sheet, out = tmp_path / "answers.json", tmp_path / "results.json"

@@ -20,6 +20,7 @@ from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.show import show
+from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import numbered
 
 FALLS = "DEFINE D AS x < PREV(x), U AS x > PREV(x)"
@@ -34,10 +35,11 @@ def rows(recording: Recording) -> list[list[str]]:
     return [[f"{row.holder} - {row.fate}" for row in step.rows] for step in recording.steps[1:]]
 
 
+@pytest.mark.parametrize("seeds", sampled([30, 120], [30]))
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_matches_are_those_of_the_definition(profile: str) -> None:
+def test_the_matches_are_those_of_the_definition(profile: str, seeds: int) -> None:
     kinds = Counter[str]()
-    for seed in range(120):
+    for seed in range(seeds):
         q, S = case(Random(f"{profile} {seed}"), PROFILES[profile], 6, 6)
         q = replace(q, measures=(), rows="one") if q.window is None else q
         try:
@@ -47,7 +49,7 @@ def test_the_matches_are_those_of_the_definition(profile: str) -> None:
         expected = list(answers(q, S))
         assert [found.match for step in steps for found in step.found] == expected, show(q)
         kinds["matched" if expected else "none"] += 1
-    assert min(kinds["matched"], kinds["none"]) > 10
+    assert min(kinds["matched"], kinds["none"]) > seeds // 12
 
 
 def test_a_row_of_threads_in_the_order_of_preferment() -> None:

@@ -42,7 +42,7 @@ def numbers(evaluator: CompiledCelEvaluator, S: Stream, rng: Random) -> Counter[
     return found
 
 
-@pytest.mark.parametrize("part", sampled(range(20), [0, 1]))
+@pytest.mark.parametrize("part", sampled(range(20), [0]))
 def test_counts_from_batch_to_batch(part: int) -> None:
     compared = 0
     for i in range(40 * part, 40 * part + 40):

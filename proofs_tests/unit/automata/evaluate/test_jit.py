@@ -94,6 +94,7 @@ run(5), run(5.0)
     assert ran(toy, code) == []  # both are in the cache
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("decorator", "outer"),
     [

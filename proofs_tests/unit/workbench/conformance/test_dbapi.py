@@ -66,7 +66,7 @@ def test_windows_in_a_database(axis: str) -> None:
         LANGUAGE.generator(),
     )
     profile, differ = generator.profiles["windows"], 0
-    for number in range(80):
+    for number in range(40):
         q, S = generator.case(Random(number), profile, 8, 6)
         S = Stream(S, Schema({ROW: {"p": "int", "o": "int", "x": "int", "y": "float", "z": "string"}}))
         expected = LANGUAGE.matches(q, S, DENOTATIONAL, Options("valuations"))

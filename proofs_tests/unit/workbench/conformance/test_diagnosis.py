@@ -9,6 +9,7 @@ import pytest
 from cerify.conformance.diagnosis import SUSPECTS, Evidence, Piece, causes, meant, thinned
 from cerify.semantics.errors import ParseError
 from cerify.semantics.events import Event, Stream
+from proofs_tests.support import sampled
 
 QUERY = "(A ; B+ ; C) FILTER A.x > 2 WITHIN 6 EVENTS"
 
@@ -26,7 +27,10 @@ def pieces(wrong: str, count: int, query: str = QUERY, language: str = "cel") ->
     return found
 
 
-@pytest.mark.parametrize("wrong", ["window@events=off-by-one", "comparison=inclusive", "loop=greedy", "seq=strict"])
+WRONG = ["window@events=off-by-one", "comparison=inclusive", "loop=greedy", "seq=strict"]
+
+
+@pytest.mark.parametrize("wrong", sampled(WRONG, WRONG[:2]))
 def test_the_wrong_semantics_is_found_and_its_smallest_case(wrong: str) -> None:
     evidence = [Evidence(piece) for piece in pieces(wrong, 4)]
     (cause, *more), unknown = causes(QUERY, "cel", evidence)

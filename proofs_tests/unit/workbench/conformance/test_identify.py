@@ -78,6 +78,7 @@ def kept_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cerify.conformance.identification.engine.Predictor", predictor)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("kept_answers")
 def test_answers_without_any_match_are_no_choice() -> None:
     """A value fits some axes all the same, such as one that loses the matches of all streams of a question."""
@@ -88,6 +89,7 @@ def test_answers_without_any_match_are_no_choice() -> None:
     Draft202012Validator(json.loads((SCHEMAS / "profile.json").read_text(encoding="utf-8"))).validate(profile.as_json())
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("kept_answers")
 def test_answers_that_are_wrong_in_their_form_are_counted() -> None:
     profile = identified([sys.executable, "-c", SIMPLE.replace("MATCHES", "[match, match]")])

@@ -239,6 +239,7 @@ def under_any(q: Query) -> Query:
     return replace(q, where=(Block("skip_till_any_match", selected, where),), having=None)
 
 
+@pytest.mark.thorough
 def test_it_answers_random_queries_in_sase_as_the_definition_does(adapter: ModuleType) -> None:
     rng, compared, absent = Random(5), 0, 0
     claims = claims_of_json({"sase": adapter.sase_chains.CLAIMS}, "sase")
