@@ -67,6 +67,7 @@ def engine(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 def test_a_defect_fails_the_build_until_it_is_in_the_baseline(engine: Path) -> None:
     """The baseline may be the run that is replaced; its files are not taken for those of one that fails to start."""
     command, report = f"{sys.executable} adapter.py", engine / "cerify-report"

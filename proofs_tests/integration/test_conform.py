@@ -193,6 +193,7 @@ def test_the_engine_command_survives_every_line_and_stops_when_told() -> None:
     assert answers[9]["matches"] == [{"at": 0, "events": [0], "bindings": {"A": [0], "X": [0]}}]
 
 
+@pytest.mark.thorough
 def test_the_files_are_written_though_nobody_reads_standard_output(tmp_path: Path) -> None:
     """As in `cerify conform --html page.html … | head -1`."""
     page = tmp_path / "page.html"

@@ -118,6 +118,7 @@ def test_an_engine_that_dies_on_some_cases_is_restarted_and_reported(tmp_path: P
     assert len(d["events"]) == 4
 
 
+@pytest.mark.thorough
 def test_causes_are_told_apart_and_a_campaign_goes_on(tmp_path: Path) -> None:
     """The engine reports only matches of at most two events, and has no match for queries with an OR."""
     engine = planted(tmp_path, "found = [m for m in found if len(m.events) < 3 and ' OR ' not in message['query']]")

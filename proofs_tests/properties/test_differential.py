@@ -128,6 +128,7 @@ def test_a_case_does_not_depend_on_what_was_asked_before() -> None:
     assert [repr(plan.case(i)[0]) for i in (3, 7)] == [repr(longer.case(i)[0]) for i in (3, 7)]
 
 
+@pytest.mark.thorough
 def test_two_processes_find_what_one_finds() -> None:
     plan = Plan(oracle, two_rounds, CORE, 1500, seed=6)
     one, two = campaign(plan, 1, stop_after=4), campaign(plan, 2, stop_after=4)

@@ -129,6 +129,7 @@ def test_a_table_with_as_many_buckets_as_there_are_shuffle_partitions(spark: Spa
 # --- rows that are not as they should be ------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_rows_without_a_key_are_in_no_stream_and_are_counted(spark: SparkSession) -> None:
     from pyspark.sql import Observation
 
@@ -142,6 +143,7 @@ GOOD = [("a", 1, "A", 1, "n1"), ("a", 2, "B", 2, "n2")]
 SCHEMA = Schema({"A": {"x": "int"}, "B": {"x": "int"}})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("row", "given", "message"),
     [
@@ -285,6 +287,7 @@ def test_times_are_in_utc_whatever_their_type(spark: SparkSession) -> None:
     assert len(local_match("A ; B", S)) == 3
 
 
+@pytest.mark.thorough
 def test_a_session_in_another_time_zone_finds_the_same(spark: SparkSession) -> None:
     """Half an hour from one to the next, over the night in which the clocks of New York are put forward."""
     zone = spark.conf.get("spark.sql.session.timeZone")

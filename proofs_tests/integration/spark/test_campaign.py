@@ -280,7 +280,7 @@ def test_what_is_missing_does_not_overlap_what_is_done() -> None:
     ("tested", "agreed", "disagreed"),
     [
         (["--cases", "40", "--evaluator", "automaton"], 40, 0),
-        (["--cases", "200", "--", sys.executable, str(TOY)], 8, 3),
+        (["--cases", "200", "--", sys.executable, str(TOY)], 8, 4),
     ],
 )
 def test_spark_submit_runs_the_command(tested: list[str], agreed: int, disagreed: int, tmp_path: Path) -> None:

@@ -208,6 +208,7 @@ def sql(spark: SparkSession) -> Iterator[SparkSession]:
     spark.catalog.dropTempView("ticks")
 
 
+@pytest.mark.thorough
 def test_the_clause_in_sql(sql: SparkSession) -> None:
     made = sql.sql(f"SELECT * FROM match_recognize(TABLE(ticks), '{CLAUSE}') ORDER BY symbol")
     assert made.schema.simpleString() == "struct<symbol:string,falls:bigint,top:bigint>"

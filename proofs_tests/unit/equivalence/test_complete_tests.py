@@ -80,6 +80,7 @@ def same_language(dfa: MarkedDFA, steps: Steps, final: dict[int, bool]) -> bool:
 EXHAUSTED = [("A", 0), ("A : A", 0), ("A", 1), ("A ; A", 0)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("query", "more"), EXHAUSTED)
 def test_every_small_automaton_that_passes_is_the_querys(query: str, more: int) -> None:
     dfa = marked_dfa(parse(query))

@@ -242,6 +242,7 @@ def test_what_is_done_is_not_asked_again(tmp_path: Path) -> None:
     assert asked == 40
 
 
+@pytest.mark.thorough
 def test_several_processes_go_on_as_one(tmp_path: Path) -> None:
     path = tmp_path / "campaign.jsonl"
     interrupted(20, path)

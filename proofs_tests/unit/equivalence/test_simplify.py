@@ -152,7 +152,7 @@ def test_random_formulas_keep_their_meaning(formulas: int) -> None:
             with suppress(BudgetExceeded):
                 assert differs_at(phi, found.phi, S, level) is None, f"{show(phi)} -> {show(found.phi)} on {list(S)}"
     assert after < 0.9 * before
-    assert by_law >= 1
+    assert by_law >= formulas // 30
 
 
 def test_the_same_call_gives_the_same_result() -> None:

@@ -22,6 +22,8 @@ from cerify.semantics.json_events import event_of_json
 from proofs_tests.unit.workbench.conformance.ceql import Meaning
 from proofs_tests.unit.workbench.conformance.stand_in import Json, StandIn, answers, run_message
 
+pytestmark = pytest.mark.thorough  # compiling the stand-in takes as long as a hundred tests
+
 HOME = engines.ADAPTERS / "cpp"
 PROFILES = list(generate.PROFILES.values())
 
@@ -58,7 +60,6 @@ def test_a_measured_run_is_answered_with_the_number_of_matches_and_the_time(adap
     assert reply["cpu"]["process"] > 0
 
 
-@pytest.mark.thorough
 def test_the_adapter_answers_the_suite_as_the_definition_does(adapter: StandIn) -> None:
     claims = claims_of_json(adapter.claims, "cel")
     compared = 0

@@ -81,6 +81,7 @@ def test_a_database_without_the_clause_says_so_of_each_case() -> None:
             database.answer(parse(CASES[0].query), stream_of(CASES[0]), Options("valuations"))
 
 
+@pytest.mark.thorough
 def test_the_report_on_a_database() -> None:
     cases = [case for case in CASES if case.feature == "row-skip"][:12]
     passed = conform(command_of_database(FAKE, []), cases)

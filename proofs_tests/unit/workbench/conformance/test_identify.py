@@ -96,6 +96,7 @@ def test_answers_that_are_wrong_in_their_form_are_counted() -> None:
     assert re.match(r"\d+ answers are wrong in their form: .* more than once", profile.remarks[0])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("language", "axis", "most"),
     [
@@ -136,6 +137,7 @@ def test_a_choice_that_is_no_hypothesis_fits_none() -> None:
 WRONG = ((" > ", " >= "), (" >= ", " > "), (" < ", " <= "), ("s = ", "s != "))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wrong", sampled(WRONG, WRONG[:1]))
 def test_a_value_that_explains_one_comparator_alone_fits_none(wrong: tuple[str, str]) -> None:
     """An engine with a wrong `>` and a right `<` was said to be inclusive, as no question about `<` was asked."""
@@ -191,6 +193,7 @@ def of_odd_loops(request: pytest.FixtureRequest) -> dict[str, Finding]:
     return Identification(known, ask).run(STAGES["cel"])
 
 
+@pytest.mark.thorough
 def test_an_axis_for_which_none_fits_does_not_count_against_the_others(of_odd_loops: dict[str, Finding]) -> None:
     """Answers to queries with a loop had been counted for seq, emit and partition, for which none fitted either."""
     assert [name for name, finding in of_odd_loops.items() if finding.value is None] == ["loop"]
@@ -200,6 +203,7 @@ def test_an_axis_for_which_none_fits_does_not_count_against_the_others(of_odd_lo
             assert (finding.value, finding.explained) == (axes[name].default, finding.answers), name
 
 
+@pytest.mark.thorough
 def test_an_axis_whose_own_questions_are_all_skipped_is_left_out(of_odd_loops: dict[str, Finding]) -> None:
     """A question about something else that has the operator, but on which the axis does not bear, is none about it."""
     assert of_odd_loops.keys().isdisjoint({"connectives", "integer-division", "like", "range"})
