@@ -135,12 +135,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: max(place(item.path, FIRST), spark * needs_spark(item.nodeid)))
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """One process more than processors, since the one with the tests of Spark mostly waits for Java."""
-    return (os.cpu_count() or 1) + 1
-
-
 def needs_spark(nodeid: str) -> bool:
     """Whether a test is of Spark, by its file or the page that it runs."""
     return "/spark" in nodeid
