@@ -27,8 +27,9 @@ TIMES, COVERAGE = "times.jsonl", "coverage.sqlite"
 LONGEST = 60.0
 """Seconds of processor time of one test; what takes more is left out."""
 
-OPTIONS = ("-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not thorough",
-           "-o", "addopts=--strict-markers")  # fmt: skip
+OPTIONS = ("-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=--strict-markers")
+DEFAULT = ("-m", "not thorough")
+"""Options that leave out the thorough tests; one of them that killed a mutant before is run by its name."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def measure(checks: Collection[str], jobs: int, folder: Path, compiled: bool) ->
 
 def _timed(file: str, out: TextIO, tests: frozenset[str], compiled: bool) -> None:
     importlib.import_module("numba").config.DISABLE_JIT = not compiled
-    pytest.main([str(ROOT / file), *OPTIONS], plugins=[Selection(tests), _Times(out)])
+    pytest.main([str(ROOT / file), *OPTIONS, *DEFAULT], plugins=[Selection(tests), _Times(out)])
 
 
 def _measured(check: str, out: TextIO, folder: Path, compiled: bool) -> None:
@@ -121,7 +122,7 @@ def _measured(check: str, out: TextIO, folder: Path, compiled: bool) -> None:
     os.environ["COVERAGE_FILE"] = str(folder / f"{os.getpid()}.part")
     file, *options = shlex.split(check)
     options += ("--cov=cerify", "--cov-context=test", "--cov-report=")
-    pytest.main([str(ROOT / "proofs_tests" / file), *OPTIONS, *options], plugins=[_Times(out)])
+    pytest.main([str(ROOT / "proofs_tests" / file), *OPTIONS, *DEFAULT, *options], plugins=[_Times(out)])
 
 
 class Selection:

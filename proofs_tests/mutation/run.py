@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 import pytest
 
-from proofs_tests.mutation.measured import OPTIONS, Measured, Selection, measure, times_of
+from proofs_tests.mutation.measured import DEFAULT, OPTIONS, Measured, Selection, measure, times_of
 from proofs_tests.mutation.mutants import DELETION, Key, Mutant, mutated
 from proofs_tests.mutation.processes import in_processes
 from proofs_tests.mutation.targets import ROOT, checks_of, own_checks, source
@@ -96,7 +96,8 @@ def first_failure(test: str, tests: frozenset[str] | None, begins: Callable[[str
     """What of these tests fails first in this process, "import" if they cannot be collected; None if all pass."""
     selection = Selection(tests, begins)
     path, *options = shlex.split(test)
-    status = pytest.main([str(ROOT / "proofs_tests" / path), *options, "-x", *OPTIONS], plugins=[selection])
+    chosen = DEFAULT if tests is None else ()
+    status = pytest.main([str(ROOT / "proofs_tests" / path), *options, "-x", *OPTIONS, *chosen], plugins=[selection])
     passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
     return None if passed else selection.failed or "import"
 
