@@ -32,6 +32,7 @@ extensions = [
     "mathematics",
     "chapters",
     "whole_options",
+    "straight_quotes",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_ext"]

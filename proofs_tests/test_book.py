@@ -214,6 +214,16 @@ def test_every_command_is_in_the_reference(book: Path) -> None:
 
 
 @pytest.mark.thorough
+def test_what_programs_say_is_shown_as_they_say_it(book: Path) -> None:
+    """Commands that can be pasted, signatures with short names; the quotation marks of prose are curly."""
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in (book / "reference").glob("*.html")}
+    generated = {name: text for name, text in pages.items() if name.startswith(("api", "commands"))}
+    assert len(generated) == 5
+    assert [name for name, text in generated.items() if re.search("[‘’“”]|~cerify", text)] == []
+    assert "’" in pages["protocol"]
+
+
+@pytest.mark.thorough
 def test_a_definition_is_two_clicks_away(book: Path) -> None:
     assert "theory/definitions.html" in Page(book / "index.html").links
     linked = {link.partition("#")[0] for link in Page(book / "theory" / "definitions.html").links}

@@ -25,6 +25,7 @@ from cerify.semantics.sase import syntax as sase
 EMPHASIS = re.compile(r"(?<![\w*\\])\\\*(\w[\w ]*)\\\*(?![\w*\\])")  # once it is escaped
 FIELD = re.compile(r"[a-z_]+: ")
 MARKUP = re.compile(r"([\\*`|]|_(?!\w))")
+UNREADABLE = re.compile(r"<(?:factory|function [^,)]*)>")  # defaults of fields
 ALIASES = {
     "cerify.semantics.cel.syntax": (cel, "Formula Condition Window Atom"),
     "cerify.semantics.core_cel.syntax": (core_cel, "Formula Condition"),
@@ -83,11 +84,11 @@ def _unions() -> dict[str, str]:
 def shortened(
     app: Sphinx, what: str, name: str, obj: object, options: object, arguments: str | None, returned: str | None
 ) -> tuple[str | None, str | None]:
-    """The signature with each union under its name."""
+    """The signature with each union under its name, and as Sphinx can read it."""
     for union, alias in _unions().items():
         arguments = arguments and arguments.replace(union, alias)
         returned = returned and returned.replace(union, alias)
-    return arguments, returned
+    return arguments and UNREADABLE.sub("...", arguments), returned
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -22,6 +22,7 @@ MOST_LINES = 4  # lines beside an arrow; a longer text stands below the drawing,
 BELOW = 330  # the width of what stands below the drawing, which fits a phone
 SAMPLE = 44  # of the stroke of a kind of edge
 HEAD = 8.5
+BOUND = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,10 @@ def _text(edge: Edge, numbered: dict[tuple[str, ...], int]) -> _Text:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    return wrap(text, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=" ")
+    """The lines of a text; a slash begins a line, with the variables after it, and ends none."""
+    bound = text.replace(" / ", f" /{BOUND}")
+    lines = wrap(bound, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=" ")
+    return [line.replace(BOUND, " ") for line in lines]
 
 
 def _size(text: _Text) -> Size:

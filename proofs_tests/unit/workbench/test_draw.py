@@ -233,6 +233,13 @@ def test_several_loops_of_a_state_each_have_their_text() -> None:
     assert len(set(heights)) == 3
 
 
+def test_the_slash_stays_with_the_variables_after_it() -> None:
+    """Of a label that was a little too long the variable alone was below, and the slash ended the line above."""
+    drawing = svg_of("H FILTER H.hum <= 25 AND H.id = 0")
+    assert ">H[hum &lt;= 25 and id = 0]<" in drawing
+    assert ">/ H<" in drawing
+
+
 def test_a_long_condition_is_told_below_by_number_once() -> None:
     long = " and ".join(f"a.attribute_{i} > {i}" for i in range(20))
     diagram = Diagram("", (State("0", True), State("1", final=True)), (Edge(0, 1, (long,)), Edge(1, 0, (long,))))
