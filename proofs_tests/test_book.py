@@ -224,6 +224,13 @@ def test_what_programs_say_is_shown_as_they_say_it(book: Path) -> None:
 
 
 @pytest.mark.thorough
+def test_the_name_of_a_file_breaks_at_its_slashes(book: Path) -> None:
+    """On a phone it broke in a word."""
+    page = (book / "source" / "semantics" / "cel" / "denote.py.html").read_text(encoding="utf-8")
+    assert "<code>semantics/<wbr>cel/<wbr>denote.py</code></h1>" in page
+
+
+@pytest.mark.thorough
 def test_a_definition_is_two_clicks_away(book: Path) -> None:
     assert "theory/definitions.html" in Page(book / "index.html").links
     linked = {link.partition("#")[0] for link in Page(book / "theory" / "definitions.html").links}

@@ -104,7 +104,7 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
             for docname in sorted(docnames)
         )
         cited_by = f"<p>Pages that speak of it: {speak}</p>" if speak else ""
-        heading = f'<h1 id="source"><code>{escape(name)}</code></h1>'
+        heading = f'<h1 id="source"><code>{escape(name).replace("/", "/<wbr>")}</code></h1>'
         yield f"source/{name}", {"title": name, "body": heading + cited_by + body, "parents": []}, "page.html"
 
 
