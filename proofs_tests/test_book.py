@@ -33,6 +33,7 @@ from cerify.semantics.core_cel.parse import parse as parse_core_cel
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.events import Event, Stream
 from proofs_tests import operators, pages
+from proofs_tests.browser import chromium, served
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.pictures import GROWING
 from proofs_tests.unit.semantics.test_operators import EVERY
@@ -205,6 +206,19 @@ def test_a_browser_finds_nothing_wrong(book: Path) -> None:
         pytest.skip("axe-core is in the extra pages")
     looked = CliRunner().invoke(pages.main, ["--book", str(book), "--width", "390"])
     assert looked.exit_code == 0, looked.output
+
+
+@pytest.mark.thorough
+def test_a_column_of_names_is_no_wider_than_it_has_to_be(book: Path) -> None:
+    """On a phone it took half of every table, beside text that was broken in words."""
+    if importlib.util.find_spec("playwright") is None:
+        pytest.skip("playwright is in the extra pages")
+    with served(book) as address, chromium() as browser:
+        tab = browser.new_page(viewport={"width": 390, "height": 900})
+        tab.goto(f"{address}reference/protocol.html")
+        cells = "[...document.querySelectorAll('td:first-child:has(code)')]"
+        widths = dict(tab.evaluate(f"{cells}.map((cell) => [cell.textContent.trim(), cell.offsetWidth])"))
+    assert max(widths[name] for name in ("ordered_time", "statements", "ill_formed")) <= 130
 
 
 @pytest.mark.thorough
