@@ -17,6 +17,8 @@ from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
 from cerify.explanations.evidence import braces, row
+from cerify.languages import LANGUAGES
+from cerify.languages.language import Language
 from cerify.semantics.events import TIME, Event, Match
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.output_files import write_whole
@@ -61,6 +63,7 @@ def command(asked: Asked) -> int:
 
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
+    _require_comparable(asked.language, asked.language_right or asked.language)
     claim: Claim = "contained" if asked.one_way else "equivalent"
     verdict = (contained if asked.one_way else equivalent)(
         asked.left,
@@ -89,6 +92,18 @@ def command(asked: Asked) -> int:
             return 1
         case Bounded() | Undecided():
             return UNDECIDED
+
+
+def _require_comparable(left: str, right: str) -> None:
+    """Raises UsageError for two languages that are not compared: of one there are no formulas of CEL."""
+    for name, other in ((left, right), (right, left)):
+        lang = LANGUAGES[name]
+        if left != right and type(lang).in_cel is Language.in_cel:
+            command = f"; translate it first: cerify translate --from {name} --to {{}}"
+            hint = next((command.format(to) for to in (other, "cel") if to in lang.translations), "")
+            raise click.UsageError(
+                f"a query in {lang.title} is not compared with one in {LANGUAGES[other].title}{hint}"
+            )
 
 
 def verdict_lines(verdict: Verdict, asked: Claim, level: Level) -> list[str]:

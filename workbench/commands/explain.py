@@ -11,7 +11,7 @@ import click
 
 from cerify.api import read_query
 from cerify.automata.evaluator import Output
-from cerify.commands.files import Source
+from cerify.commands.files import Source, warn_of_never
 from cerify.commands.options import EVENTS, OUTPUT, Choice, argument, group, language, option, takes
 from cerify.explanations.explainer import Explainer, Request
 from cerify.explanations.text import explanation_lines, listing_lines
@@ -89,7 +89,10 @@ def command(asked: Asked) -> int:
             echo(json.dumps(answer, ensure_ascii=False))
         else:
             echo_lines(explanation_lines(explainer, found) if listing is None else listing_lines(explainer, listing))
-        return 0 if shown and explainer.view(shown[0]).matched else 1
+        if shown and explainer.view(shown[0]).matched:
+            return 0
+        warn_of_never(lang, tree, asked.source.schema, query)
+        return 1
 
 
 def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import get_args
+from typing import Any, get_args
 
 from cerify.commands.options import Choice, option
 from cerify.fit import require_fit
 from cerify.languages import language_named
-from cerify.semantics.errors import InputWarning, QueryWarning
+from cerify.languages.language import Language
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, InputWarning, QueryWarning, Unsupported
 from cerify.semantics.events import TYPE, Schema, Stream
 from cerify.semantics.readers import Format, read, read_schema
 from cerify.terminal import echo
+
+SOON = 1.0  # seconds for the question whether a query can match at all
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,14 @@ def warn(warning: QueryWarning, query: str) -> None:
     """Writes a warning to standard error, with the place in the query that it is about."""
     warning.text = query
     echo(f"cerify: warning: {warning}", error=True)
+
+
+def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: str) -> None:
+    """Writes to standard error what of a query without matches has none on any stream, where that is soon decided."""
+    with suppress(BudgetExceeded, Unsupported), Budget(seconds=SOON).timed():
+        for problem in lang.check(query, schema).problems:
+            if problem.rule == "never":
+                warn(QueryWarning(problem.hinted, problem.span), text)
 
 
 @contextmanager

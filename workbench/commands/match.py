@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
@@ -13,7 +13,7 @@ import click
 
 from cerify.api import planned, read_query
 from cerify.automata.evaluator import Consumption, Output
-from cerify.commands.files import Source, warn
+from cerify.commands.files import Source, warn_of_never
 from cerify.commands.options import CONSUMPTIONS, EVENTS, SELECTIONS, Choice, argument, group, language, option, takes
 from cerify.languages.language import (
     DENOTATIONAL,
@@ -26,14 +26,13 @@ from cerify.languages.language import (
 )
 from cerify.plan import Plan
 from cerify.semantics.budget import Budget, timed_items
-from cerify.semantics.errors import BudgetExceeded, MissingPackage, QueryWarning, Unsupported, errors_in
+from cerify.semantics.errors import MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.selection import Selection
 from cerify.semantics.values import Value, plain, show_time
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
 TABLE_ROWS = 100
-SOON = 1.0  # seconds for the question whether the query can match at all
 
 
 @dataclass(frozen=True)
@@ -104,6 +103,8 @@ def command(asked: Asked) -> int:
     lang, tree = read_query(asked.query, asked.language, source.schema)
     if asked.valuations and lang.answer and not lang.takes_place:
         raise click.UsageError(f"{lang.answer}; its valuations are not listed")
+    if asked.output == "rows" and type(lang).output_table is Language.output_table:
+        raise click.UsageError(f"a query in {lang.title} makes no table; leave --output rows out")
     output: Output = "valuations" if asked.valuations and not lang.answer else "matches"
     consumption, selection = Consumption(asked.consumption), Selection(asked.selection)
     budget = Budget(seconds=asked.time_limit)
@@ -114,7 +115,7 @@ def command(asked: Asked) -> int:
         with _pointing_to_denotational(plan):
             status = _print(lang, plan, S, options, asked)
         if status == 1:
-            _warn_of_never(lang, tree, asked)
+            warn_of_never(lang, tree, source.schema, asked.query)
         return status
 
 
@@ -126,14 +127,6 @@ def _print(lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, as
     if asked.as_json:
         return _print_json(islice(found, asked.limit))
     return _print_table(found, S, asked.limit or TABLE_ROWS, asked.valuations or lang.results, lang.results)
-
-
-def _warn_of_never(lang: Language[Any], query: Any, asked: Asked) -> None:
-    """Writes to standard error what of a query without matches has none on any stream, where that is soon decided."""
-    with suppress(BudgetExceeded, Unsupported), Budget(seconds=SOON).timed():
-        for problem in lang.check(query, asked.source.schema).problems:
-            if problem.rule == "never":
-                warn(QueryWarning(problem.hinted, problem.span), asked.query)
 
 
 @contextmanager

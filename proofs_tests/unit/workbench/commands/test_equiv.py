@@ -34,6 +34,28 @@ def test_a_search_up_to_a_length_proves_nothing(right, options, reason, run) -> 
     assert printed.startswith(f"undecided: {reason}; longer ones were not compared")
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "message"),
+    [
+        (
+            "cel",
+            "sase",
+            "SASE+ is not compared with one in CEL; translate it first: cerify translate --from sase --to cel",
+        ),
+        (
+            "sase",
+            "core-cel",
+            "SASE+ is not compared with one in core-CEL; translate it first: cerify translate --from sa",
+        ),
+        ("cel", "event-expression", "event expressions is not compared with one in CEL\n"),
+    ],
+)
+def test_languages_that_are_not_compared_are_an_error_of_use(left, right, message, run) -> None:  # type: ignore[no-untyped-def]
+    code, printed, said = run("equiv", "A", "A", "--language", left, "--language-right", right)
+    assert (code, printed) == (2, "")
+    assert said.startswith(f"cerify: a query in {message}")
+
+
 def test_without_a_proof_no_certificate_is_written(run, tmp_path) -> None:  # type: ignore[no-untyped-def]
     file = tmp_path / "proof.json"
     code, _, said = run("equiv", "A ; B", "A : B", "--certificate", str(file))

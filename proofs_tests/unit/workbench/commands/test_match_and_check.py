@@ -84,6 +84,13 @@ def test_nothing_found_is_no(figure_1: str, run: Run) -> None:
     assert run("match", "T FILTER T.tmp > 1000", figure_1) == (1, "no match in 9 events\n", "")
 
 
+def test_a_query_that_can_never_match_is_said_to_be_by_explain_as_by_match(figure_1: str, run: Run) -> None:
+    warnings = [run(command, "T AND H", figure_1)[2] for command in ("match", "explain")]
+    assert warnings[0].startswith("cerify: warning: this has no match on any stream")
+    assert warnings[0] == warnings[1] == run("explain", "T AND H", figure_1, "--match", "0,1")[2]
+    assert run("explain", "T FILTER T.tmp > 1000", figure_1)[2] == ""
+
+
 def test_a_limit_does_not_wait_for_all_matches(tmp_path: Path, run: Run) -> None:
     """Sixty events have more than 10^17 matches: enumerated before they are cut, they would never come."""
     (tmp_path / "e.csv").write_text("type\n" + "A\n" * 60)
