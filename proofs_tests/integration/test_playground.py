@@ -443,6 +443,9 @@ def test_what_takes_long_is_stopped(page: Any) -> None:
     page.evaluate(f"location.hash = '1.{encoded}'")
     page.click("#stop")
     see(page, "#status", "Stopped. Change the query")
+    page.reload()
+    see(page, "#pane-matches", "There is no answer: the reason is below the query.")
+    see(page, "#query-message", "it takes more than 10 seconds; simplify it, or take a shorter stream")
     example(page)
     see(page, "#pane-matches", "3 matches")
 

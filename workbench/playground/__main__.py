@@ -1,8 +1,8 @@
 """Builds the playground: `python -m cerify.playground FOLDER`.
 
 The folder holds all that the page needs, and loads nothing from elsewhere; any server of files can serve it, as in
-`python -m http.server --directory FOLDER`. Pyodide and Graphviz are taken from npm, which has to be installed; cerify
-and the packages that it needs are those that run this command.
+`python -m http.server --directory FOLDER`. Pyodide and Graphviz are taken from npm, which has to be installed, and the
+extra `draw` too; cerify and the packages that it needs are those that run this command.
 """
 
 from __future__ import annotations
@@ -42,13 +42,17 @@ DATA = {".py", ".lark", ".json", ".jsonl", ".html", ".css", ".js"}
 def build(folder: Path, book: str | None = None) -> None:
     """Write the playground into a folder; book: the address, seen from there, of a page that it has a link to.
 
-    Raises InputError where npm is not there, or does not give a package.
+    Raises InputError where npm or a package of Python is not there, before anything is fetched or written, and where
+    npm does not give a package.
     """
+    sources = sorted(dict(_sources()).items())
+    if (npm := shutil.which("npm")) is None:
+        raise InputError("npm is needed to fetch Pyodide and Graphviz; install Node.js")
     folder.mkdir(parents=True, exist_ok=True)
     for package, names in NPM.items():
-        _vendor(package, names, folder)
+        _vendor(npm, package, names, folder)
     with zipfile.ZipFile(folder / "python.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, path in sorted(dict(_sources()).items()):
+        for name, path in sources:
             archive.write(path, name)
     for name in PAGE:
         shutil.copyfile(HERE / name, folder / name)
@@ -60,10 +64,8 @@ def build(folder: Path, book: str | None = None) -> None:
     _offline(folder)
 
 
-def _vendor(package: str, names: tuple[str, ...], folder: Path) -> None:
+def _vendor(npm: str, package: str, names: tuple[str, ...], folder: Path) -> None:
     """Copy files of a package of npm into the folder; npm checks the package against the registry's hash."""
-    if (npm := shutil.which("npm")) is None:
-        raise InputError("npm is needed to fetch Pyodide and Graphviz; install Node.js")
     with TemporaryDirectory() as temporary:
         ran = subprocess.run([npm, "pack", "--silent", package], cwd=temporary, capture_output=True, text=True)
         packed = list(Path(temporary).glob("*.tgz"))

@@ -248,7 +248,7 @@ function changed(part, field = null) {
 function evaluate(said) {
   askLast("evaluate", () => ({ do: "evaluate", ...base() }), (found) => {
     showMatches(found);
-    say(said ?? (found.error ? "There is an error, see below." : count(found)));
+    say(said ?? (found.error ? "There is no answer, see below." : count(found)));
   });
 }
 
@@ -271,8 +271,8 @@ function showMatches(found) {
   stream.mark(error?.cell);
   if (error) {
     $("timeline").classList.add("stale");
-    const where = inStream ? "The stream has an error: it is named below the table." : "The query has an error: it is named below it.";
-    $("pane-matches").replaceChildren(note(where));
+    const inQuery = error.code === "budget" ? "There is no answer: the reason is below the query." : "The query has an error: it is named below it.";
+    $("pane-matches").replaceChildren(note(inStream ? "The stream has an error: it is named below the table." : inQuery));
     return;
   }
   $("timeline").innerHTML = found.svg;

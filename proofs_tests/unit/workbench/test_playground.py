@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,12 @@ import pytest
 from cerify.equivalence.verdict import Undecided
 from cerify.grade.exercises import exercise
 from cerify.languages import LANGUAGES
-from cerify.playground import comparison
-from cerify.playground.__main__ import main
+from cerify.playground import __main__ as playground
+from cerify.playground import comparison, session
 from cerify.playground.session import answer
 from cerify.semantics import packages
-from cerify.semantics.errors import MissingPackage
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import InputError, MissingPackage
 from cerify.semantics.packages import naming_extras
 
 STREAM = [["type", "x"], ["A", "1"], ["A", "2"], ["B", "3"]]
@@ -152,6 +155,15 @@ def test_what_needs_z3_is_tried_on_short_streams_and_said_to_be(monkeypatch: pyt
     monkeypatch.setattr(comparison, "TRYING", 1e-9)  # seconds, so that not all streams of one event are tried
     found = ask("compare", **asked, other="T ; H FILTER H.hum < T.tmp")
     assert found["lines"][0].startswith("undecided: this needs z3")
+
+
+def test_what_takes_too_long_has_no_advice_that_the_page_cannot_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "BUDGET", Budget(seconds=0))
+    simpler = "it takes more than 0 seconds; simplify it"
+    assert ask("evaluate")["error"]["message"] == f"{simpler}, or take a shorter stream"
+    monkeypatch.setitem(session.REQUESTS, "draw", session.evaluate)
+    assert ask("draw")["error"]["message"] == simpler
+    assert ask("compare", other="B ; A", otherLanguage="cel")["lines"] == [f"undecided: {simpler}"]
 
 
 def test_a_type_that_only_the_second_query_misspells_is_a_warning() -> None:
@@ -290,9 +302,26 @@ def test_an_option_is_no_folder_to_build_the_page_in(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["playground", "--help"])
     with pytest.raises(SystemExit) as ended:
-        main()
+        playground.main()
     assert ended.value.code == 0
     assert "where its files are written" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("of", "looked_up", "message"),
+    [
+        (playground, "find_spec", "the package cerify is not installed: pip install 'cerify[draw]'"),
+        (shutil, "which", "npm is needed to fetch Pyodide and Graphviz; install Node.js"),
+    ],
+)
+def test_what_is_missing_is_found_before_anything_is_fetched(
+    of: Any, looked_up: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(playground, "_vendor", lambda *_: None)
+    monkeypatch.setattr(of, looked_up, lambda _: None)
+    with pytest.raises(InputError, match=re.escape(message)):
+        playground.build(tmp_path / "site")
     assert not list(tmp_path.iterdir())
 
 
