@@ -33,7 +33,7 @@ Allowed: TypeAlias = Mapping[str, ValueType] | None
 OTHERS: tuple[Kind | None, ...] = ("string", "timestamp", "bool", None)
 GUESSES = 500  # combinations of likely values that are tried before the solver
 SHAPES = 300  # combinations of kinds that the solver decides
-STEPS = 750_000  # of z3 for one question, some 300 ms; a limit of time would make the answer depend on the machine
+STEPS = 3_000_000  # of z3 for one question, a second; a limit of time would make the answer depend on the machine
 
 
 @dataclass(frozen=True)

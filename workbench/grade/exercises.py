@@ -8,24 +8,28 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from cerify.api import read_query
-from cerify.equivalence.verdict import Undecided
+from cerify.equivalence.verdict import Different, Undecided
 from cerify.grade.mistakes import Mistake
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.semantics.arguments import did_you_mean
-from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, MissingPackage, Unsupported
 from cerify.semantics.events import TYPE, Schema
 from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json, text_of
+from cerify.semantics.packages import installed
 from cerify.semantics.values import Value
 from cerify.terminal import picked
 
 FILE = Path(__file__).parent / "exercises.jsonl"
 PATTERN = "pattern"
+COMPARING = 10.0  # seconds for another answer and the first
 LEVELS = {1: "easy", 2: "middling", 3: "hard"}
 
 
@@ -79,15 +83,27 @@ class Exercise:
             raise self._unusable(number, error) from None
 
     def require_usable(self) -> None:
-        """Raises UnusableAnswer if no query can be compared with the answers."""
-        answer, *_ = self.trees()
+        """Raises UnusableAnswer if no query can be compared with the first answer, or another one means something else.
+
+        Without the solver, what would need it can be used: queries are tried on short streams then.
+        """
+        first, *others = self.trees()
+        lang = LANGUAGES[self.language]
         try:
-            found = LANGUAGES[self.language].difference(answer, answer, self.schema)
+            found = lang.difference(first, first, self.schema)
+        except MissingPackage:
+            found = None
         except CerifyError as error:
             raise self._unusable(1, error) from None
-        if isinstance(found, Undecided) and not self.values:
+        if isinstance(found, Undecided) and not self.values and installed("z3"):
             reason = f"{found.reason}; so list values to try, as the field 'values' with each attribute of the schema"
             raise self._unusable(1, InputError(reason))
+        for number, other in enumerate(others, 2):
+            with suppress(Unsupported, BudgetExceeded), Budget(seconds=COMPARING).timed():
+                found = lang.difference(first, other, self.schema)
+                if isinstance(found, Different):
+                    S = " ".join(event.type for event in found.stream)
+                    raise self._unusable(number, InputError(f"it means something else than answer 1 on the events {S}"))
 
     def _unusable(self, number: int, error: CerifyError) -> UnusableAnswer:
         which = ", ".join(filter(None, (self.where, f"answer {number} to {self.id!r}")))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, pairwise, product
@@ -18,6 +19,7 @@ from cerify.equivalence.bounded.short_streams import streams_of
 from cerify.equivalence.verdict import Bounded, Different, Undecided
 from cerify.grade.exercises import Exercise
 from cerify.grade.mistakes import NULLS, Difference, Mistake, mistake
+from cerify.languages import LANGUAGES
 from cerify.languages.language import Language
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import (
@@ -26,11 +28,13 @@ from cerify.semantics.errors import (
     IllFormed,
     InternalError,
     MissingPackage,
+    ParseError,
     Span,
     Unsupported,
     errors_in,
 )
 from cerify.semantics.events import TIME, Event, Schema, Stream
+from cerify.semantics.packages import installed
 from cerify.semantics.values import Value, ValueType
 
 FITTING = ("event_type", "attribute")  # rules that an answer breaks with a name that the events do not have
@@ -116,7 +120,7 @@ def graded(exercise: Exercise, text: str) -> Grade:
     InputError for an exercise without answers.
     """
     answers = exercise.trees()
-    lang, answer = read_query(text, exercise.language)
+    lang, answer = _read(text, exercise.language)
     if problem := next((p for p in lang.problems(answer, exercise.schema) if p.rule in FITTING), None):
         return Misfit(problem.hinted, problem.span)
     with errors_in(text):
@@ -138,26 +142,40 @@ def graded(exercise: Exercise, text: str) -> Grade:
         raise kind(f"whether this is right {UNDECIDED[kind]}")
 
 
-def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Grade:
-    undecided: CerifyError
+def _read(text: str, language: str) -> tuple[Language[Any], Any]:
+    """The answer as a syntax tree. Raises ParseError, which does not say how to choose another language."""
     try:
-        with Budget(seconds=DECIDING).timed():
-            found = lang.difference(answers[0], answer, exercise.schema)
-    except (BudgetExceeded, Unsupported) as error:
-        undecided = error
-    else:
-        match found:
-            case None:
-                return Right("decided")
-            case Bounded(length):
-                return Right("bounded", length)
-            case Different(S, _, _, _, shortest):
-                return _wrong(lang, answers, answer, S, shortest, "decided")
-            case Undecided(reason):
-                undecided = Unsupported(reason)
+        return read_query(text, language)
+    except ParseError as error:
+        wrong, otherwise, _ = error.message.rpartition(": language=")
+        if otherwise:
+            error.message = f"{wrong}, and the exercise is of {LANGUAGES[language].title}"
+        raise
+
+
+def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Grade:
+    """What is found of the first answer; where that is not decided, what is proved of another one, or is tried."""
+    undecided: CerifyError | None = None
+    with suppress(BudgetExceeded), Budget(seconds=DECIDING).timed():
+        for right in answers:
+            try:
+                found = lang.difference(right, answer, exercise.schema)
+            except (BudgetExceeded, Unsupported) as error:
+                undecided = undecided or error
+                continue
+            match found:
+                case None:
+                    return Right("decided")
+                case Bounded(length):
+                    return Right("bounded", length)
+                case Different(S, _, _, _, shortest) if undecided is None:
+                    return _wrong(lang, answers, answer, S, shortest, "decided")
+                case Undecided(reason):
+                    undecided = undecided or Unsupported(reason)
     grade = _tried(exercise, lang, answers, answer)
-    if isinstance(grade, Right) and not exercise.values and not isinstance(undecided, MissingPackage):
-        raise undecided
+    with_solver = installed("z3") and not isinstance(undecided, MissingPackage)
+    if isinstance(grade, Right) and not exercise.values and with_solver:
+        raise undecided or BudgetExceeded(f"more than {DECIDING} seconds")
     return grade
 
 

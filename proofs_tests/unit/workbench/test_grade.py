@@ -9,8 +9,9 @@ from click.testing import CliRunner, Result
 
 import cerify
 from cerify.commands.grade import command
+from cerify.equivalence.verdict import Undecided
 from cerify.grade import grading
-from cerify.grade.exercises import Exercise, exercise, exercises
+from cerify.grade.exercises import Exercise, UnusableAnswer, exercise, exercises
 from cerify.grade.grading import Misfit, Right, Wrong, graded
 from cerify.grade.sheet import require_right
 from cerify.grade.text import feedback
@@ -201,6 +202,59 @@ def test_without_the_solver_a_right_answer_is_right_as_far_as_it_was_tried(
     assert isinstance(grade, Right)
     assert grade.evidence == "tried"
     assert isinstance(graded(e, e.wrong[0]), Wrong)
+
+
+@pytest.mark.parametrize(
+    ("id_", "text"),
+    [
+        ("cel-filter", "T FILTER T.tmp - 40 > 0"),
+        ("cel-range", "T FILTER T.tmp - 20 >= 0 AND T.tmp <= 40"),
+        ("cel-sensor", "H FILTER H.id - 1 = 0"),
+    ],
+)
+def test_what_calculates_is_decided_and_without_the_solver_tried(
+    id_: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had been said that it cannot be decided: z3 takes up to 1.5 million steps for it, by the order of the two."""
+    assert graded(exercise(id_), text) == Right("decided")
+    monkeypatch.setattr(type(LANGUAGES["cel"]), "difference", lambda *_: Undecided("this needs z3"))
+    monkeypatch.setattr(grading, "installed", lambda name: False)
+    assert isinstance(grade := graded(exercise(id_), text), Right)
+    assert grade.evidence == "tried"
+
+
+def test_another_answer_decides_where_the_first_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    e = exercise("cel-filter")
+
+    def difference(self: object, right: object, *_: object) -> Undecided | None:
+        return Undecided("unknown") if right == e.trees()[0] else None
+
+    monkeypatch.setattr(type(LANGUAGES["cel"]), "difference", difference)
+    assert graded(e, "T FILTER T.tmp - 40 > 0") == Right("decided")
+
+
+def test_answers_of_a_teacher_that_mean_different_things_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "teacher.jsonl"
+    line = {"id": "loop", "sentence": "It.", "schema": {"A": {}}, "answers": ["A", "A OR A", "A+"]}
+    file.write_text(json.dumps(line))
+    with pytest.raises(
+        UnusableAnswer, match=r"answer 3 to 'loop': it means something else than answer 1 on the events A A$"
+    ):
+        exercises(file)
+
+
+@pytest.mark.parametrize(
+    ("id_", "text", "says"),
+    [
+        ("cel-then", "PATTERN SEQ(Open a, Close b)", "it is a query in another language, and the exercise is of CEL"),
+        ("sase-any", "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A))", "and the exercise is of SASE+"),
+    ],
+)
+def test_an_answer_in_another_language_is_told_that_of_the_exercise(id_: str, text: str, says: str) -> None:
+    """It was told to give --language, which an exercise has not."""
+    with pytest.raises(ParseError) as raised:
+        graded(exercise(id_), text)
+    assert raised.value.message.endswith(says)
 
 
 def test_streams_show_a_difference_that_no_decider_finds() -> None:
