@@ -20,7 +20,7 @@ from typing import BinaryIO, NoReturn
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
-from cerify.semantics.values import EXACT, INT64, PATTERNS, Value, ValueType, parse_time, shown
+from cerify.semantics.values import BLANKS, EXACT, INT64, PATTERNS, Value, ValueType, blanks_around, parse_time, shown
 
 BLOCK = 2**20  # bytes
 
@@ -237,14 +237,18 @@ class _Column:
         cells = list(filter(None, self.cells))
         if is_time and cells and not any(_all(cells, form) for form in (*CLEAR["int"], *CLEAR["timestamp"])):
             row = self._deviating((*CLEAR["int"], *CLEAR["timestamp"]))
-            self._refuse(row, "is not of one form with the times before it; a time is in whole seconds or ISO 8601")
+            first = not any(self.cells[:row])
+            problem = "is not of a form that is read" if first else "is not of one form with the times before it"
+            self._refuse(row, problem, "; a time is in whole seconds or ISO 8601")
         for value_type, forms in CLEAR.items():
             if any(_all(cells, form) for form in forms):
                 return value_type
         if not any(map(TEXT.fullmatch, cells)) and not _all(cells, TIME_OF_DAY):
             row = self._deviating(tuple(chain.from_iterable(CLEAR.values())))
-            what = "is of no clear type beside the values before it: correct it; columns of such values"
-            self._refuse(row, f"{what} {NEEDS_ARROW}")
+            beside = " beside the values before it" if any(self.cells[:row]) else ""
+            spaced = TEXT.fullmatch(self.cells[row].strip())
+            advice = BLANKS if spaced else f": correct it; columns of such values {NEEDS_ARROW}"
+            self._refuse(row, f"is of no clear type{beside}", advice)
         return "string"
 
     def _deviating(self, forms: Sequence[re.Pattern[str]]) -> int:
@@ -284,8 +288,10 @@ class _Column:
                     self._refuse(row, "is not exact as 64-bit float")
                 return number
 
-    def _refuse(self, row: int, problem: str) -> NoReturn:
-        raise InputError(f"{self.file}, {self.places[row]}, field {self.field!r}: {shown(self.cells[row])} {problem}")
+    def _refuse(self, row: int, problem: str, advice: str = "") -> NoReturn:
+        cell = self.cells[row]
+        end = blanks_around(cell) or advice
+        raise InputError(f"{self.file}, {self.places[row]}, field {self.field!r}: {shown(cell)} {problem}{end}")
 
 
 def _all(cells: Sequence[str], form: re.Pattern[str]) -> bool:

@@ -95,13 +95,13 @@ class Problem:
     @property
     def hinted(self) -> str:
         """The message, with the name that was probably meant."""
-        return self.message if self.meant is None else f"{self.message}; did you mean {self.meant}?"
+        return self.message if self.meant is None else f"{self.message}; did you mean {listed([self.meant])}?"
 
     @property
     def mend(self) -> str:
         """What to do about it."""
         mend = self.advice or MENDS[self.rule]
-        return mend if self.meant is None else f"did you mean {self.meant}? Or {mend}"
+        return mend if self.meant is None else f"did you mean {listed([self.meant])}? Or {mend}"
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:
@@ -112,8 +112,9 @@ def meant(name: str, known: Iterable[str]) -> str | None:
 
 
 def listed(names: Collection[str]) -> str:
-    """The names for a message: the first ten, and how many there are."""
-    few = ", ".join(list(names)[:10]) or "none"
+    """The names for a message: the first ten, and how many there are; in quotes where one has blanks at its ends."""
+    first = list(names)[:10]
+    few = ", ".join(map(repr, first) if any(name != name.strip() for name in first) else first) or "none"
     return few if len(names) <= 10 else f"{few}, ... ({len(names)} in all)"
 
 

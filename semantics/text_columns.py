@@ -9,7 +9,7 @@ from typing import NoReturn, TypeAlias
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
-from cerify.semantics.values import EXACT, PATTERNS, ValueType, parse_time, shown
+from cerify.semantics.values import EXACT, PATTERNS, ValueType, blanks_around, parse_time, shown
 
 Place: TypeAlias = Callable[[int], str]
 """Where a row, counted from 0, stands in its file, for a message."""
@@ -30,7 +30,7 @@ def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, pla
             pattern, expected = PATTERNS[value_type]
             wrong = pc.invert(pc.match_substring_regex(text, rf"\A(?:{pattern})\z"))
             if (row := first(wrong)) is not None:
-                _refuse(text, row, f"is not {expected}", field, place)
+                _refuse(text, row, f"is not {expected}{blanks_around(text[row].as_py())}", field, place)
             return _numbers(text, value_type, field, place)
 
 
@@ -97,7 +97,8 @@ def _timestamps(text: pa.ChunkedArray, field: str, place: Place) -> pa.ChunkedAr
         try:
             times.append(None if cell is None else parse_time(cell))
         except (ValueError, OverflowError):
-            _refuse(text, row, "is not an ISO 8601 time, such as 2013-01-31T14:05:00Z", field, place)
+            problem = f"is not an ISO 8601 time, such as 2013-01-31T14:05:00Z{blanks_around(cell)}"
+            _refuse(text, row, problem, field, place)
     return pa.chunked_array([pa.array(times, ARROW["timestamp"])])
 
 

@@ -7,6 +7,7 @@ files, of JSON and of Arrow tables, the predicates and the protocol take these d
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
@@ -44,10 +45,20 @@ PATTERNS: Mapping[ValueType, tuple[str, str]] = {
 }
 """How cells of a column with a known value type are written, and what a message calls them."""
 
+BLANKS = "; the blanks around it belong to the value: leave them out"
+
 
 def shown(text: str) -> str:
     """The text in quotes for a message, cut where it is long."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def blanks_around(cell: str) -> str:
+    """The end of a message about a cell, where a number, a truth value or a date has blanks around it; else ""."""
+    forms = (*(pattern for pattern, _ in PATTERNS.values()), r"\d{4}-\d\d-\d\d.*")
+    if (bare := cell.strip()) == cell or not any(re.fullmatch(form, bare) for form in forms):
+        return ""
+    return BLANKS
 
 
 def value_of(value: object, where: str) -> Value:

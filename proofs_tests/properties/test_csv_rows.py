@@ -50,6 +50,11 @@ def _by_arrow(source: Source, schema: Schema | None) -> list[Event]:
             "type,x\nA,1\nA,4o\n",
             "line 3, field 'x': '4o' is of no clear type .*: correct it; columns of such values take",
         ),
+        ("type,x\nA,4o\n", "line 2, field 'x': '4o' is of no clear type: correct it"),
+        ("type,x\nA, 1\n", "field 'x': ' 1' is of no clear type; the blanks around it belong to the value: leave them"),
+        ("type,x\nA, x\n", "field 'x': ' x' is of no clear type; the blanks around it belong to the value: leave them"),
+        ("type,time\nA,noon\n", "'noon' is not of a form that is read; a time is in whole seconds or ISO 8601"),
+        ("type,time\nA,1\nA, 2\n", "' 2' is not of one form with the times before it; the blanks around it belong to"),
         ('type,x,y\nA,1,"2,\n', "x.csv, line 2: a quotation mark is opened and never closed"),
     ],
 )

@@ -53,6 +53,11 @@ def test_a_query_that_fits_is_run_without_a_warning(language: str) -> None:
     assert match(query(language), S, language=language, strict=True)
 
 
+def test_types_are_in_quotes_where_one_has_blanks_at_its_ends() -> None:
+    (warning,) = warned("T", "cel", Stream([Event("T "), Event("H")]))
+    assert warning.message == "unknown event type T; the events have 'T ', 'H'; did you mean 'T '?"
+
+
 MISSPELT = {
     "cel": ["(T ; H) PARTITION BY [ID]", "(T ; H) WITHIN 3 [idd]"],
     "sase": ["PATTERN SEQ(T a, H b) WHERE skip_till_any_match(a, b) { [idd] } RETURN a.id"],
