@@ -49,6 +49,8 @@ def text_of(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")  # editors of Windows begin a file with a byte order mark
     except FileNotFoundError:
         raise InputError(f"no file {path}") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder, not a file") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -153,6 +153,8 @@ def _source(path: str) -> Source:
         data = Path(path).read_bytes()  # a pipe, which can be read only once
     except FileNotFoundError:
         raise InputError(f"no file {path}") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder, not a file") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     return Source(path, lambda: io.BytesIO(data))

@@ -18,7 +18,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from cerify.semantics.arguments import LANGUAGE_ARGUMENT, did_you_mean
+from cerify.semantics.arguments import LANGUAGE_ARGUMENT, did_you_mean, nearest
 from cerify.semantics.errors import CerifyError, QueryWarning
 from cerify.semantics.packages import naming_extras
 from cerify.terminal import echo_error
@@ -130,7 +130,12 @@ def fail(message: str, status: int) -> NoReturn:
 
 def _usage(error: click.ClickException) -> str:
     """The message of an error in the use of a command, as ours are, with the command that says how it is used."""
-    message = re.sub(r"\. (Did you mean|It is one of)", lambda end: f"; {end[1].lower()}", error.format_message())
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption):  # the nearest alone, as elsewhere
+        names = {option.lstrip("-"): option for option in error.possibilities or ()}
+        near = nearest(error.option_name.lstrip("-"), names)
+        message = error.message if near is None else f"{error.message.removesuffix('.')}. Did you mean {names[near]!r}?"
+    message = re.sub(r"\. (Did you mean|It is one of)", lambda end: f"; {end[1].lower()}", message)
     message = message[:1].lower() + message[1:].removesuffix(".")
     context = getattr(error, "ctx", None)
     return (

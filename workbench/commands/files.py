@@ -14,9 +14,9 @@ from cerify.fit import require_fit
 from cerify.languages import language_named
 from cerify.languages.language import Language
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, InputWarning, QueryWarning, Unsupported
-from cerify.semantics.events import TYPE, Schema, Stream
-from cerify.semantics.readers import Format, read, read_schema
+from cerify.semantics.errors import BudgetExceeded, InputError, InputWarning, QueryWarning, Unsupported
+from cerify.semantics.events import TIME, TYPE, Schema, Stream
+from cerify.semantics.readers import STDIN, Format, read, read_schema
 from cerify.terminal import echo
 
 SOON = 1.0  # seconds for the question whether a query can match at all
@@ -62,7 +62,7 @@ class Source:
         """The events of a file; of standard input if it is called -. Raises InputError."""
         schema = self.schema
         with _notes():
-            return read(
+            S = read(
                 file,
                 format=self.format_,
                 schema=schema,
@@ -70,6 +70,17 @@ class Source:
                 time_column=self.time_column,
                 default_type=default_type,
             )
+        if self.time_column is not None and len(S) and not _has_time(S):
+            name = "standard input" if file == STDIN else file
+            raise InputError(f"{name}: no event has a value in the column {self.time_column!r} for the time")
+        return S
+
+
+def _has_time(S: Stream) -> bool:
+    """Whether an event has a time; a stream with a table is looked at by its column."""
+    if S.is_columnar:
+        return TIME in S.table.column_names and S.table[TIME].null_count < len(S)
+    return any(TIME in event.attributes for event in S.events)
 
 
 def schema_of(

@@ -36,7 +36,7 @@ class Choice(click.Choice):  # type: ignore[type-arg]
 SELECTIONS = Choice([one.value for one in Selection])
 CONSUMPTIONS = Choice([one.value for one in Consumption])
 LEVELS = Choice(get_args(Level))
-FILE = click.Path(dir_okay=False, path_type=Path)
+FILE = click.Path(path_type=Path)
 
 
 class EventsPath(click.Path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cerify import protocol
+from cerify.commands.options import FILE
 from cerify.conformance.stored import read_stored, trend
 from cerify.conformance.words import count_of
 from cerify.console import screen
@@ -18,7 +19,7 @@ NAMED = 5  # cases of a step that are listed
 
 @click.command("trend")
 @click.option("--json", "as_json", is_flag=True, help="Print one object for each run, a line each.")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
 def command(files: tuple[Path, ...], as_json: bool) -> int:
     """Compare stored runs of `cerify conform --json`, the oldest first: what passes, what is mended, what broke.
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 from click.shell_completion import BashComplete
 
@@ -230,6 +232,21 @@ def test_a_file_that_is_missing_or_no_text_is_said_to_be_by_every_command(
     file.write_bytes(b'{"a": "\xff"}\n')
     assert run(*asked)[2].startswith(f"cerify: {file}")
     assert "not text in UTF-8" in run(*asked)[2]
+    file.unlink()
+    file.mkdir()
+    assert run(*asked) == (2, "", f"cerify: {file} is a folder, not a file\n")
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.parquet"])
+def test_a_column_for_the_time_has_a_value(name: str, tmp_path: Path, run: Run) -> None:
+    """Without one the command went on without times."""
+    file = tmp_path / name
+    for seconds in (None, 3):
+        table = pa.table({"type": ["A", "B"], "tmp": pa.array([None, seconds], pa.int64())})
+        pq.write_table(table, file) if file.suffix == ".parquet" else pa.csv.write_csv(table, file)
+        status, _, said = run("match", "A ; B", str(file), "--time", "tmp")
+        missing = "" if seconds else f"cerify: {file}: no event has a value in the column 'tmp' for the time\n"
+        assert (status, said) == (0 if seconds else 2, missing)
 
 
 def test_a_sheet_may_begin_with_a_byte_order_mark(tmp_path: Path, run: Run) -> None:
@@ -278,6 +295,8 @@ def test_of_a_text_with_marks_of_its_own_language_no_other_is_named(run: Run) ->
             "give the program and its arguments apart, without quotation marks around",
         ),
         (["match", "--josn"], "cerify: no such option '--josn'; did you mean '--json'?\ntry: cerify match --help\n"),
+        (["match", "--tim", "x"], "cerify: no such option '--tim'; did you mean '--time'?\ntry: cerify match --help\n"),
+        (["match", "--sheet"], "cerify: no such option '--sheet'\ntry: cerify match --help\n"),
         (["draw", "A", "-o", "no/where/x.svg"], "cerify: invalid value for '-o' / '--output': the folder no/where"),
         (["match", "A", "x.csv", "--language", "cell"], "'row-pattern'; did you mean 'cel'?"),
         (["match", "A", "x.csv", "--language", "match_recognize"], "'row-pattern'; did you mean 'row-pattern'?"),
