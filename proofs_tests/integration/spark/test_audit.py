@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from cerify.spark.auditing.audit import Audit, Findings
 
-pytestmark = pytest.mark.thorough
-
 Row: TypeAlias = tuple[int, int, list[int]]
 """A match as an engine reports it: its key, position and events."""
 
@@ -137,6 +135,7 @@ def test_where_and_how_often_it_was_reported(verdicts: list[Any]) -> None:
                 assert row["at"] is None
 
 
+@pytest.mark.thorough
 def test_the_causes_are_named_and_shrunk(findings: Findings) -> None:
     causes = {name: one for one in findings.explained for name in (one.cause.name, *one.cause.alike)}
     assert {"window@events=off-by-one", "comparison=inclusive"} <= set(causes)
@@ -150,6 +149,7 @@ def test_the_causes_are_named_and_shrunk(findings: Findings) -> None:
     assert [event.type for event in lost.piece.S] == ["A", "B", "C"]
 
 
+@pytest.mark.thorough
 def test_the_report_says_it(findings: Findings) -> None:
     from cerify.spark.auditing.report import as_json, html, text
 
@@ -162,6 +162,7 @@ def test_the_report_says_it(findings: Findings) -> None:
     assert "<svg" in page
 
 
+@pytest.mark.thorough
 def test_where_the_plain_definition_differs_cerify_is_wrong(audited: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
     from cerify.spark.auditing.report import text
 

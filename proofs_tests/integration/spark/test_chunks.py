@@ -185,7 +185,7 @@ def as_matches(found: list[Any]) -> list[Match]:
     [
         ("A ; B ; C WITHIN 10 EVENTS", 7),
         pytest.param("A ; B WITHIN 9 seconds PARTITION BY [x]", 5, marks=pytest.mark.thorough),
-        pytest.param("NXT(A ; B WITHIN 4 [n])", 2, marks=pytest.mark.thorough),
+        ("NXT(A ; B WITHIN 4 [n])", 2),
     ],
 )
 def test_spark_reports_what_the_whole_stream_has(
@@ -201,7 +201,6 @@ def test_spark_reports_what_the_whole_stream_has(
     assert not warned
 
 
-@pytest.mark.thorough
 def test_a_window_over_several_chunks(df: DataFrame, S: Stream) -> None:
     micros = [(event.get("time") - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) for event in S]
     starts = [micros[at] for at in (20, 24, 28, 32, 33, 100)]
@@ -210,7 +209,6 @@ def test_a_window_over_several_chunks(df: DataFrame, S: Stream) -> None:
     assert as_matches(found) == cerify.match("A ; B ; C WITHIN 16 EVENTS", S)
 
 
-@pytest.mark.thorough
 def test_ids_numbers_and_counts(df: DataFrame, S: Stream) -> None:
     query = "A ; B+ WITHIN 7 EVENTS"
     expected = cerify.match(query, S)
@@ -226,7 +224,6 @@ def test_ids_numbers_and_counts(df: DataFrame, S: Stream) -> None:
     assert sorted(map(sorted, together.values())) == sorted(sorted(m.events) for m in expected)
 
 
-@pytest.mark.thorough
 def test_a_query_of_sase(df: DataFrame, S: Stream) -> None:
     query = """PATTERN SEQ(A a, B+ b[], C c)
         WHERE skip_till_next_match(a, b[], c) { b[i].x >= a.x } WITHIN 12 seconds RETURN a.x"""
@@ -246,7 +243,6 @@ def test_what_depends_on_more_goes_through_one_task_and_that_is_said(df: DataFra
     assert len(warned) == 1
 
 
-@pytest.mark.thorough
 def test_a_window_over_all_of_the_data_goes_through_one_task_and_that_is_said(df: DataFrame, S: Stream) -> None:
     query = "A ; B ; C WITHIN 10 days"
     ((number, _),), warned = asked(df, query, "count")
@@ -255,7 +251,6 @@ def test_a_window_over_all_of_the_data_goes_through_one_task_and_that_is_said(df
     assert "shorter window" in warned[0]
 
 
-@pytest.mark.thorough
 def test_data_that_changes_after_it_was_counted_is_an_error(df: DataFrame) -> None:
     text = "A ; B WITHIN 4 EVENTS"
     query = Query(text)

@@ -210,7 +210,6 @@ def test_a_stream_with_fields_of_structs_runs(spark: SparkSession, tmp_path: Pat
     assert [(row["key"], row["events"]) for row in kept] == [("U", [0, 2])]
 
 
-@pytest.mark.thorough
 def test_decimals_dates_fields_of_structs_and_columns(df: DataFrame) -> None:
     from pyspark.sql import functions as F
 

@@ -97,7 +97,6 @@ def test_an_empty_frame_has_a_schema_and_no_rows(spark: SparkSession) -> None:
     assert made.collect() == []
 
 
-@pytest.mark.thorough
 def test_one_hot_key_lasts_over_many_batches_and_may_be_too_long(spark: SparkSession) -> None:
     df = ticks(spark, "hot", prices=PRICES * 100).union(ticks(spark, "a", "b"))
     assert len(recognized(df, CLAUSE)) == 102
@@ -105,7 +104,6 @@ def test_one_hot_key_lasts_over_many_batches_and_may_be_too_long(spark: SparkSes
         recognized(df, CLAUSE, partition_rows=699)
 
 
-@pytest.mark.thorough
 def test_without_partition_by_all_rows_are_one_partition_and_a_warning_says_so(spark: SparkSession) -> None:
     clause = CLAUSE.replace("PARTITION BY symbol ", "").replace("MEASURES", "MEASURES MATCH_NUMBER() AS m,")
     with pytest.warns(UserWarning, match="one task"):
@@ -178,7 +176,6 @@ def test_the_plan_is_shown(spark: SparkSession) -> None:
     assert "evaluator   automaton; not kernel: the condition of UP looks at what the match has so far" in memory
 
 
-@pytest.mark.thorough
 def test_a_column_with_the_name_of_the_number_of_a_row(spark: SparkSession) -> None:
     """Where rows are numbered (clustered) the numbers were in the place of the column's values."""
     df = spark.createDataFrame([(0, n, 5) for n in range(3)], "p long, n long, cerify_row long")
@@ -208,7 +205,6 @@ def sql(spark: SparkSession) -> Iterator[SparkSession]:
     spark.catalog.dropTempView("ticks")
 
 
-@pytest.mark.thorough
 def test_the_clause_in_sql(sql: SparkSession) -> None:
     made = sql.sql(f"SELECT * FROM match_recognize(TABLE(ticks), '{CLAUSE}') ORDER BY symbol")
     assert made.schema.simpleString() == "struct<symbol:string,falls:bigint,top:bigint>"
