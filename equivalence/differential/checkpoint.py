@@ -131,19 +131,21 @@ def _json(d: Disagreement, plan: Plan) -> dict[str, Any]:
 
 
 def _disagreement(obj: dict[str, Any], plan: Plan, where: str) -> Disagreement:
-    stream = _stream(obj, where)
+    phi, stream = _case(obj, plan, where)
     left, right = _answer(obj["left"]), _answer(obj["right"])
     second = None if obj.get("second") is None else frozenset(map(_match, obj["second"]))
     index, output = int(obj["case"]), cast("Output", obj["output"])
-    phi, disputed = plan.language.parse(obj["query"]), obj["outcome"] == "disputed"
     original = obj.get("found")  # files of earlier versions have none
-    found = plan.case(index) if original is None else (plan.language.parse(original["query"]), _stream(original, where))
-    return Disagreement(index, output, found, phi, stream, left, right, disputed, second)
+    found = plan.case(index) if original is None else _case(original, plan, where)
+    return Disagreement(index, output, found, phi, stream, left, right, obj["outcome"] == "disputed", second)
 
 
-def _stream(obj: dict[str, Any], where: str) -> Stream:
+def _case(obj: dict[str, Any], plan: Plan, where: str) -> tuple[Any, Stream]:
+    """The query and the stream. Raises TypeError, KeyError, InputError, ParseError."""
+    if not isinstance(text := obj["query"], str):
+        raise TypeError("a query is a text")
     schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
-    return stream_of_json(obj["events"], schema, where)
+    return plan.language.parse(text), stream_of_json(obj["events"], schema, where)
 
 
 def _json_answer(given: Answer) -> Any:
