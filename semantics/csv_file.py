@@ -8,11 +8,10 @@ values, as trailing commas write it, is left out with an InputWarning; one with 
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping
-from typing import BinaryIO
 
+from cerify.semantics.arrow_inputs import native_file
 from cerify.semantics.csv_rows import Source, line_of, not_csv, not_utf8, require_closed_quotes
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.packages import arrow_csv, pa, pc
@@ -45,24 +44,11 @@ def read_csv(source: Source, known: Mapping[str, ValueType]) -> pa.Table:
     return table
 
 
-def _native(file: BinaryIO) -> pa.NativeFile:
-    """The file without an object of Python.
-
-    A thread of Arrow lets go of it after the table is there. Where that is while the interpreter ends, and Python is
-    needed for it, the process aborts.
-    """
-    if (name := getattr(file, "name", None)) is not None:
-        return pa.OSFile(os.fsencode(name))
-    sink = pa.BufferOutputStream()
-    sink.write(file.read())
-    return pa.BufferReader(sink.getvalue())
-
-
 def _parsed(source: Source, column_types: Mapping[str, pa.DataType]) -> pa.Table:
     with source.open() as file:
         try:
             table = arrow_csv.read_csv(
-                _native(file),
+                native_file(file),
                 parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
                 convert_options=arrow_csv.ConvertOptions(
                     null_values=[""],

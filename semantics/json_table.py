@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cerify.semantics.arrow_inputs import native_buffer
 from cerify.semantics.arrow_tables import fitted_table
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.csv_rows import Source
@@ -58,7 +59,7 @@ def _as_written(data: bytes) -> pa.Table | None:
 
 def _parsed(data: bytes, texts: Mapping[str, pa.DataType]) -> pa.Table:
     options = arrow_json.ParseOptions(explicit_schema=pa.schema(list(texts.items())))
-    return arrow_json.read_json(pa.BufferReader(data), parse_options=options)
+    return arrow_json.read_json(pa.BufferReader(native_buffer(data)), parse_options=options)
 
 
 def _of_values(table: pa.Table, reserved: Mapping[str, str], name: str) -> pa.Table:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, get_args
 
+from cerify.semantics.arrow_inputs import native_buffer, native_file
 from cerify.semantics.csv_rows import Source, line_of, stream_of_csv
 from cerify.semantics.default_type import typed, with_type
 from cerify.semantics.errors import InputError
@@ -218,7 +219,7 @@ def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[s
         file.seek(0)
         _require_marks(file.read(len(PARQUET)), end, PARQUET)
         coded = [name for name, meant in reserved.items() if meant == TYPE and attributes is not None]
-        parquet = pq.ParquetFile(file, read_dictionary=coded)
+        parquet = pq.ParquetFile(native_file(file), read_dictionary=coded)
         data = parquet.metadata
         # not the metadata of a column: where that is damaged, Arrow ends the process
         _require_plausible(sum(data.row_group(g).total_byte_size for g in range(data.num_row_groups)), size)
@@ -231,12 +232,11 @@ def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[s
 
 def _read_ipc(source: Source) -> pa.Table:
     with _errors_of_arrow(source, "an Arrow IPC file"), source.open() as file:
-        data = (
-            file.read()
-        )  # Arrow allocates what a message of a file claims, but takes no more than there is of a buffer
+        data = file.read()
         if is_file := data.startswith(IPC_FILE):
             _require_marks(data, data, IPC_FILE)
-        table = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.py_buffer(data)).read_all()
+        # of a file, Arrow would allocate what a message claims; of a buffer it takes no more than there is
+        table = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(native_buffer(data)).read_all()
         _require_plausible(table.num_rows * table.num_columns * VALUE_BYTES, len(data))
         return _validated(table)
 

@@ -21,6 +21,7 @@ import pytest
 from pyarrow import csv as arrow_csv
 
 from cerify.semantics import readers
+from cerify.semantics.arrow_inputs import native_buffer
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
@@ -144,6 +145,38 @@ def test_arrow_reads_csv_without_an_object_of_python(
     S = read("-" if piped else str(path), format="csv", default_type="A")
     assert [event.attributes["x"] for event in S] == [1.5]
     assert {type(file) for file in given} == {pa.BufferReader if piped else pa.OSFile}
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_arrow_reads_parquet_without_an_object_of_python(
+    piped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, given, parquet = write_parquet(tmp_path / "e.parquet"), [], pq.ParquetFile
+    if piped:
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(path.read_bytes())))
+    monkeypatch.setattr(pq, "ParquetFile", lambda file, **how: given.append(file) or parquet(file, **how))
+    assert len(read("-" if piped else path)) == len(EVENTS)
+    assert {type(file) for file in given} == {pa.BufferReader if piped else pa.OSFile}
+
+
+@pytest.mark.parametrize(("name", "module"), [("e.jsonl", "json_table"), ("e.arrow", "readers")])
+def test_arrow_reads_a_copy_of_bytes(name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[bytes] = []
+    monkeypatch.setattr("cerify.semantics.csv_rows.SMALL", 0)  # Arrow reads JSON Lines too
+    monkeypatch.setattr(
+        f"cerify.semantics.{module}.native_buffer", lambda data: copied.append(data) or native_buffer(data)
+    )
+    path = WRITERS[name](tmp_path / name)
+    read(path)
+    assert path.read_bytes() in copied
+
+
+def test_bytes_are_copied_for_arrow() -> None:
+    data = bytes(range(256))
+    references = sys.getrefcount(data)
+    buffer = native_buffer(data)
+    assert sys.getrefcount(data) == references
+    assert buffer.to_pybytes() == data
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there names of files are text")
