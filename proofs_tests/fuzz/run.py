@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import resource
 import signal
 import sys
@@ -12,8 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, count, islice
+from pathlib import Path
 from random import Random
-from types import CodeType, FrameType
+from traceback import walk_tb
+from types import FrameType
 
 from cerify.semantics.errors import CerifyError
 from proofs_tests.fuzz.targets import CORPUS, TARGETS, Target
@@ -22,8 +23,8 @@ SLOW = 20.0  # seconds of the processor for one input
 MEMORY = 3072  # MiB of the process, of which a file may claim one gigabyte
 LIMITS = ("slow", "memory")
 CALLS = 300  # of the target, to make an input that ended in an error smaller
-Edge = tuple[CodeType, int]
-"""A function, and the line of its caller."""
+Edge = tuple[str, int, int]
+"""A function, by its file and first line, and the line of its caller."""
 WORDS = [
     *rb"0 -1 9223372036854775808 1e400 NaN -Infinity null true [] {} \ud800 , : ( ) [ ] { }".split(),
     *[b"\n", b"\r", b"\0", b"\xff", b"\x1b[31m", b"\xef\xbb\xbf", b"\xff\xff\xff\x7f", b'"', b"'", b'""'],
@@ -105,7 +106,8 @@ def calls_in(edges: set[Edge]) -> Iterator[None]:
     """A context in which all calls of functions in Python are added."""
 
     def call(frame: FrameType, event: str, argument: object) -> None:
-        edges.add((frame.f_code, frame.f_back.f_lineno if frame.f_back else 0))
+        code = frame.f_code  # not itself: code that is made anew for each input would be new each time
+        edges.add((code.co_filename, code.co_firstlineno, frame.f_back.f_lineno if frame.f_back else 0))
 
     before = sys.gettrace()
     sys.settrace(call)
@@ -130,13 +132,12 @@ def minimised(data: bytes, fails: Callable[[bytes], bool], calls: int = CALLS) -
 
 
 def outcome_of(target: Target, data: bytes) -> tuple[str, bool]:
-    """A short name of what an input leads to, and whether that is an error that is not typed."""
+    """What an input leads to, by the line that raised an error, and whether that is an error that is not typed."""
     try:
         target.run(data)
-    except CerifyError as error:
-        return f"{error.code}: {_general(error.message)}", error.code == "internal"
     except Exception as error:
-        return f"{type(error).__name__}: {_general(str(error))}", True
+        typed = isinstance(error, CerifyError) and error.code != "internal"
+        return f"{type(error).__name__} in {_raised_in(error)}", not typed
     return "read", False
 
 
@@ -157,6 +158,7 @@ def changed(data: bytes, other: bytes, rng: Random) -> bytes:
     return data[:100_000]
 
 
-def _general(message: str) -> str:
-    """The beginning of a message without numbers and quoted texts, so that errors of one kind are one outcome."""
-    return re.sub(r"'[^']*'|\"[^\"]*\"|/\S+|[\d.,-]+", "…", message)[:80]
+def _raised_in(error: Exception) -> str:
+    """The file and line where an error was raised: its message may have parts of the input in it."""
+    frame, line = list(walk_tb(error.__traceback__))[-1]
+    return f"{Path(frame.f_code.co_filename).name}, line {line}"

@@ -29,8 +29,10 @@ from cerify.equivalence.verdict import Equivalent
 from cerify.languages import LANGUAGES, language_named
 from cerify.playground.session import answer
 from cerify.semantics.budget import Budget
+from cerify.semantics.csv_rows import Source
 from cerify.semantics.errors import CerifyError, InputError, InternalError
 from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.json_table import table_of_json_lines
 from cerify.semantics.readers import read, read_schema
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -113,6 +115,19 @@ def parser(name: str) -> Target:
 def reader(suffix: str, seeds: Callable[[], Iterable[bytes]]) -> Target:
     """The reader of a format of events, each event looked at."""
     return Target(seeds, in_file(suffix, lambda path: list(read(path))))
+
+
+def large_csv(path: Path) -> object:
+    """The events of a CSV file as Arrow reads it, which it does of small ones if events without a type have one."""
+    return list(read(path, default_type="A"))
+
+
+def large_lines(path: Path) -> object:
+    """The events of JSON Lines as Arrow reads them; None where it might read others than there are."""
+    table = table_of_json_lines(
+        Source(str(path), lambda: path.open("rb")), {"type": "type", "time": "time"}, "type", None
+    )
+    return table if table is None else list(Stream(table))
 
 
 def in_file(suffix: str, use: Callable[[Path], object]) -> Callable[[bytes], object]:
@@ -288,6 +303,8 @@ TARGETS = {
     **{f"parse-{name}": parser(name) for name in LANGUAGES},
     "csv": reader(".csv", lambda: [CSV]),
     "jsonl": reader(".jsonl", lambda: [LINES]),
+    "large-csv": Target(lambda: [CSV], in_file(".csv", large_csv)),
+    "large-jsonl": Target(lambda: [LINES], in_file(".jsonl", large_lines)),
     "parquet": reader(".parquet", parquet),
     "arrow": reader(".arrow", arrow),
     "schema": Target(
