@@ -125,7 +125,7 @@ def large_csv(path: Path) -> object:
 def large_lines(path: Path) -> object:
     """The events of JSON Lines as Arrow reads them. Raises InputError where it might read others than there are."""
     source = Source(str(path), lambda: path.open("rb"))
-    if (table := table_of_json_lines(source, {"type": "type", "time": "time"}, "type", None)) is None:
+    if (table := table_of_json_lines(source, {"type": "type"}, "type", None)) is None:
         raise InputError("to be read line by line")
     return list(Stream(table))
 
