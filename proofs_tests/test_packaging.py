@@ -34,10 +34,12 @@ def names(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
+@pytest.mark.thorough
 def test_the_only_top_level_name_is_cerify(names: set[str]) -> None:
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"cerify"}
 
 
+@pytest.mark.thorough
 def test_every_package_folder_and_data_file_is_in_the_wheel(names: set[str]) -> None:
     expected = set()
     for folder, installed in FOLDERS.items():
@@ -59,6 +61,7 @@ def test_every_folder_with_modules_is_a_package() -> None:
             assert (path.parent / "__init__.py").exists(), f"{path.parent} has no __init__.py"
 
 
+@pytest.mark.thorough
 def test_the_adapters_are_in_the_wheel_as_sources(names: set[str]) -> None:
     """They are built where they are used: nothing that links an engine ships, and their licence ships with them."""
     java = ROOT / "workbench" / "conformance" / "adapters" / "java"
