@@ -122,9 +122,8 @@ def test_an_open_default_is_found() -> None:
 
 
 def test_functions_are_small() -> None:
-    """Compiled loops are as long as they need to be, and a command has a parameter for each option."""
-    broken = _broken(shape.large_functions)
-    assert not [where for where in broken if "kernel" not in where and not where.startswith("workbench/commands/")]
+    """Compiled loops are as long as they need to be: automata/evaluate/jit.py says why."""
+    assert not [where for where in _broken(shape.large_functions) if "kernel" not in where]
 
 
 def test_a_large_function_is_found() -> None:
@@ -136,8 +135,6 @@ def test_a_large_function_is_found() -> None:
 
 def test_only_plug_ins_and_the_plan_ask_for_a_language_or_an_evaluator() -> None:
     home = ("workbench/languages/", "workbench/plan.py:", "workbench/conformance/adapters/")  # these are programs
-    tables = ("hypotheses/__init__.py:", "identification/identify.py:", "claims.py:")  # what each language has there
-    home += tuple(f"workbench/conformance/{path}" for path in tables)
     assert not [where for where in _broken(shape.switches) if not where.startswith(home)]
 
 

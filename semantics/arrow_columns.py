@@ -144,6 +144,8 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: Place) -> p
 
 
 def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: Place) -> pa.ChunkedArray:
+    """The column as this value type. Raises InputError, with the row, for a value that would become another one."""
+
     def convert(values: pa.ChunkedArray) -> pa.ChunkedArray:
         return values.cast(ARROW[value_type])
 

@@ -264,8 +264,8 @@ def table_of(source: object) -> pa.Table | None:
 
 def items_of(events: object) -> Iterable[Any]:
     """The events one by one, as they are given. Raises InputError for what cannot be iterated."""
-    if not isinstance(events, Iterable):
-        raise InputError(f"events are a Stream, a list of events, a table or the path of a file, not {events!r}")
+    if isinstance(events, str) or not isinstance(events, Iterable):
+        raise InputError(f"events are a Stream, a list or a table, not {events!r}; a file is read by cerify.read")
     return events
 
 

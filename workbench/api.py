@@ -15,10 +15,11 @@ from cerify.equivalence.claim import Level
 from cerify.equivalence.verdict import Undecided, Verdict
 from cerify.explanations.explainer import Request
 from cerify.fit import FirstBatch, warn_of_misfits
-from cerify.languages import DEFAULT, LANGUAGES, language_named, language_of
+from cerify.languages import COMMON, DEFAULT, LANGUAGES, LanguageName, language_named, language_of
 from cerify.languages.language import (
     Checked,
     EvaluationValues,
+    EvaluatorName,
     Language,
     Options,
     OptionValues,
@@ -154,7 +155,7 @@ def require_schema(schema: Any) -> None:
         raise IllFormed(f"a schema is a cerify.Schema, not a {type(schema).__name__}; write Schema({{...}})")
 
 
-def parse(text: str, language: str = DEFAULT) -> Any:
+def parse(text: str, language: LanguageName | str = DEFAULT) -> Any:
     """The syntax tree of a query. Raises ParseError, IllFormed."""
     require_kind("a query", text, str, "a text")
     with errors_in(text):
@@ -195,8 +196,8 @@ def match(
     events: Events | str | Path,
     *,
     output: Literal["rows"],
-    language: str = DEFAULT,
-    evaluator: str | None = None,
+    language: LanguageName | str = DEFAULT,
+    evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
     **options: Unpack[EvaluationValues],
@@ -209,8 +210,8 @@ def match(
     events: Events | str | Path,
     *,
     output: Output = "matches",
-    language: str = DEFAULT,
-    evaluator: str | None = None,
+    language: LanguageName | str = DEFAULT,
+    evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
     **options: Unpack[EvaluationValues],
@@ -222,8 +223,8 @@ def match(
     events: Events | str | Path,
     *,
     output: Output | Literal["rows"] = "matches",
-    language: str = DEFAULT,
-    evaluator: str | None = None,
+    language: LanguageName | str = DEFAULT,
+    evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
     **options: Unpack[EvaluationValues],
@@ -265,8 +266,8 @@ def count(
     query: Any,
     events: Events | str | Path,
     *,
-    language: str = DEFAULT,
-    evaluator: str | None = None,
+    language: LanguageName | str = DEFAULT,
+    evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
     workers: int = 1,
@@ -293,8 +294,8 @@ def count(
 def compile(
     query: Any,
     *,
-    language: str = DEFAULT,
-    evaluator: str | None = None,
+    language: LanguageName | str = DEFAULT,
+    evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     schema: Schema | None = None,
     strict: bool = False,
@@ -333,7 +334,12 @@ def _parallel(evaluator: Evaluator, workers: int) -> Evaluator:
 
 
 def generate(
-    language: str = DEFAULT, *, seed: int = 0, profile: str | None = None, nodes: int = 12, events: int = 10
+    language: LanguageName | str = DEFAULT,
+    *,
+    seed: int = 0,
+    profile: str | None = None,
+    nodes: int = 12,
+    events: int = 10,
 ) -> tuple[Any, Stream]:
     """A random query and a random stream for it; the same arguments give the same case.
 
@@ -366,7 +372,7 @@ def explain(
     *,
     at: int | None = None,
     valuation: Mapping[str, Iterable[int]] | None = None,
-    language: str = DEFAULT,
+    language: LanguageName | str = DEFAULT,
     count: int = 1,
     **options: Unpack[ExplainOptions],
 ) -> Any:
@@ -412,7 +418,9 @@ def _places(places: Any) -> Iterable[int]:
     return cast("Iterable[int]", places)
 
 
-def check(query: Any, schema: Schema | None = None, *, language: str = DEFAULT, budget: Budget = Budget()) -> Checked:
+def check(
+    query: Any, schema: Schema | None = None, *, language: LanguageName | str = DEFAULT, budget: Budget = Budget()
+) -> Checked:
     """The fragment that a query is in, its problems under the schema, and whether it matches on any stream.
 
     Of the budget only the seconds are used; what is not known when they are over is left open. Raises ParseError,
@@ -432,7 +440,7 @@ def equivalent(
     level: Level = "events",
     schema: Schema | None = None,
     bound: int = BOUND,
-    languages: tuple[str, str] = (DEFAULT, DEFAULT),
+    languages: tuple[LanguageName | str, LanguageName | str] = (DEFAULT, DEFAULT),
     budget: Budget = Budget(),
 ) -> Verdict:
     """Whether two queries have the same complex events, or valuations, at every position of every stream.
@@ -453,7 +461,7 @@ def contained(
     level: Level = "events",
     schema: Schema | None = None,
     bound: int = BOUND,
-    languages: tuple[str, str] = (DEFAULT, DEFAULT),
+    languages: tuple[LanguageName | str, LanguageName | str] = (DEFAULT, DEFAULT),
     budget: Budget = Budget(),
 ) -> Verdict:
     """Whether the right query has all that the left one has; as equivalent, with Contained for Equivalent."""
@@ -486,7 +494,7 @@ def _decided(left: Any, right: Any, languages: tuple[str, str], question: Questi
             formula.text = formula.text or _text_of(query)
             return Undecided(formula.described())
         in_cel.append(formula)
-    return LANGUAGES["cel"].compare(in_cel[0], in_cel[1], question)
+    return LANGUAGES[COMMON].compare(in_cel[0], in_cel[1], question)
 
 
 def simplify(

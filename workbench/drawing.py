@@ -12,14 +12,16 @@ from cerify.draw.hoa import hoa_of_automaton
 from cerify.draw.recording import Recording
 from cerify.draw.svg import document, svg
 from cerify.fit import warn_of_misfits
-from cerify.languages import DEFAULT
+from cerify.languages import DEFAULT, LanguageName
 from cerify.languages.language import Options
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported, errors_in
 from cerify.semantics.events import Events, Schema
 
 
-def svg_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> str:
+def svg_of(
+    query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
+) -> str:
     """The automaton of a query as the text of an SVG file.
 
     Raises ParseError, IllFormed, Unsupported where no automaton carries the query, and BudgetExceeded where the
@@ -28,14 +30,18 @@ def svg_of(query: str, language: str = DEFAULT, schema: Schema | None = None, bu
     return document(svg(diagram_of(query, language, schema, budget)))
 
 
-def diagram_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> Diagram:
+def diagram_of(
+    query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
+) -> Diagram:
     """The automaton of a query as a diagram. Raises what svg_of raises."""
     lang, tree = read_query(query, language, schema)
     with errors_in(query):
         return lang.diagram(tree, f"Automaton of {_line(query)}", schema, budget)
 
 
-def preference_tree(query: str, events: Events | str | Path, row: int, language: str = "row-pattern") -> Diagram:
+def preference_tree(
+    query: str, events: Events | str | Path, row: int, language: LanguageName | str = "row-pattern"
+) -> Diagram:
     """The labellings of a row pattern at a row as a tree, the most preferred one first, with why each other one fails.
 
     Raises ParseError, IllFormed, InputError where there is no such row, Unsupported for a language that has no order of
@@ -47,7 +53,9 @@ def preference_tree(query: str, events: Events | str | Path, row: int, language:
         return lang.preference_tree(tree, S, row, f"Labellings of {_line(query)} from row {row}")
 
 
-def hoa_of(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> str:
+def hoa_of(
+    query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
+) -> str:
     """The automaton of a query as the text of an HOA file.
 
     Raises ParseError, IllFormed, Unsupported where no automaton without a buffer carries the query, BudgetExceeded.
@@ -60,7 +68,7 @@ def hoa_of(query: str, language: str = DEFAULT, schema: Schema | None = None, bu
 def record(
     query: str,
     events: Events | str | Path,
-    language: str = DEFAULT,
+    language: LanguageName | str = DEFAULT,
     output: Output = "matches",
     budget: Budget = Budget(),
     strict: bool = False,

@@ -35,7 +35,7 @@ from cerify.explanations.explanation import Derived, Rejected, rejection_lines, 
 from cerify.explanations.explanation import summary as explained
 from cerify.explanations.html import render
 from cerify.explanations.step import Step
-from cerify.languages import DEFAULT, LANGUAGES, language_named
+from cerify.languages import DEFAULT, LANGUAGES, LanguageName, language_named
 from cerify.languages.language import OutputTable
 from cerify.semantics.budget import Budget
 from cerify.semantics.csv_rows import Source, stream_of_csv
@@ -79,12 +79,16 @@ class Page:
         )
 
 
-def automaton(query: str, language: str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()) -> Picture:
+def automaton(
+    query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
+) -> Picture:
     """The automaton of a query. Raises what cerify.draw.automaton.diagram_of raises."""
     return _of_diagram(diagram_of(query, language, schema, budget))
 
 
-def timeline(events: Events | str | Path, matches: Collection[Match] = (), language: str = DEFAULT) -> Picture:
+def timeline(
+    events: Events | str | Path, matches: Collection[Match] = (), language: LanguageName | str = DEFAULT
+) -> Picture:
     """A stream as a timeline, with a row for each of the first matches; language: one whose rows need no type."""
     S = as_stream(events, default_type=language_named(language).row_type)
     shown = sorted(matches)[:MOST_ROWS]
@@ -92,13 +96,15 @@ def timeline(events: Events | str | Path, matches: Collection[Match] = (), langu
     return Picture(document(drawn(S, list(map(match_row, shown)))), _description(S) + found)
 
 
-def steps(query: str, events: Events | str | Path, language: str = DEFAULT, budget: Budget = Budget()) -> Page:
+def steps(
+    query: str, events: Events | str | Path, language: LanguageName | str = DEFAULT, budget: Budget = Budget()
+) -> Page:
     """The run of a query over a stream, step by step. Raises what cerify.draw.record.record raises."""
     return _of_recording(record(query, events, language, budget=budget))
 
 
 def explanation(
-    query: str, events: Events | str | Path, match: Iterable[int] | None = None, language: str = DEFAULT
+    query: str, events: Events | str | Path, match: Iterable[int] | None = None, language: LanguageName | str = DEFAULT
 ) -> Page:
     """Why positions are a match, or why they are none, as `cerify explain --html` writes it; None: all matches.
 
@@ -112,7 +118,7 @@ def explanation(
     return Page(render(explainer, [found] if listing is None else listing.found, listing), f"Why: {query}")
 
 
-def explore(query: str = "", events: Events | str | Path = (), language: str = DEFAULT) -> Any:
+def explore(query: str = "", events: Events | str | Path = (), language: LanguageName | str = DEFAULT) -> Any:
     """A widget with a query, the events as CSV and the language; below it the matches, which follow what is typed.
 
     Raises MissingPackage without ipywidgets.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, assert_never
 
-from cerify.automata.evaluate.reach import Reach
+from cerify.automata.evaluate.reach import LookbackBounds
 from cerify.automata.evaluate.scope import SECONDS
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.extent import extents
@@ -23,7 +23,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import TIME
 from cerify.semantics.trees import children
 
-Found: TypeAlias = Reach | None
+Found: TypeAlias = LookbackBounds | None
 
 
 def reach_of(phi: Formula) -> Found:
@@ -37,7 +37,7 @@ def reach_of(phi: Formula) -> Found:
 def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
     match phi:
         case cel.Event():
-            return Reach()
+            return LookbackBounds()
         case cel.Within(_, window):
             return _narrower(below[0], window) if inherits else below[0]
         case cel.In() | cel.Filter() | cel.Strict() | cel.PartitionBy():
@@ -49,7 +49,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
         case cel.ContiguousSeq():
             left, right = below
             if inherits and left and right and not left.widths and not right.widths:
-                return Reach(left.events + right.events)
+                return LookbackBounds(left.events + right.events)
             return None
         case cel.Seq() | cel.Plus() | cel.ContiguousPlus() | cel.All() | cel.Start() | cel.Unless():
             return None
@@ -63,7 +63,7 @@ def _narrower(inside: Found, window: cel.Window) -> Found:
     """The reach of valuations in a window, which may have one already; either would do."""
     match window:
         case cel.EventWindow(count):
-            return Reach(max(1, count if inside is None or inside.widths else min(count, inside.events)))
+            return LookbackBounds(max(1, count if inside is None or inside.widths else min(count, inside.events)))
         case cel.TimeWindow(amount, unit):
             width = TIME, amount * SECONDS[unit]
         case cel.AttributeWindow(extent, a):
@@ -71,7 +71,7 @@ def _narrower(inside: Found, window: cel.Window) -> Found:
         case _:
             assert_never(window)
     if inside is None or (inside.events == 1 and [a for a, _ in inside.widths] == [width[0]]):
-        return Reach(1, (min([width, *(inside.widths if inside else ())]),))
+        return LookbackBounds(1, (min([width, *(inside.widths if inside else ())]),))
     return inside
 
 
@@ -81,4 +81,4 @@ def _both(left: Found, right: Found) -> Found:
     widths = dict(left.widths)
     for a, width in right.widths:
         widths[a] = max(width, widths.get(a, width))
-    return Reach(max(left.events, right.events), tuple(widths.items()))
+    return LookbackBounds(max(left.events, right.events), tuple(widths.items()))

@@ -24,8 +24,8 @@ from cerify.automata.cea.io_determinize import io_determinize
 from cerify.automata.cea.model import CEA
 from cerify.automata.cea.operations import minimized
 from cerify.equivalence.generate import cel as generate
-from cerify.languages import DEFAULT, language_of
-from cerify.languages.language import Options
+from cerify.languages import DEFAULT, LanguageName, language_of
+from cerify.languages.language import EvaluatorName, Options
 from cerify.plan import Want, plan
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
@@ -53,6 +53,13 @@ Generator: TypeAlias = Callable[[Random], Iterable[Case]]
 Measure: TypeAlias = Callable[[Case, Budget], Mapping[str, Cell]]
 """Columns of a case, by name. It may raise Unsupported and BudgetExceeded."""
 
+PLOT_METADATA: Mapping[str, Callable[[str], dict[str, str | None]]] = {
+    ".svg": lambda text: {"Date": None, "Description": text},
+    ".png": lambda text: {"Description": text},
+    ".pdf": lambda text: {"Subject": text},
+}
+"""The metadata with a text, by the ending of a plot's file."""
+
 
 # --- generators -------------------------------------------------------------------------------------------------------
 
@@ -75,7 +82,7 @@ def random_formulas(sizes: Iterable[int], each: int, profile: str = "everything"
     return generator
 
 
-def given(queries: Mapping[str, Any], stream: Stream, language: str = DEFAULT) -> Generator:
+def given(queries: Mapping[str, Any], stream: Stream, language: LanguageName | str = DEFAULT) -> Generator:
     """The queries, texts or syntax trees, by name, each on the same stream. Raises ParseError, IllFormed."""
     trees = {
         name: cerify.parse(query, language) if isinstance(query, str) else query for name, query in queries.items()
@@ -103,7 +110,7 @@ def sizes(case: Case, budget: Budget) -> Row:
     }
 
 
-def evaluation(evaluator: str) -> Measure:
+def evaluation(evaluator: EvaluatorName | str) -> Measure:
     """What one evaluator does on the stream, in columns that begin with its name.
 
     matches; nodes and visited: nodes made and states visited (see Evaluator.counters); update: seconds per event to
@@ -192,6 +199,8 @@ class Experiment:
     def plot(self, x: str, ys: Sequence[str], path: str | Path, *, log: bool = False) -> None:
         """Draw columns against another one, to a file that matplotlib knows by its ending (.svg, .pdf, .png).
 
+        The metadata of such a file has the provenance.
+
         Each row is a point; the line goes through the medians. log: a logarithmic vertical axis. Raises IllFormed for a
         column that there is not, and Unsupported where matplotlib is not installed.
         """
@@ -219,7 +228,9 @@ class Experiment:
         axes.set_xlabel(x)
         axes.set_yscale("log" if log else "linear")
         axes.legend()
-        figure.savefig(path, metadata={"Date": None} if Path(path).suffix == ".svg" else None)
+        about = ", ".join(f"{name} {value}" for name, value in self.provenance.items())
+        metadata = PLOT_METADATA.get(Path(path).suffix)
+        figure.savefig(path, metadata=None if metadata is None else metadata(about))
         pyplot.close(figure)
 
 

@@ -53,6 +53,7 @@ class Symbol(NamedTuple):
 
 
 def variable(name: str, kind: Kind) -> Any:
+    """The variable of z3 for an attribute whose values are of this kind."""
     match kind:
         case "int" | "timestamp":
             return z3.Int(name)
@@ -204,6 +205,7 @@ def _compared_quotient(comparator: pred.Comparator, left: Symbol, right: Symbol)
 
 
 def constant(value: Value) -> Symbol:
+    """The value as a constant of z3, with its kind."""
     true = z3.BoolVal(True)
     match value:
         case bool():

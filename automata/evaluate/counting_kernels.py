@@ -1,4 +1,7 @@
-"""The loops of counting.py: numbers from the nodes of sets, and from the steps of states under windows."""
+"""The loops of counting.py: numbers from the nodes of sets, and from the steps of states under windows.
+
+The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
+"""
 
 from __future__ import annotations
 

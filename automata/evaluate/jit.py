@@ -5,7 +5,9 @@ depends on the functions that are compiled into a loop and on the constants that
 names of the cache files contain a hash of the sources of all modules that the loop can be made of; see `sources`.
 
 numba counts references to arrays, also where an array is passed from one loop to another, and in loops that do so for
-each event the counting takes most of the time. `bare` and `part` are for such loops: they allocate no arrays.
+each event the counting takes most of the time. `bare` and `part` are for such loops: they allocate no arrays. An object
+that holds arrays would be counted too. So a loop takes each array as a parameter, and is not divided where its parts
+would need nearly all of them: some have a hundred lines and twenty parameters.
 """
 
 from __future__ import annotations

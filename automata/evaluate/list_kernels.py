@@ -1,5 +1,6 @@
 """Evaluation without windows in compiled loops: Algorithm 2 of tods21, on lists of nodes in one flat array.
 
+The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
 The readable twins are streaming.Evaluation (update) and ces.CompactComplexEventSet (the data structure, enumeration).
 A list here grows at its front: a node that had a list as its children keeps it, as what came before a node does not
 change. So a list is given by its first node alone, and three numbers make a node. tree int32 [3 or 4, N] has them as

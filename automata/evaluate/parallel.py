@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.classify import dictionary_of, pieces
 from cerify.automata.evaluate.compiled_evaluator import PIECE, Classes, CompiledCelEvaluator
-from cerify.automata.evaluate.reach import Reach
+from cerify.automata.evaluate.reach import LookbackBounds
 from cerify.automata.evaluate.scope_columns import RangeWindowState
 from cerify.automata.evaluator import Batch, Consumption, Counters, Evaluator
 from cerify.semantics.budget import too_many_matches
@@ -49,7 +49,9 @@ class ParallelEvaluator(Evaluator):
 
     STATE = "parallel"
 
-    def __init__(self, evaluator: CompiledCelEvaluator, workers: int, reach: Reach | None, least: int = LEAST) -> None:
+    def __init__(
+        self, evaluator: CompiledCelEvaluator, workers: int, reach: LookbackBounds | None, least: int = LEAST
+    ) -> None:
         """An evaluator of the same query, which has read nothing.
 
         reach: of the query; None if it may depend on all events before. least: the events of a chunk, at least.
@@ -197,7 +199,9 @@ class _Threads:
         return [result() for result in self.start(work, items)]
 
 
-def parallel(evaluator: Evaluator, workers: int, reach_of: Callable[[Formula], Reach | None]) -> ParallelEvaluator:
+def parallel(
+    evaluator: Evaluator, workers: int, reach_of: Callable[[Formula], LookbackBounds | None]
+) -> ParallelEvaluator:
     """An evaluator of the same query with so many threads. Raises Unsupported for evaluators of other kinds."""
     if not isinstance(evaluator, CompiledCelEvaluator):
         raise Unsupported("workers are threads of the compiled loops of CEL; leave them out, or use evaluator='kernel'")

@@ -13,7 +13,7 @@ from cerify.semantics.events import TIME
 
 
 @dataclass(frozen=True)
-class Reach:
+class LookbackBounds:
     """Windows that end with the event at which a match is reported; it depends on nothing before all of them.
 
     events: the number of events of a window, that event included. widths: windows on values, each with its attribute.

@@ -1,5 +1,6 @@
 """Evaluation under windows and partitions in compiled loops over flat arrays: the update phase.
 
+The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
 The readable twins are scoped.ScopedEvaluation (update) and ces_window (the data structure). Positions are 64-bit, as a
 stream may never end. tree [N] holds the nodes, node 0 the terminator, as records, so that what is used together lies
 together:

@@ -1,5 +1,7 @@
 """The runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.BlockRunner.
 
+The loops are long, and have a parameter for each array, for the reason that automata/evaluate/jit.py gives.
+
 Arrays, with n events, D columns that conditions read, P states, C registers:
 
     bits    int64 [n]          bit s is set if the event has the type and passes the conditions on one event of state s

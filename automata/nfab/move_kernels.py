@@ -1,5 +1,6 @@
 """The moves of one run of an NFA^b with one event, compiled into the loop in kernels.py, which describes the arrays.
 
+They are long, and have a parameter for each array, for the reason that automata/evaluate/jit.py gives.
 The numbers of runs and states are int64 wherever they are passed on: numba compiles a function for each type it gets.
 """
 

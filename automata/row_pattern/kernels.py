@@ -1,5 +1,7 @@
 """The matches of a clause in compiled loops over flat arrays; the readable twin is evaluate.Run.
 
+The loops are long, and have a parameter for each array, for the reason that automata/evaluate/jit.py gives.
+
 Arrays, with n rows, m states in W words of 64 bits, P partitions, and c variables that have a condition:
 
     starts    int64 [P + 1]        the row at which each partition begins, and n

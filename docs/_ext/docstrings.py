@@ -15,7 +15,8 @@ from itertools import groupby
 from sphinx.application import Sphinx
 from sphinx.util.typing import stringify_annotation
 
-from cerify import protocol
+from cerify import languages, protocol
+from cerify.languages import language
 from cerify.semantics import events, predicates, values
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.core_cel import syntax as core_cel
@@ -35,6 +36,8 @@ ALIASES = {
     "cerify.semantics.events": (events, "Valuation"),
     "cerify.semantics.values": (values, "Value"),
     "cerify.protocol": (protocol, "Answer"),
+    "cerify.languages": (languages, "LanguageName"),
+    "cerify.languages.language": (language, "EvaluatorName"),
 }
 
 

@@ -301,6 +301,7 @@ def _either(condition: Any, one: Point, other: Point) -> Point:
 
 
 def among(kind: Any, kinds: Sequence[int]) -> Any:
+    """The condition of z3 that a kind is one of these."""
     return z3.Or([kind == one for one in kinds])
 
 

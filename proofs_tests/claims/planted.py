@@ -19,7 +19,7 @@ from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.cea.model import CEA
 from cerify.automata.evaluate.cep17 import enumeration
 from cerify.automata.evaluate.cep17.listed import Maximal, Strict
-from cerify.automata.evaluate.cep17.lists import Lists
+from cerify.automata.evaluate.cep17.lists import NodeLists
 from cerify.automata.evaluate.cep17.ranked import Last, Next
 from cerify.automata.evaluate.ces import BOTTOM, NodeList
 from cerify.equivalence.rewrite.normal_forms import core_safe
@@ -177,7 +177,7 @@ def _supersets_come_later(self: Maximal, state: tuple[int, int], type_: int, mar
     return (T_, U_) if T_ else None
 
 
-def _added_below(self: Lists, position: int, children: NodeList, nodes: NodeList | None) -> NodeList:
+def _added_below(self: NodeLists, position: int, children: NodeList, nodes: NodeList | None) -> NodeList:
     n = self.extend(position, MARKED, children)
     if nodes is None:
         return n, n
@@ -185,7 +185,7 @@ def _added_below(self: Lists, position: int, children: NodeList, nodes: NodeList
     return nodes[0], n
 
 
-def _all_of_the_list(self: Lists, nodes: NodeList, position: int) -> Iterator[int]:
+def _all_of_the_list(self: NodeLists, nodes: NodeList, position: int) -> Iterator[int]:
     node, last = nodes
     while True:
         if node != BOTTOM:
@@ -195,7 +195,7 @@ def _all_of_the_list(self: Lists, nodes: NodeList, position: int) -> Iterator[in
         node = self.next[node]
 
 
-def _back_one_by_one(D: Lists, root: int) -> Iterator[int]:
+def _back_one_by_one(D: NodeLists, root: int) -> Iterator[int]:
     """EnumAll* with a stack on which all nodes are black."""
     stack = enumeration.BlackWhiteStack()
     done = -1, -1
@@ -262,8 +262,8 @@ PLANTED = (
     Planted("tods21.prop8.15", "two rounds at most", tods21_contiguity, "_iterated_sequence", _two_rounds),
     Planted("cep17.thm1", "a definition goes with its disjunct", core_safe, "around", _undefined),
     Planted("cep17.prop1:complement", "what A cannot read is lost", cep17_prop1, "complement", _final_sink_forgotten),
-    Planted("cep17.alg1", "a new node below the old ones", Lists, "add", _added_below),
-    Planted("cep17.alg4", "nodes of other positions too", Lists, "top", _all_of_the_list),
+    Planted("cep17.alg1", "a new node below the old ones", NodeLists, "add", _added_below),
+    Planted("cep17.alg4", "nodes of other positions too", NodeLists, "top", _all_of_the_list),
     Planted("cep17.alg5", "the order of LAST", Next, "order", Last.order),
     Planted("cep17.alg6", "the order of NXT", Last, "order", Next.order),
     Planted("cep17.alg7", "no new larger ones", Maximal, "step", _supersets_come_later),

@@ -44,7 +44,7 @@ class KnownDisagreements:
     present: set[Kind] = field(default_factory=set)
 
     def ask_again(self, plan: Plan) -> None:
-        """Ask the engine of a campaign all examples; only what it answers as before stays known."""
+        """Ask the engine of a campaign all examples, and note the kinds of those that it answers as before."""
         for example in self.examples:
             with suppress(Unsupported, BudgetExceeded, GiveUp):
                 got = answer(plan.right, example.query, example.stream, example.output)

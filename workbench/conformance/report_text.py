@@ -105,7 +105,7 @@ def axis_says(defect: Defect, cause: Cause) -> str:
 
 
 def entitled(defect: Defect, cause: Cause) -> str:
-    """The options of `cerify conform` by which an engine is held to the choice, beside those that it is held to now."""
+    """The options of `cerify conform` that expect the choice of an engine, and those that are expected already."""
     held = {**defect.held, cause.axis: cause.value}
     readings = choices() if "reading" in LANGUAGES[defect.language].settings else {}
     if all(value in readings.get(axis, ()) for axis, value in held.items()):

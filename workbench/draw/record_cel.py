@@ -71,7 +71,7 @@ def label(position: int, marks: Marks) -> str:
     return " ".join((str(position), ", ".join(own))).strip()
 
 
-class Lists:
+class UnwindowedRun:
     """Algorithm 2: nodes with lists of children."""
 
     def __init__(self, automaton: Determinized, checker: CorrelatedFilterChecker | None) -> None:
@@ -228,7 +228,7 @@ def record(phi: Formula, S: Stream, query: str, output: OutputName = "matches", 
     scope, checks = plan.scope, plan.checks
     automaton = plan.automaton(output, budget)
     checker = CorrelatedFilterChecker(checks, S, Spending(budget)) if checks else None
-    run: Run = Lists(automaton, checker) if scope.everything else Series(automaton, scope, S, checker)
+    run: Run = UnwindowedRun(automaton, checker) if scope.everything else Series(automaton, scope, S, checker)
     diagram = diagram_of_cea(automaton.A, f"Automaton of {query}")
     steps = [_step(run, automaton, frozenset())]
     for n, type_ in enumerate(classify(automaton.A.predicates, S)):

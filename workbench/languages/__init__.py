@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase", "row-pattern"]
 DEFAULT: Final[LanguageName] = "cel"
 """The language of a query given as text, where none is named."""
+COMMON: Final[LanguageName] = "cel"
+"""The language into which queries of two languages are translated to be compared."""
 
 GROUP = "cerify.languages"  # of entry points: a language's name = module:subclass of Language
 BUILT_IN: Mapping[str, str] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cerify.api import equivalent, read_query
 from cerify.equivalence.verdict import Different, Undecided, Verdict
-from cerify.languages import LANGUAGES, language_named
+from cerify.languages import COMMON, LANGUAGES, language_named
 from cerify.languages.language import Language
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, MissingPackage
@@ -55,7 +55,7 @@ def compared(left: Side, right: Side, budget: Budget) -> tuple[Verdict, list[str
     lines = verdict_lines(verdict, "equivalent", "events")
     if (missing := MISSING.search(lines[0])) is None:
         return verdict, lines
-    found = tried(left, right, budget) if all(comparable(name, "cel") for name in languages) else 0
+    found = tried(left, right, budget) if all(comparable(name, COMMON) for name in languages) else 0
     if isinstance(found, Different):
         return found, verdict_lines(found, "equivalent", "events")
     named = [
@@ -75,7 +75,7 @@ def tried(left: Side, right: Side, budget: Budget) -> Different | int:
     from cerify.equivalence.decide.replay import replayed
     from cerify.grade.grading import few_values, short_streams
 
-    cel = LANGUAGES["cel"]
+    cel = LANGUAGES[COMMON]
     trees = (read_query(side.query, side.language) for side in (left, right))
     phi, psi = (language.cel_formula(tree, budget) for language, tree in trees)
     schema = inferred_schema(phi, psi)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cerify.automata.evaluate.cep17.lists import Lists
+from cerify.automata.evaluate.cep17.lists import NodeLists
 from cerify.automata.evaluate.ces import BOTTOM, NodeList
 
 END = -1
@@ -45,13 +45,13 @@ class BlackWhiteStack:
         self.size = place + 1
         return left
 
-    def recap(self, D: Lists) -> Iterator[int]:
+    def recap(self, D: NodeLists) -> Iterator[int]:
         """The positions of the stack, bottom first."""
         for place in range(self.size):
             yield D.event[self.nodes[place]]
 
 
-def enum_all(D: Lists, root: int) -> Iterator[int]:
+def enum_all(D: NodeLists, root: int) -> Iterator[int]:
     """The tape of all paths from a node to the terminator."""
     stack = BlackWhiteStack()
     stack.push(root)

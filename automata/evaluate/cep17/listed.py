@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator
 from typing import Generic, TypeVar
 
 from cerify.automata.evaluate.cep17.delta import Delta
-from cerify.automata.evaluate.cep17.lists import Lists
+from cerify.automata.evaluate.cep17.lists import NodeLists
 from cerify.automata.evaluate.ces import BOTTOM, NodeList
 from cerify.automata.subsets import Subset
 from cerify.semantics.budget import Budget
@@ -30,7 +30,7 @@ class Listed(ABC, Generic[State]):
 
     def __init__(self, A: Delta, start: State, budget: Budget = Budget()) -> None:
         self.A = A
-        self.D = Lists()
+        self.D = NodeLists()
         self.position = -1
         self.T: Table[State] = {start: (BOTTOM, BOTTOM)}
         self._budget = budget

@@ -14,7 +14,7 @@ from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.evaluate.ces import CompactComplexEventSet, NodeList
 
 
-class Lists(CompactComplexEventSet):
+class NodeLists(CompactComplexEventSet):
     """The nodes, with the two ways to make a list longer; None is the empty list."""
 
     def add(self, position: int, children: NodeList, nodes: NodeList | None) -> NodeList:

@@ -20,7 +20,7 @@ from itertools import product
 
 from cerify.automata.cea.io_determinize import MARKED
 from cerify.automata.evaluate.cep17.delta import Delta
-from cerify.automata.evaluate.cep17.lists import Lists
+from cerify.automata.evaluate.cep17.lists import NodeLists
 from cerify.automata.evaluate.ces import BOTTOM
 
 Rank = tuple[int, list[int]]
@@ -32,7 +32,7 @@ class Ranked(ABC):
 
     def __init__(self, A: Delta) -> None:
         self.A = A
-        self.D = Lists()
+        self.D = NodeLists()
         self.position = -1
         self.ranking: list[Rank] = [(BOTTOM, sorted(A.A.initial))]
         self._best: int | None = None

@@ -74,7 +74,7 @@ def between(F: expr.Expression, E: expr.Expression, h: History, of: Applied, as_
 def prefix(E: expr.Expression, h: History, of: Applied, letters: tuple[str, ...], further: int) -> History:
     """o: some history identical to h up to e has E at an event after e; looked for among so many events more."""
 
-    def may_come(n: int) -> bool:
+    def is_viable(n: int) -> bool:
         so_far = tuple(a for _, a in h[: n + 1])
         return any(
             any(position > n for position, _ in of(E, numbered((*so_far, *rest))))
@@ -82,4 +82,4 @@ def prefix(E: expr.Expression, h: History, of: Applied, letters: tuple[str, ...]
             for rest in product(letters, repeat=more)
         )
 
-    return tuple(o for n, o in enumerate(h) if may_come(n))
+    return tuple(o for n, o in enumerate(h) if is_viable(n))

@@ -166,12 +166,12 @@ def slash_plus(MF: Machine, ME: Machine) -> Machine:
 
 def prefix(M: Machine, empty_sequences: bool) -> Machine:
     """The start state stays non-accepting, as the text says of all machines."""
-    hopeful = M.accepting
+    coaccessible = M.accepting
     for _ in count():
-        more = hopeful | {q for q in M.states if any(M.after({q}, a) & hopeful for a in M.letters)}
-        if more == hopeful:
+        more = coaccessible | {q for q in M.states if any(M.after({q}, a) & coaccessible for a in M.letters)}
+        if more == coaccessible:
             break
-        hopeful = more
+        coaccessible = more
     if not empty_sequences:
-        hopeful = frozenset(q for q in M.states if any(M.after({q}, a) & hopeful for a in M.letters))
-    return Machine(M.letters, M.start, hopeful - {M.start}, M.moves)
+        coaccessible = frozenset(q for q in M.states if any(M.after({q}, a) & coaccessible for a in M.letters))
+    return Machine(M.letters, M.start, coaccessible - {M.start}, M.moves)

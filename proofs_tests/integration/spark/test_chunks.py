@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import cerify
-from cerify.automata.evaluate.reach import Reach
+from cerify.automata.evaluate.reach import LookbackBounds
 from cerify.equivalence.generate import cel as generate
 from cerify.reach import reach_of
 from cerify.semantics.budget import Budget
@@ -57,7 +57,7 @@ def timed(rng: Random, phi: Formula, length: int) -> Stream:
     return Stream(events)
 
 
-def in_chunks(query: Query, S: Stream, reach: Reach, starts: list[int], less: int = 0) -> list[Match]:
+def in_chunks(query: Query, S: Stream, reach: LookbackBounds, starts: list[int], less: int = 0) -> list[Match]:
     """What the chunks report that begin at these times, each looking back no further than it has to, or less."""
     times = [event.get("time") for event in S]
     found = []
@@ -80,7 +80,7 @@ def in_chunks(query: Query, S: Stream, reach: Reach, starts: list[int], less: in
     return found
 
 
-def cases(seed: int, number: int) -> Iterator[tuple[Query, Stream, Reach, list[int], list[Match]]]:
+def cases(seed: int, number: int) -> Iterator[tuple[Query, Stream, LookbackBounds, list[int], list[Match]]]:
     """Queries that look back over a bounded part of their streams, with the matches over the whole."""
     rng = Random(seed)
     while number:

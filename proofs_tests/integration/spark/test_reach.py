@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from cerify.api import match
-from cerify.automata.evaluate.reach import Reach
+from cerify.automata.evaluate.reach import LookbackBounds
 from cerify.automata.evaluate.scope import within_width
 from cerify.equivalence.generate import sase, sase_profiles, scoped
 from cerify.reach import reach_of
@@ -24,21 +24,21 @@ from proofs_tests.support import sampled, stream
 AROUND = (cel.Next, cel.Last, cel.Max, cel.Strict, cel.Start, lambda phi: cel.Project(frozenset({"A", "X"}), phi))
 
 REACHES = {
-    "A": Reach(),
-    "A : B : C": Reach(3),
-    "A ; B WITHIN 5 EVENTS": Reach(5),
-    "(A ; B WITHIN 5 EVENTS) WITHIN 3 EVENTS": Reach(3),
-    "A ; B WITHIN 2 minutes": Reach(1, (("time", 120),)),
-    "(A ; B WITHIN 2 minutes) WITHIN 30 seconds": Reach(1, (("time", 30),)),
-    "(A ; B WITHIN 2 minutes) WITHIN 9 EVENTS": Reach(9),
-    "A+ ; B WITHIN 2.5 [x]": Reach(1, (("x", 2.5),)),
-    "(A ; B WITHIN 5 EVENTS) OR (C ; D WITHIN 1 minute)": Reach(5, (("time", 60),)),
-    "(A ; B WITHIN 5 EVENTS) AND (A ; B WITHIN 3 EVENTS)": Reach(5),
-    "(A ; B WITHIN 5 EVENTS) : C": Reach(6),
-    "STRICT(A ; B) WITHIN 4 EVENTS PARTITION BY [k]": Reach(4),
-    "NXT(A ; B WITHIN 5 EVENTS)": Reach(5),
-    "PROJECT[A](A ; B WITHIN 5 EVENTS)": Reach(5),
-    "MAX(A+ WITHIN 5 EVENTS) WITHIN 3 EVENTS": Reach(5),
+    "A": LookbackBounds(),
+    "A : B : C": LookbackBounds(3),
+    "A ; B WITHIN 5 EVENTS": LookbackBounds(5),
+    "(A ; B WITHIN 5 EVENTS) WITHIN 3 EVENTS": LookbackBounds(3),
+    "A ; B WITHIN 2 minutes": LookbackBounds(1, (("time", 120),)),
+    "(A ; B WITHIN 2 minutes) WITHIN 30 seconds": LookbackBounds(1, (("time", 30),)),
+    "(A ; B WITHIN 2 minutes) WITHIN 9 EVENTS": LookbackBounds(9),
+    "A+ ; B WITHIN 2.5 [x]": LookbackBounds(1, (("x", 2.5),)),
+    "(A ; B WITHIN 5 EVENTS) OR (C ; D WITHIN 1 minute)": LookbackBounds(5, (("time", 60),)),
+    "(A ; B WITHIN 5 EVENTS) AND (A ; B WITHIN 3 EVENTS)": LookbackBounds(5),
+    "(A ; B WITHIN 5 EVENTS) : C": LookbackBounds(6),
+    "STRICT(A ; B) WITHIN 4 EVENTS PARTITION BY [k]": LookbackBounds(4),
+    "NXT(A ; B WITHIN 5 EVENTS)": LookbackBounds(5),
+    "PROJECT[A](A ; B WITHIN 5 EVENTS)": LookbackBounds(5),
+    "MAX(A+ WITHIN 5 EVENTS) WITHIN 3 EVENTS": LookbackBounds(5),
     "A ; B": None,
     "(A ; B WITHIN 5 EVENTS) ; C": None,
     "(A ; B WITHIN 5 EVENTS) ALL C": None,
@@ -76,10 +76,10 @@ def test_over_a_longer_stream_a_formula_has_the_valuations_that_it_has_within_it
 )
 def test_less_than_the_reach_is_too_little(query: str) -> None:
     with pytest.raises(AssertionError):
-        _same_within(parse(query), stream("A C C C B"), Reach(4))
+        _same_within(parse(query), stream("A C C C B"), LookbackBounds(4))
 
 
-def _same_within(phi: Formula, S: Stream, reach: Reach) -> int:
+def _same_within(phi: Formula, S: Stream, reach: LookbackBounds) -> int:
     """At how many positions there is a valuation; at all, they are those of any stream that has the reach."""
     meaning, matched = Interpreter(S).meaning, 0
     for j in range(len(S)):
@@ -96,11 +96,11 @@ def _same_within(phi: Formula, S: Stream, reach: Reach) -> int:
 @pytest.mark.parametrize(
     ("query", "reach"),
     [
-        ("PATTERN SEQ(A a, B b) WITHIN 2 minutes RETURN a.x", Reach(1, (("time", 120),))),
-        ("PATTERN SEQ(A+ a[], B b) WITHIN 5 seconds RETURN b.x", Reach(1, (("time", 5),))),
+        ("PATTERN SEQ(A a, B b) WITHIN 2 minutes RETURN a.x", LookbackBounds(1, (("time", 120),))),
+        ("PATTERN SEQ(A+ a[], B b) WITHIN 5 seconds RETURN b.x", LookbackBounds(1, (("time", 5),))),
         ("PATTERN SEQ(A a, B b) RETURN a.x", None),
-        ("PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity(a, b, c) { a.x < c.x } RETURN a.x", Reach(3)),
-        ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(b) { } WITHIN 5 seconds RETURN a.x", Reach(2)),
+        ("PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity(a, b, c) { a.x < c.x } RETURN a.x", LookbackBounds(3)),
+        ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(b) { } WITHIN 5 seconds RETURN a.x", LookbackBounds(2)),
         ("PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity(a, b) { } RETURN a.x", None),
         ("PATTERN SEQ(A a, B+ b[], C c) WHERE strict_contiguity(a, b[], c) { } RETURN a.x", None),
         ("PATTERN SEQ(A a, B+ b[]) WITHIN 5 seconds RETURN a.x", None),
@@ -108,7 +108,7 @@ def _same_within(phi: Formula, S: Stream, reach: Reach) -> int:
         ("PATTERN SEQ(A a, B b) WITHIN 5 seconds RETURN NON-OVERLAP R(a.x)", None),
     ],
 )
-def test_the_reach_of_a_query_of_sase(query: str, reach: Reach | None) -> None:
+def test_the_reach_of_a_query_of_sase(query: str, reach: LookbackBounds | None) -> None:
     assert reach_of_block(parse_sase(query)) == reach
 
 

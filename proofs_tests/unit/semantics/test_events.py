@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,13 @@ def test_what_is_no_event_is_refused_with_its_place() -> None:
         Stream([Event("A"), ("A", 1)])  # type: ignore[list-item]
     with pytest.raises(InputError, match=r"event 1: no key 'type' for the event type; the keys are x"):
         Stream([Event("A"), {"x": 1}])
+
+
+@pytest.mark.parametrize("events", ["a.csv", Path("a.csv"), 3])
+def test_what_is_no_collection_of_events_is_refused(events: Any) -> None:
+    """A path is not iterated letter by letter."""
+    with pytest.raises(InputError, match=r"^events are a Stream, a list or a table, not .*; a file is read by cerify"):
+        Stream(events)
 
 
 def test_times_without_an_offset_are_utc() -> None:

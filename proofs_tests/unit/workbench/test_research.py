@@ -69,7 +69,12 @@ def test_a_plot_and_a_wrong_column(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     found = experiment(SMALL, [sizes])
     found.plot("size", ["states", "minimal"], tmp_path / "t.svg", log=True)
-    assert "minimal" in (tmp_path / "t.svg").read_text(encoding="utf-8")
+    drawn = (tmp_path / "t.svg").read_text(encoding="utf-8")
+    assert "minimal" in drawn
+    assert all(f"{name} {value}" in drawn for name, value in found.provenance.items())
+    for suffix, key in ((".png", b"Description"), (".pdf", b"Subject")):
+        found.plot("size", ["states"], tmp_path / f"t{suffix}")
+        assert key in (tmp_path / f"t{suffix}").read_bytes()
     with pytest.raises(IllFormed, match="no column weight; there are size, query, states"):
         found.plot("size", ["weight"], tmp_path / "u.svg")
 

@@ -70,12 +70,14 @@ WINDOW_MEANS = {
 
 
 def sequence_axis(name: str, values: tuple[str, ...]) -> Axis:
+    """The axis of what an engine may mean by a sequence of this name."""
     return Axis(
         name, values, (name.rpartition("@")[2],), sentence("the second part after the first", values, SEQUENCE_MEANS)
     )
 
 
 def loop_axis(name: str, values: tuple[str, ...], operator: str) -> Axis:
+    """The axis of what an engine may mean by an iteration, written with this operator."""
     return Axis(name, values, (operator,), sentence("rounds of an iteration", values, LOOP_MEANS))
 
 

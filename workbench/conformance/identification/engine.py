@@ -9,7 +9,7 @@ from typing import Any
 
 from cerify.conformance.harness import Engine
 from cerify.conformance.identification.identify import Identification, Progress
-from cerify.conformance.identification.predicting import Predictor, Told
+from cerify.conformance.identification.predicting import EngineAnswer, Predictor
 from cerify.conformance.identification.profile import Profile, merged
 from cerify.conformance.identification.questions import Question
 from cerify.conformance.identification.stages import STAGES
@@ -34,17 +34,17 @@ def identified(
     Raises InputError if it does not start, or does not speak the language.
     """
     with Engine(argv, limits, losses=Losses(skips=True)) as engine:
-        spoken = [name for name in engine.info.languages if name in STAGES]
-        if language is None and spoken:
-            language = spoken[0]
-        if language not in spoken:
+        languages = [name for name in engine.info.languages if name in STAGES]
+        if language is None and languages:
+            language = languages[0]
+        if language not in languages:
             raise InputError(f"the engine does not speak {language or 'a language with hypotheses'}")
         assert language is not None
         predictor = Predictor(language)
         numbers = count()
         stopped, malformed = list[str](), list[str]()
 
-        def ask(question: Question) -> Told | None:
+        def ask(question: Question) -> EngineAnswer | None:
             case = Case(
                 f"identify/{next(numbers)}",
                 "identify",

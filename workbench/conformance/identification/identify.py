@@ -15,11 +15,11 @@ from itertools import product
 from random import Random
 
 from cerify.conformance.hypotheses.axis import Choices
-from cerify.conformance.identification.predicting import Predictor, Told
+from cerify.conformance.identification.predicting import EngineAnswer, Predictor
 from cerify.conformance.identification.profile import Finding
 from cerify.conformance.identification.questions import Question, Stage, Template, questions
 
-Ask = Callable[[Question], Told | None]
+Ask = Callable[[Question], EngineAnswer | None]
 """Puts a question to the engine; None where it does not claim what the query uses."""
 
 Progress = Callable[[str, int, int], None]
@@ -42,7 +42,7 @@ class Answered:
     """A question with its answer, and the axes that it was asked about; none if it confirmed the whole."""
 
     question: Question
-    told: Told
+    answer: EngineAnswer
     axes: tuple[str, ...]
 
 
@@ -89,14 +89,14 @@ class Identification:
                 if confirmed == CONFIRMATIONS or (question := pool.splitting(candidates, self.predictor)) is None:
                     break
                 confirmed += 1
-            told = self.ask(question)
-            if told is None:
+            answer = self.ask(question)
+            if answer is None:
                 self.skipped.add(question.query)
                 continue
             asked += 1
-            self.answered.append(Answered(question, told, stage.axes))
+            self.answered.append(Answered(question, answer, stage.axes))
             for n, candidate in enumerate(candidates):
-                misses[n] += self.predictor.answer(question, candidate) != told
+                misses[n] += self.predictor.answer(question, candidate) != answer
         least = min(misses.values())
         best = [candidates[n] for n in misses if misses[n] == least]
         self.keep(stage, best, asked - least >= FITS * asked)
@@ -111,12 +111,12 @@ class Identification:
             question = question or pool.richest(self.left[0], self.predictor)
             if question is None or len(self.answered) >= self.most:
                 continue
-            told = self.ask(question)
-            if told is None:
+            answer = self.ask(question)
+            if answer is None:
                 self.skipped.add(question.query)
                 continue
-            self.answered.append(Answered(question, told, ()))
-            self.left = [c for c in self.left if self.predictor.answer(question, c) == told] or self.left
+            self.answered.append(Answered(question, answer, ()))
+            self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
 
     def expanded(self, stage: Stage) -> Iterator[Choices]:
         """The hypotheses that are left, with every value of the stage's axes, those nearest to the definition first."""
@@ -148,11 +148,11 @@ class Identification:
             question = pool.between(first, rival, self.predictor)
             if question is None:
                 alike.add((*first.values(), *rival.values()))
-            elif (told := self.ask(question)) is None:
+            elif (answer := self.ask(question)) is None:
                 self.skipped.add(question.query)
             else:
                 differing = tuple(name for name in first if first[name] != rival[name])
-                self.answered.append(Answered(question, told, differing))
+                self.answered.append(Answered(question, answer, differing))
                 self.left = self.best()
 
     def best(self) -> list[Choices]:
@@ -171,7 +171,7 @@ class Identification:
                 twice = (
                     c for step in self.neighbours(first, sorted(axes)) for c in self.neighbours(step, sorted(axes))
                 )
-                mending = (c for c in twice if self.predictor.answer(wrong[0].question, c) == wrong[0].told)
+                mending = (c for c in twice if self.predictor.answer(wrong[0].question, c) == wrong[0].answer)
                 better = min(mending, key=lambda c: self.misses(c, least), default=first)
             if self.misses(better, least) >= least:
                 return [first, *(c for c in (*steps, *self.left) if c != first and self.misses(c, least) == least)]
@@ -190,7 +190,7 @@ class Identification:
         counted, wrong = self._counted.get(key, (0, 0))
         while counted < len(self.answered) and (most is None or wrong <= most):
             one = self.answered[counted]
-            wrong += self.predictor.answer(one.question, hypothesis) != one.told
+            wrong += self.predictor.answer(one.question, hypothesis) != one.answer
             counted += 1
         self._counted[key] = counted, wrong
         return wrong
@@ -221,7 +221,7 @@ class Identification:
     def always_empty(self) -> bool:
         """Whether all answers are without matches, though several of them should have some."""
         due = [one for one in self.answered if self.predictor.answer(one.question, self.predictor.default)]
-        return len(due) >= EMPTY and all(one.told == frozenset() for one in self.answered)
+        return len(due) >= EMPTY and all(one.answer == frozenset() for one in self.answered)
 
     def finding(self, name: str, mine: Sequence[Answered], partial: bool) -> Finding | None:
         """What answers say about an axis; None where it does not show. partial: whether there are others about it."""
@@ -254,7 +254,7 @@ class Identification:
 
     def wrong(self, hypothesis: Choices, answered: Iterable[Answered]) -> list[Answered]:
         """The answers that a hypothesis does not explain."""
-        return [one for one in answered if self.predictor.answer(one.question, hypothesis) != one.told]
+        return [one for one in answered if self.predictor.answer(one.question, hypothesis) != one.answer]
 
     def misfit(self, answered: Sequence[Answered]) -> float:
         """The part of the answers that the best hypothesis does not explain."""
@@ -315,12 +315,12 @@ class Pool:
         """
         for axis in (predictor.interpretation.axes[name] for name in names):
             for other in ({**hypothesis, axis.name: value} for value in axis.values if value != hypothesis[axis.name]):
-                told = {
+                answer = {
                     one.question.query
                     for one in answered
                     if predictor.answer(one.question, hypothesis) != predictor.answer(one.question, other)
                 }
-                if (question := self.between(hypothesis, other, predictor, told)) is not None:
+                if (question := self.between(hypothesis, other, predictor, answer)) is not None:
                     return question
         return None
 
@@ -366,7 +366,7 @@ class Pool:
                 if len(classes[question.query]) < 2:
                     continue
                 looked_through += 1
-                groups: Counter[Told] = Counter()
+                groups: Counter[EngineAnswer] = Counter()
                 for hypothesis, size in classes[question.query]:
                     groups[predictor.answer(question, hypothesis)] += size
                 if len(groups) > 1:

@@ -10,7 +10,7 @@ from cerify.conformance.hypotheses.predicting import MatchPredictor
 from cerify.conformance.identification.questions import Question
 from cerify.semantics.events import Match
 
-Told: TypeAlias = (
+EngineAnswer: TypeAlias = (
     frozenset[tuple[int, tuple[int, ...]]] | frozenset[Match] | Literal["error", "unmodelled", "no answer"]
 )
 """The matches of an answer by position and events, or wholly; a word where there are none."""
@@ -21,9 +21,9 @@ class Predictor(MatchPredictor):
 
     def __init__(self, language: str) -> None:
         super().__init__(language)
-        self._answers: dict[tuple[object, ...], Told] = {}
+        self._answers: dict[tuple[object, ...], EngineAnswer] = {}
 
-    def answer(self, question: Question, choices: Choices) -> Told:
+    def answer(self, question: Question, choices: Choices) -> EngineAnswer:
         """The answer of an engine with these choices."""
         key = question.query, question.key, self.chosen(question.query, choices)
         if key not in self._answers:
@@ -31,7 +31,7 @@ class Predictor(MatchPredictor):
             self._answers[key] = found if isinstance(found, str) else self.compared_part(found)
         return self._answers[key]
 
-    def compared_part(self, matches: Iterable[Match]) -> Told:
+    def compared_part(self, matches: Iterable[Match]) -> EngineAnswer:
         """What a profile compares of the matches of an answer."""
         if self.interpretation.compared == "valuations":
             return frozenset(matches)

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cerify.automata.evaluate.reach import Reach
+from cerify.automata.evaluate.reach import LookbackBounds
 from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.semantics.events import TIME
 from cerify.spark.columns import TIMES, WHOLE, column
@@ -52,7 +52,7 @@ class Cuts:
         return len(self.first)
 
 
-def cuts_of(df: DataFrame, columns: Columns, reach: Reach, parts: int) -> Cuts | None:
+def cuts_of(df: DataFrame, columns: Columns, reach: LookbackBounds, parts: int) -> Cuts | None:
     """Cuts into at most `parts` chunks, so many that they together read fewer foreign events than there are events.
 
     None if the reach has a width on an attribute other than the first one that orders the events.

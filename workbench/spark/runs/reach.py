@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cerify.automata.evaluate.reach import Reach
+from cerify.automata.evaluate.reach import LookbackBounds
 from cerify.reach import Found, reach_of
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import Unsupported
@@ -33,5 +33,5 @@ def reach_of_block(q: Any) -> Found:
         return None
     adjacent = all(clauses.strategy_of(q, k.variable) == "strict_contiguity" for k in q.pattern[1:])
     if adjacent and not any(k.kleene for k in q.pattern):
-        return Reach(len(q.pattern))
-    return None if q.within is None else Reach(1, ((TIME, q.within.seconds),))
+        return LookbackBounds(len(q.pattern))
+    return None if q.within is None else LookbackBounds(1, ((TIME, q.within.seconds),))

@@ -32,7 +32,10 @@ PIECE = 8_192  # rows of a blob
 
 
 class KeyOperator:
-    """The states of the current key: `held`, a list of blobs of rows, and `kept`, its KeyState."""
+    """Reads and writes the two states of the current key.
+
+    held: its rows that wait for the watermark, as Arrow IPC, a list of them. kept: its KeyState.
+    """
 
     def __init__(self, plan: Plan, handle: StatefulProcessorHandle, held: ListState, kept: ValueState) -> None:
         self._plan = plan

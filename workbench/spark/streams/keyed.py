@@ -76,7 +76,7 @@ def _masks(plan: Plan, rows: pa.Table, watermark: int) -> Iterator[tuple[str, Ma
 
 @dataclass(frozen=True)
 class KeyState:
-    """The state of a key, without the rows that are held.
+    """The state of a key, without its rows that wait for the watermark, which are called held.
 
     plan: the fingerprint of the query and its columns. first: the time of the earliest row held; last: that of the
     latest row evaluated; both in microseconds. began: the number of events before the first one of the run; position:

@@ -18,7 +18,7 @@ from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
 from cerify.automata.evaluate.partitions import batch_scope
-from cerify.automata.evaluate.reach import Reach
+from cerify.automata.evaluate.reach import LookbackBounds
 from cerify.automata.evaluate.scope import Width, reports_at_last_event
 from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.automata.saved_state import seal, unseal
@@ -208,7 +208,7 @@ class ResumableWindow(Resumable):
     """A run whose state is the rows that a later match may have; the first row has the position `first`."""
 
     def __init__(
-        self, query: Query, budget: Budget, reach: Reach, rows: pa.Table | None = None, first: int = 0
+        self, query: Query, budget: Budget, reach: LookbackBounds, rows: pa.Table | None = None, first: int = 0
     ) -> None:
         self._query, self._budget, self._reach = query, budget, reach
         self._rows, self._first = rows, first
@@ -250,7 +250,7 @@ class CompiledWindow(Compiled):
     window are evaluated again.
     """
 
-    def __init__(self, query: Query, budget: Budget, reach: Reach) -> None:
+    def __init__(self, query: Query, budget: Budget, reach: LookbackBounds) -> None:
         self._query, self._budget, self._reach = query, budget, reach
         start(query, budget)
 
@@ -288,7 +288,7 @@ class CompiledWindow(Compiled):
         return self._reach.events == 1
 
 
-def _old(rows: pa.Table, reach: Reach) -> int:
+def _old(rows: pa.Table, reach: LookbackBounds) -> int:
     """The number of leading rows that no later match can have, since all windows have passed them."""
     kept = min(rows.num_rows, reach.events - 1)
     for name, width in reach.widths:

@@ -12,7 +12,7 @@ from cerify.automata.cea.model import CEA, UNMARKED, Transition
 from cerify.automata.evaluate.cep17.enumeration import END, BlackWhiteStack, complex_events, enum_all
 from cerify.automata.evaluate.cep17.evaluate import Strategy, evaluate, evaluation
 from cerify.automata.evaluate.cep17.listed import Everything, Listed, Maximal
-from cerify.automata.evaluate.cep17.lists import Lists
+from cerify.automata.evaluate.cep17.lists import NodeLists
 from cerify.automata.evaluate.cep17.ranked import Next, Ranked
 from cerify.automata.evaluate.ces import BOTTOM, NOTHING
 from cerify.automata.evaluate.classify import classify
@@ -228,7 +228,7 @@ def _reached(A: CEA, S: Stream) -> dict[frozenset[int], set[int]]:
 
 
 def test_the_tape_of_two_paths_that_meet_in_the_root() -> None:
-    D = Lists()
+    D = NodeLists()
     first = D.add(0, (BOTTOM, BOTTOM), None)
     second = D.add(1, (BOTTOM, BOTTOM), None)
     (root, _) = D.add(2, D.joined(first, second), None)
@@ -236,7 +236,7 @@ def test_the_tape_of_two_paths_that_meet_in_the_root() -> None:
 
 
 def test_popping_white_nodes_is_one_step_and_leaves_the_black_one() -> None:
-    D, stack = Lists(), BlackWhiteStack()
+    D, stack = NodeLists(), BlackWhiteStack()
     nodes = [D.extend(position, MARKED, (BOTTOM, BOTTOM)) for position in range(4)]
     stack.push(nodes[0])
     stack.push(nodes[1])

@@ -16,7 +16,7 @@ from cerify import protocol
 from cerify.cli import cerify
 from cerify.conformance.identification.engine import identified
 from cerify.conformance.identification.identify import MOST, Answered, Identification
-from cerify.conformance.identification.predicting import Told
+from cerify.conformance.identification.predicting import EngineAnswer
 from cerify.conformance.identification.profile import Finding, Profile
 from cerify.conformance.identification.questions import Question
 from cerify.conformance.identification.stages import STAGES
@@ -120,7 +120,7 @@ def test_a_choice_that_is_no_hypothesis_fits_none() -> None:
     """The engine is right about one event, and reports the first event of every longer stream."""
     known = predictor("cel")
 
-    def ask(question: Question) -> Told:
+    def ask(question: Question) -> EngineAnswer:
         return known.answer(question, known.default) if len(question.events) < 2 else frozenset({(0, (0,))})
 
     state = Identification(known, ask)
@@ -143,7 +143,7 @@ def test_a_value_that_explains_one_comparator_alone_fits_none(wrong: tuple[str, 
     """An engine with a wrong `>` and a right `<` was said to be inclusive, as no question about `<` was asked."""
     known = predictor("core-cel")
 
-    def ask(question: Question) -> Told:
+    def ask(question: Question) -> EngineAnswer:
         return known.answer(replace(question, query=question.query.replace(*wrong)), known.default)
 
     found = Identification(known, ask).run(STAGES["core-cel"])
@@ -155,7 +155,7 @@ def test_a_value_that_explains_one_comparator_alone_fits_none(wrong: tuple[str, 
 def test_what_the_engine_skips_is_not_in_the_profile() -> None:
     known = predictor("cel")
 
-    def ask(question: Question) -> Told | None:
+    def ask(question: Question) -> EngineAnswer | None:
         return None if "+" in question.query or "FILTER" in question.query else known.answer(question, known.default)
 
     state = Identification(known, ask)
@@ -181,7 +181,7 @@ def of_odd_loops(request: pytest.FixtureRequest) -> dict[str, Finding]:
     """
     known = predictor("cel")
 
-    def ask(question: Question) -> Told | None:
+    def ask(question: Question) -> EngineAnswer | None:
         if re.search(r"like|/|range| (and|or) |not ", question.query):
             return None
         told = known.answer(question, known.default)
