@@ -17,7 +17,7 @@ from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
 from cerify.explanations.evidence import braces, row
-from cerify.languages import LANGUAGES
+from cerify.languages import COMMON, LANGUAGES
 from cerify.languages.language import Language
 from cerify.semantics.events import TIME, Event, Match
 from cerify.semantics.json_events import json_of_event
@@ -100,7 +100,7 @@ def _require_comparable(left: str, right: str) -> None:
         lang = LANGUAGES[name]
         if left != right and type(lang).in_cel is Language.in_cel:
             command = f"; translate it first: cerify translate --from {name} --to {{}}"
-            hint = next((command.format(to) for to in (other, "cel") if to in lang.translations), "")
+            hint = next((command.format(to) for to in (other, COMMON) if to in lang.translations), "")
             raise click.UsageError(
                 f"a query in {lang.title} is not compared with one in {LANGUAGES[other].title}{hint}"
             )

@@ -8,6 +8,7 @@ from typing import Any
 
 from cerify.conformance.hypotheses import AXES
 from cerify.conformance.hypotheses.axis import allows
+from cerify.languages import DEFAULT
 from cerify.semantics.errors import InputError
 from cerify.semantics.json_events import parse_json, text_of
 
@@ -46,7 +47,7 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
     """The language of a profile, and the values of its axes that are not the default."""
     if not isinstance(profile, dict) or not isinstance(profile.get("axes"), dict):
         raise InputError(f'{path} is no profile: it has no "axes"; `cerify identify --json` writes one')
-    language = profile.get("language", "cel")
+    language = profile.get("language", DEFAULT)
     known = AXES.get(language) if isinstance(language, str) else None
     if known is None:
         raise InputError(f"{path}: there are no axes of {language!r}; there are those of {', '.join(AXES)}")
