@@ -45,6 +45,8 @@ class Checkpoint:
             lines = whole.split("\n")[:-1]  # not splitlines: JSON may have the other line ends inside a string
             for number, line in enumerate(lines, 1):
                 self._read(line, number, header, plan)
+            if not whole and not _text(header).startswith(text):  # more than what a killed run leaves of its first line
+                raise self._foreign()
             if whole != text:
                 self._file.truncate(len(whole.encode()))
         except (OSError, UnicodeDecodeError) as error:
@@ -66,7 +68,7 @@ class Checkpoint:
 
     def _write(self, obj: dict[str, Any]) -> None:
         try:
-            self._file.write(json.dumps(obj, ensure_ascii=False) + "\n")
+            self._file.write(_text(obj))
             self._file.flush()
         except OSError as error:
             raise InputError(f"cannot write {self.path}: {error.strerror}; resume from it once there is room") from None
@@ -87,13 +89,21 @@ class Checkpoint:
 
     def _check_header(self, obj: Any, header: dict[str, Any]) -> None:
         if not isinstance(obj, dict) or obj.get("format") != FORMAT:
-            raise InputError(f"{self.path} is no file of a campaign; give one that --resume made, or a new name")
+            raise self._foreign()
         for key, value in header.items():
             if obj.get(key) != value:
                 raise InputError(
                     f"{self.path} is of another campaign: {key} is {obj.get(key)!r} there and {value!r} here; "
                     "ask for the same, or give a new file"
                 )
+
+    def _foreign(self) -> InputError:
+        return InputError(f"{self.path} is no file of a campaign; give one that --resume made, or a new name")
+
+
+def _text(obj: dict[str, Any]) -> str:
+    """The line of an object in the file."""
+    return json.dumps(obj, ensure_ascii=False) + "\n"
 
 
 def _header(plan: Plan, name: str) -> dict[str, Any]:

@@ -274,8 +274,22 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     path.write_text('{"case": 1}\n', encoding="utf-8")
     with pytest.raises(InputError, match="no file of a campaign"):
         interrupted(5, path)
+    path.write_text('{"precious": 1}', encoding="utf-8")
+    with pytest.raises(InputError, match="no file of a campaign"):
+        interrupted(5, path)
+    assert path.read_text(encoding="utf-8") == '{"precious": 1}'
     with pytest.raises(InputError, match="cannot use"):
         interrupted(5, tmp_path)
+
+
+def test_a_file_whose_first_line_was_cut_off_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.jsonl"
+    interrupted(5, path)
+    header = path.read_text(encoding="utf-8").split("\n")[0]
+    for length in (0, 1, len(header)):
+        path.write_text(header[:length], encoding="utf-8")
+        assert interrupted(5, path).resumed == 0
+        assert interrupted(5, path).resumed == 5
 
 
 def test_a_line_that_is_no_case_is_named(tmp_path: Path) -> None:
