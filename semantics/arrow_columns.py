@@ -14,6 +14,8 @@ from cerify.semantics.text_columns import Place, first, first_failure
 from cerify.semantics.values import Value, ValueType, microseconds, time_at, value_type_of
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
+LARGEST_TEXTS, MOST_REPEATED = 2**30, 16
+"""The texts of a dictionary may take a gigabyte, and so many times the memory of the column beyond."""
 READY = {arrow.id for name, arrow in ARROW.items() if name != "timestamp"}
 """The Arrow types whose columns are taken as they are; a timestamp may be outside the years that Python has."""
 
@@ -111,6 +113,32 @@ def has_each_text_once(column: pa.ChunkedArray) -> bool:
     return all(d.null_count == 0 and len(pc.unique(d)) == len(d) for d in dictionaries)
 
 
+def is_text(type_: pa.DataType) -> bool:
+    """Whether a column of this type has texts."""
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
+
+
+def _decoded(column: pa.ChunkedArray, field: str, name: str) -> pa.ChunkedArray:
+    """The values of a dictionary. Raises InputError where they take far more memory than the column does."""
+    indices = sum(chunk.indices.nbytes for chunk in column.chunks)
+    dictionaries = max((chunk.dictionary.nbytes for chunk in column.chunks), default=0)  # chunks may share one
+    size = sum(map(_bytes_of_texts, column.chunks)) if is_text(column.type.value_type) else 0
+    if size > LARGEST_TEXTS + MOST_REPEATED * (indices + dictionaries):
+        raise InputError(
+            f"{name}, field {field!r}: its texts are {size:,} bytes, where the column has {indices + dictionaries:,}"
+        )
+    try:
+        return column.cast(column.type.value_type)
+    except pa.ArrowInvalid as error:  # a chunk of more than 2 GiB
+        raise InputError(f"{name}, field {field!r}: its texts cannot be read: {error}") from None
+
+
+def _bytes_of_texts(chunk: pa.DictionaryArray) -> int:
+    """The bytes of the texts for which the indices of a chunk stand."""
+    lengths = pc.binary_length(chunk.dictionary.cast(pa.large_string()))
+    return pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
+
+
 def canonical(column: pa.ChunkedArray, field: str, name: str, place: Place) -> pa.ChunkedArray:
     """The column in the Arrow type of its value type; one of nulls stays as it is. Naive times are taken as UTC."""
     is_ = pa.types
@@ -118,14 +146,14 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: Place) -> p
         case t if is_.is_null(t):
             return column
         case t if is_.is_dictionary(t):
-            return canonical(column.cast(t.value_type), field, name, place)
+            return canonical(_decoded(column, field, name), field, name, place)
         case t if is_.is_boolean(t):
             value_type: ValueType = "bool"
         case t if is_.is_integer(t):
             value_type = "int"
         case t if is_.is_floating(t):
             value_type = "float"
-        case t if is_.is_string(t) or is_.is_large_string(t) or is_.is_string_view(t):
+        case t if is_text(t):
             value_type = "string"
         case t if is_.is_timestamp(t) or is_.is_date(t):
             value_type = "timestamp"

@@ -7,6 +7,7 @@ texts, also those that look like times. For all else there is no table here, and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from cerify.semantics.arrow_inputs import native_buffer
@@ -19,6 +20,7 @@ from cerify.semantics.events import TIME
 from cerify.semantics.packages import arrow_json, pa, pc
 from cerify.semantics.text_columns import may_be_rounded, values_of_text
 
+TEXTS = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*+"')  # within a line: Arrow reads blocks of lines on their own
 FIRST = 2**20  # bytes that tell which columns look like times; others that do are found when all are read
 
 
@@ -37,6 +39,9 @@ def table_of_json_lines(
 
 def _as_written(data: bytes) -> pa.Table | None:
     """The values of the objects in the lines; None if they may be others than those that are written."""
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    if not _is_flat(data, lines):
+        return None
     texts: dict[str, pa.DataType] = {}
     names: dict[str, None] = {}  # in the order in which the file first has them; Arrow puts those of a schema first
     for part in (data[: data.rfind(b"\n", 0, FIRST) + 1] or data, data):
@@ -45,7 +50,6 @@ def _as_written(data: bytes) -> pa.Table | None:
         while times := [field.name for field in table.schema if pa.types.is_timestamp(field.type)]:
             texts |= dict.fromkeys(times, pa.string())
             table = _parsed(part, texts)
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
     if not (data.startswith(b"{") and table.num_rows == lines == 1 + data.count(b"\n{")):
         return None  # a line without an object, or with two, or an object in two lines
     table.validate(full=True)
@@ -55,6 +59,13 @@ def _as_written(data: bytes) -> pa.Table | None:
     if any(name != name.strip() for name in names):  # of which a warning would say that they are in a header
         return None
     return table.select(list(names))
+
+
+def _is_flat(data: bytes, lines: int) -> bool:
+    """Whether no value has values in it, which Arrow's reader follows until the stack is used up."""
+    if b"[" in data or data.count(b"{") != lines:
+        data = TEXTS.sub(b"", data)
+    return b"[" not in data and data.count(b"{") == lines
 
 
 def _parsed(data: bytes, texts: Mapping[str, pa.DataType]) -> pa.Table:

@@ -209,6 +209,8 @@ def _positioned(
 
 
 def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[str] | None) -> pa.Table:
+    from cerify.semantics.arrow_columns import is_text
+
     with naming_extras():
         import pyarrow.parquet as pq  # a fifth of a second, which only those who read Parquet need to wait
 
@@ -218,13 +220,15 @@ def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[s
         end = file.read()
         file.seek(0)
         _require_marks(file.read(len(PARQUET)), end, PARQUET)
-        coded = [name for name, meant in reserved.items() if meant == TYPE and attributes is not None]
-        parquet = pq.ParquetFile(native_file(file), read_dictionary=coded)
+        parquet = pq.ParquetFile(native_file(file))
         data = parquet.metadata
         # not the metadata of a column: where that is damaged, Arrow ends the process
         _require_plausible(sum(data.row_group(g).total_byte_size for g in range(data.num_row_groups)), size)
         _require_plausible(data.num_rows * data.num_columns * VALUE_BYTES, size)
         names = parquet.schema_arrow.names
+        # texts stay in the dictionaries of the file until their size is known: each row may stand for a megabyte
+        texts = [field.name for field in parquet.schema_arrow if is_text(field.type)]
+        parquet = pq.ParquetFile(native_file(file), read_dictionary=texts)
         if attributes is not None and len(set(names)) == len(names):
             return _validated(parquet.read([name for name in names if reserved.get(name, name) in {TYPE, *attributes}]))
         return _validated(parquet.read())

@@ -26,6 +26,7 @@ TAKEN = [
     '{"type": "T", "x": 1}\n{"type": "H", "x": 2.5}\n{"type": "H", "x": null}\r\n',
     '{"type": "T", "when": "2013-01-31"}\n{"type": "T", "when": "2013-01-31T14:05:00Z"}\n',
     '{"type": "T", "when": "2013-01-31"}\n{"type": "T", "when": "yesterday"}\n',
+    '{"type": "T", "x": "[{\\"}\\\\", "{": "]"}\n{"type": "T", "x": "["}\n',
     '{"time": 5, "type": "T"}\n{"b": 1, "a": 2, "type": "T"}\n',
     '{"type": "T", "x": -0.0, "y": 0.1, "z": 123456789.123456789, "u": 5e-324, "": 3, "n": null}\n',
     '{"type": "T", "x": 9007199254740993, "y": -9223372036854775808}\n',
@@ -120,6 +121,15 @@ def test_changed_files_are_the_same_stream_or_none(seed: int, tmp_path: Path) ->
             assert same(found, expected), bytes(data)
             taken += 1
     assert taken > 20
+
+
+@pytest.mark.parametrize(("open_", "close"), [("[", "]"), ('{"a":', "}")])
+@pytest.mark.parametrize("before", ["", '{"type": "T", "x": "}\n'])
+def test_arrow_does_not_see_deep_nesting(open_: str, close: str, before: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its reader used up the stack, which ended the process, or took minutes. A text does not hide it."""
+    monkeypatch.setattr("cerify.semantics.json_table._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
+    text = f'{before}{{"type": "T", "x": {open_ * 30_000}1{close * 30_000}}}\n'
+    assert table_of_json_lines(Source("e", lambda: io.BytesIO(text.encode())), {"type": "type"}, "type", None) is None
 
 
 def test_a_large_file_is_read_by_columns(tmp_path: Path) -> None:

@@ -167,6 +167,8 @@ def test_arrow_reads_a_copy_of_bytes(name: str, module: str, tmp_path: Path, mon
         f"cerify.semantics.{module}.native_buffer", lambda data: copied.append(data) or native_buffer(data)
     )
     path = WRITERS[name](tmp_path / name)
+    if name == "e.jsonl":
+        path.write_text('{"type": "A"}\n')  # no empty lines
     read(path)
     assert path.read_bytes() in copied
 
@@ -755,3 +757,18 @@ def test_a_quotation_mark_that_is_not_closed_is_located(rows: str, line: int, wr
 
 def test_a_quotation_mark_inside_of_a_cell_is_text(write: Callable[..., Path]) -> None:
     assert [event.get("x") for event in read(write("e.csv", 'type,x\nA,5"\nA,6\n'))] == ['5"', "6"]
+
+
+@pytest.mark.parametrize("name", ["e.parquet", "e.arrow"])
+@pytest.mark.parametrize("column", ["type", "x"])
+def test_a_dictionary_that_stands_for_gigabytes_is_refused(name: str, column: str, tmp_path: Path) -> None:
+    """Of a thousand bytes, Arrow would make three gigabytes, or end with an overflow."""
+    large = pa.DictionaryArray.from_arrays(pa.array([0] * 3_000, pa.int32()), pa.array(["y" * 10**6]))
+    table = pa.table({"type": ["A"] * 3_000} | {column: large})
+    path = tmp_path / name
+    if name == "e.parquet":
+        pq.write_table(table, path, compression="zstd", write_statistics=False, store_schema=False)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+    refuses(path, f", field {column!r}: its texts are 3,000,000,000 bytes, where the column has 1,012,004")
