@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeAlias, overload
 
 from cerify.semantics.arguments import require_kind
+from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.packages import pa
 from cerify.semantics.values import (
@@ -240,11 +241,8 @@ class Stream(Sequence[Event]):
         """Whether both have equal events in the same order, and equal schemas; 1 equals 1.0, but not True."""
         if not isinstance(other, Stream):
             return NotImplemented
-        return (
-            len(self) == len(other)
-            and self.schema == other.schema
-            and all(_same(mine, theirs) for mine, theirs in zip(self.events, other.events, strict=True))
-        )
+        alike = len(self) == len(other) and self.schema == other.schema
+        return alike and all(_same(mine, theirs) for mine, theirs in zip(self.events, other.events, strict=True))
 
     def __hash__(self) -> int:
         return hash((len(self), *(event.type for event in self.part(0, 8))))
@@ -263,10 +261,10 @@ def table_of(source: object) -> pa.Table | None:
 
 
 def items_of(events: object) -> Iterable[Any]:
-    """The events one by one, as they are given. Raises InputError for what cannot be iterated."""
+    """The events one by one, as they are given. Raises InputError for what cannot be iterated, BudgetExceeded."""
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise InputError(f"events are a Stream, a list or a table, not {events!r}; a file is read by cerify.read")
-    return events
+    return timed_items(events)
 
 
 def bindings_of(mu: Valuation) -> Bindings:

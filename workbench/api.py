@@ -252,7 +252,8 @@ def match(
     """
     values: OptionValues = {**options, "output": "matches" if output == "rows" else output}
     chosen = _options(match, values)
-    lang, tree, S = read_query_and_events(query, events, language)
+    with chosen.budget.timed():
+        lang, tree, S = read_query_and_events(query, events, language)
     text = _text_of(query)
     with errors_in(text), chosen.budget.timed():
         made = plan(lang, lang.selected(tree, Selection.of(selection)), S.schema, Want(chosen, evaluator))
@@ -279,7 +280,8 @@ def count(
     BudgetExceeded only where the matches have to be built.
     """
     chosen = _options(count, options)
-    lang, tree, S = read_query_and_events(query, events, language)
+    with chosen.budget.timed():
+        lang, tree, S = read_query_and_events(query, events, language)
     text = _text_of(query)
     with errors_in(text), chosen.budget.timed():
         selected = lang.selected(tree, Selection.of(selection))
@@ -388,7 +390,8 @@ def explain(
     request = _request(match, valuation, at, count)
     budget = options.get("budget", Budget())
     require_kind("budget", budget, Budget, "a cerify.Budget")
-    lang, tree, S = read_query_and_events(query, events, language)
+    with budget.timed():
+        lang, tree, S = read_query_and_events(query, events, language)
     text = _text_of(query)
     with errors_in(text), budget.timed():
         warn_of_misfits(lang, tree, S, text=text, strict=options.get("strict", False), stacklevel=2)

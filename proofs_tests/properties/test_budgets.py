@@ -8,9 +8,11 @@ from __future__ import annotations
 import itertools
 import time
 import warnings
+from collections.abc import Callable
 
 import pytest
 
+import cerify
 from cerify import Budget, Undecided
 from cerify.semantics.errors import BudgetExceeded
 from proofs_tests.campaigns.budgets import QUERIES, cases
@@ -42,3 +44,16 @@ def test_the_clock_ends_it(language: str, name: str, function: str, monkeypatch:
     else:
         with pytest.raises(BudgetExceeded, match="more than 1 seconds"):
             case(Budget(seconds=1))
+
+
+@pytest.mark.parametrize("function", [cerify.match, cerify.count, cerify.explain])
+def test_events_without_an_end_are_read_within_the_seconds(function: Callable[..., object]) -> None:
+    events = ({"type": "A", "x": 1} for _ in itertools.count())
+    with pytest.raises(BudgetExceeded, match=r"more than 0\.05 seconds"):
+        function("A ; B", events, budget=Budget(seconds=0.05))
+
+
+def test_an_evaluator_reads_events_without_an_end_within_the_seconds() -> None:
+    evaluator = cerify.compile("A ; B", budget=Budget(seconds=0.05))
+    with pytest.raises(BudgetExceeded, match=r"more than 0\.05 seconds"):
+        evaluator.push({"type": "A"} for _ in itertools.count())
