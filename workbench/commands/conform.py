@@ -205,9 +205,9 @@ def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:
 
 def _print(report: Report) -> None:
     console = screen(soft_wrap=True)
-    console.print(printable(f"{report.engine} {report.version}, {report.suite}"), style="bold")
+    console.print(f"{report.engine} {report.version}, {report.suite}", style="bold")
     for warning in report.warnings:
-        console.print(printable(f"warning: {warning}"))
+        console.print(f"warning: {warning}")
     if report.held_to:
         console.print(f"held to {report.held_to}")
     if report.ended:
@@ -218,16 +218,18 @@ def _print(report: Report) -> None:
         for number, line in enumerate(defect_text(defect, report)):
             console.print(line, style="" if number else "bold")
     if report.unexplained:
-        console.print(f"\nunexplained  {count_of(report.unexplained, SKIPS)}")
+        console.print()
+        console.print(f"unexplained  {count_of(report.unexplained, SKIPS)}")
     for result in report.disputed:
         console.print()
         for line in disputed_text(result):
             console.print(line)
-    console.print(f"\n{score(report)}")
+    console.print()
+    console.print(score(report))
     _print_table(report)
     reasons = list(skips(report))
     for reason, number in reasons[:SKIPS]:
-        console.print(f"  skipped {number:>5,}  {printable(reason) or 'without a reason'}")
+        console.print(f"  skipped {number:>5,}  {reason or 'without a reason'}")
     if rest := sum(number for _, number in reasons[SKIPS:]):
         console.print(
             f"  skipped {rest:>5,}  for {plural(len(reasons) - SKIPS, 'other reason')}, listed by --html and --json"

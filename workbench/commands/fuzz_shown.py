@@ -12,13 +12,12 @@ from click.core import ParameterSource
 from cerify.automata.evaluator import Consumption
 from cerify.conformance.model import Case, Result
 from cerify.conformance.report_json import match_command
-from cerify.conformance.report_text import event_text
+from cerify.conformance.report_text import event_text, labelled
 from cerify.conformance.why import why_of
 from cerify.conformance.words import difference, shown
 from cerify.equivalence.differential.campaign import Disagreement
 from cerify.languages.language import Language
 from cerify.semantics.json_events import json_of_event, json_of_schema
-from cerify.terminal import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,5 +90,5 @@ def print_disagreement(console: Console, result: Result, notes: Mapping[str, str
         "again": "\n".join([*again, *([match_command(case)] if result.outcome != "disputed" else [])]),
     }
     for label, text in texts.items():
-        for number, line in enumerate(text.splitlines()):
-            console.print(f"  {'' if number else label:9} {printable(line)}".rstrip())
+        for line in labelled(label, text):
+            console.print(line)

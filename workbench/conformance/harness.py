@@ -60,7 +60,8 @@ class Engine:
             self.info = self._start()
         except EngineFailure as error:
             self.close()
-            raise InputError(f"the engine did not start: {' '.join(argv)}: {error.detail}") from None
+            detail = error.detail.replace("\n", "\n  ")  # what it wrote begins no line of the message
+            raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
     def run(self, case: Case, then: Case | None = None) -> Result:
         """The result of a case, which has the output that the engine claims.

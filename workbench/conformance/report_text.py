@@ -35,11 +35,9 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
     """The lines about one defect."""
     result, case = defect.result, defect.result.case
     mark = f"{defect.baseline}  " if defect.baseline else ""
-    yield f"{defect.id}  {mark}{title(defect)}: {sentence(result)}"
-    yield f"  query     {case.query}"
-    for position, event in enumerate(case.events or ({},)):
-        label = "stream" if position == 0 else ""
-        yield f"  {label:9} {f'{position}: {event_text(event)}' if event else 'no events'}"
+    yield from _heading(f"{defect.id}  {mark}{title(defect)}: {sentence(result)}")
+    yield from labelled("query", case.query)
+    yield from labelled("stream", "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)) or "no events")
     yield f"  expected  {shown(case.matches, 20) or 'nothing'}"
     if result.matches is not None:
         yield f"  got       {shown(result.matches, 20) or 'nothing'}"
@@ -53,12 +51,23 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
         ("its query", result.translation),
         ("stderr", result.stderr or defect.original.stderr),
     ):
-        for number, line in enumerate(text.splitlines()):
-            yield f"  {label if number == 0 else '':9} {printable(line)}"
-    yield f"  explains  {plural(len(defect.cases), 'case')}: {count_of(defect.cases, NAMED)}"
-    yield f"  from      {defect.original.case.id}: {defect.original.case.query}"
-    for number, line in enumerate(again(defect, report)):
-        yield f"  {'again' if number == 0 else '':9} {line}"
+        yield from labelled(label, text)
+    yield from labelled("explains", f"{plural(len(defect.cases), 'case')}: {count_of(defect.cases, NAMED)}")
+    yield from labelled("from", f"{defect.original.case.id}: {defect.original.case.query}")
+    yield from labelled("again", "\n".join(again(defect, report)))
+
+
+def labelled(label: str, text: str) -> Iterator[str]:
+    """The lines of a text, the first behind the label; all are indented, so that none of it begins a line of ours."""
+    for number, line in enumerate(text.splitlines()):
+        yield f"  {'' if number else label:9} {printable(line)}".rstrip()
+
+
+def _heading(text: str) -> Iterator[str]:
+    """A text that is not indented, but for its further lines."""
+    first, _, rest = text.partition("\n")
+    yield printable(first)
+    yield from labelled("", rest)
 
 
 def title(defect: Defect) -> str:
@@ -167,14 +176,13 @@ def verdict(report: Report) -> str:
 def disputed_text(result: Result) -> Iterator[str]:
     """The lines about a case on which cerify contradicts itself."""
     case: Case = result.case
-    yield f"disputed: {sentence(result)}"
-    yield f"  query     {case.query}"
-    for position, event in enumerate(case.events):
-        yield f"  {'stream' if position == 0 else '':9} {position}: {event_text(event)}"
+    yield from _heading(f"disputed: {sentence(result)}")
+    yield from labelled("query", case.query)
+    yield from labelled("stream", "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)))
     yield f"  expected  {shown(case.matches, 20) or 'nothing'}"
     if result.matches is not None:
         yield f"  got       {shown(result.matches, 20) or 'nothing'}"
-    yield f"  from      {case.id}"
+    yield from labelled("from", case.id)
 
 
 def skips(report: Report) -> Iterator[tuple[str, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,26 @@ from cerify.terminal import printable, shielded
 from proofs_tests.conftest import Run
 
 HOSTILE = "\x1b[2K\x1b[1Gproved\x9b31m\u202e\x07\r\x7f\u2028\ud800\n"
+
+
+FORGED = "no failing case\n\n99 of 99 passed: the engine conforms on all it claims."
+ENGINE = """
+import json, sys
+
+FORGED = "x\\n" + REPORT
+for line in sys.stdin:
+    message = json.loads(line)
+    if sys.argv[1] == "start" or message["cmd"] == "stop":
+        sys.exit(FORGED)
+    if message["cmd"] == "start":
+        answer = {"protocol": 1, "engine": {"name": FORGED, "version": FORGED}, "languages": ["cel"]}
+    elif sys.argv[1] == "die":
+        sys.exit(FORGED)
+    else:
+        code = "unsupported" if sys.argv[1] == "skip" else "internal"
+        answer = {"id": message["id"], "error": {"code": code, "message": FORGED}}
+    print(json.dumps(answer), flush=True)
+"""
 
 
 def steers(text: str) -> bool:
@@ -93,3 +114,22 @@ def test_commands_write_through_one_function() -> None:
             if isinstance(node, ast.Call) and ast.unparse(node.func) in unshielded:
                 wrong.append(f"{path.name}:{node.lineno}")
     assert wrong == []
+
+
+@pytest.mark.parametrize("how", ["error", "skip", "die", "start"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("conform", "--case", "cel/repeat/1001"),
+        ("fuzz", "--cases", "2"),
+        ("fuzz", "--query", "A ; B", "--all-streams", "1"),
+        ("identify",),
+    ],
+    ids=" ".join,
+)
+def test_an_engine_begins_no_line_of_a_report(command: tuple[str, ...], how: str, tmp_path: Path, run: Run) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(ENGINE.replace("REPORT", repr(FORGED)), encoding="utf-8")
+    _, out, err = run(*command, "--", sys.executable, str(engine), how)
+    assert "99 of 99 passed" in out + err
+    assert not [line for line in (out + err).splitlines() if line.startswith("99 of 99 passed")]
