@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 
 from cerify.semantics.arrow_inputs import native_file
-from cerify.semantics.csv_rows import Source, line_of, not_csv, not_utf8, require_closed_quotes
+from cerify.semantics.csv_rows import Source, first_doubled, line_of, not_csv, not_utf8, require_closed_quotes
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.packages import arrow_csv, pa, pc
 from cerify.semantics.text_columns import first, may_be_rounded, require_kept, values_of_text
@@ -61,7 +61,7 @@ def _parsed(source: Source, column_types: Mapping[str, pa.DataType]) -> pa.Table
             names = table.column_names
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise InputError(not_csv(source, str(error))) from None
-    if (doubled := next((name for name in names if name.strip() and names.count(name) > 1), None)) is not None:
+    if (doubled := first_doubled([name for name in names if name.strip()])) is not None:
         raise InputError(f"{source.name}, line 1: two columns are called {doubled!r}; give each its own name")
     return table
 

@@ -10,6 +10,7 @@ import csv
 import io
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -147,11 +148,17 @@ def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> lis
                     hint = f"; the blanks around {other!r} belong to its name: leave them out"
             raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}{hint}")
     found = [reserved.get(column, column) for column in names]
-    if (doubled := next((column for column in found if found.count(column) > 1), None)) is not None:
+    if (doubled := first_doubled(found)) is not None:
         origin = next((column for column, meant in reserved.items() if meant == doubled and column != doubled), None)
         reason = f"; {origin!r} takes that name, so rename the other" if origin else "; give each its own name"
         raise InputError(f"{name}: two columns are called {doubled!r}{reason}")
     return found
+
+
+def first_doubled(names: Sequence[str]) -> str | None:
+    """The first name that is there twice."""
+    counts = Counter(names)
+    return next((name for name in names if counts[name] > 1), None)
 
 
 def stream_of_csv(

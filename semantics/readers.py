@@ -8,6 +8,7 @@ position, from 0.
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
@@ -147,8 +148,10 @@ def _source(path: str) -> Source:
     if path == STDIN:
         data = sys.stdin.buffer.read()
         return Source("standard input", lambda: io.BytesIO(data))
+    if not path or "\0" in path:
+        raise InputError(f"{path!r} is no name of a file")
     try:
-        if Path(path).is_file():
+        if os.path.isfile(path):  # False for a name that is too long, which the reading below says
             Path(path).open("rb").close()
             return Source(path, lambda: Path(path).open("rb"))
         data = Path(path).read_bytes()  # a pipe, which can be read only once

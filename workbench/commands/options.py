@@ -44,7 +44,7 @@ class EventsPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         query = "" if ctx is None else str(ctx.params.get("query"))
-        if value != "-" and not Path(value).exists() and Path(query).is_file():
+        if value != "-" and not os.path.exists(value) and os.path.isfile(query):  # False for a bad name
             self.fail(f"{query!r} is a file: it comes after the query", param, ctx)
         return super().convert(value, param, ctx)
 

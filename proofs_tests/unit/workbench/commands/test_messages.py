@@ -208,6 +208,11 @@ def test_a_file_before_the_query_is_named(tmp_path: Path, run: Run) -> None:
     assert "no file A" in run("match", "A", "A")[2]
 
 
+def test_a_name_that_is_too_long_is_said_of_what_is_read(run: Run) -> None:
+    """It could not be written."""
+    assert run("match", "A", "x" * 5000)[2].startswith("cerify: cannot read xxx")
+
+
 @pytest.mark.parametrize(
     "command",
     [
