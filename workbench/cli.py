@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 from cerify.semantics.arguments import LANGUAGE_ARGUMENT, did_you_mean, nearest
 from cerify.semantics.errors import CerifyError, QueryWarning
 from cerify.semantics.packages import naming_extras
-from cerify.terminal import echo_error
+from cerify.terminal import echo_error, ending_signals
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
@@ -91,7 +91,8 @@ class CompilationNotice(logging.Handler):
 
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no engine under test is left behind
+    for number in ending_signals():  # unwinds, so that no engine under test is left behind
+        signal.signal(number, lambda received, _: sys.exit(128 + received))
     warnings.simplefilter("ignore", QueryWarning)  # what reads events prints them itself
     if sys.stderr.isatty():
         logging.getLogger("cerify").setLevel(logging.INFO)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,6 +61,12 @@ def picked(source: object, *names: str) -> dict[str, Any]:
 def _json_escape(c: str) -> str:
     data = c.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{data[i : i + 2].hex()}" for i in range(0, len(data), 2))
+
+
+def ending_signals() -> list[signal.Signals]:
+    """SIGTERM, and SIGHUP, which a terminal that is closed sends, where it exists and is not ignored, as by nohup."""
+    hangup = getattr(signal, "SIGHUP", None)
+    return [signal.SIGTERM, *([hangup] if hangup and signal.getsignal(hangup) != signal.SIG_IGN else [])]
 
 
 # --- lines in colour, and tables --------------------------------------------------------------------------------------

@@ -2,11 +2,14 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import psutil
 import pytest
 
 from cerify.conformance.cases import load
@@ -203,3 +206,35 @@ def test_the_files_are_written_though_nobody_reads_standard_output(tmp_path: Pat
         process.stdout.close()
         process.wait()
     assert "Conformance of" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGHUP")
+@pytest.mark.parametrize("command", [("conform", "--case", "cel/repeat/1001"), ("identify",)], ids=" ".join)
+@pytest.mark.parametrize("until", ["start", "run", "nohup"])
+def test_no_engine_outlives_a_closed_terminal(command: tuple[str, ...], until: str, tmp_path: Path) -> None:
+    """Closing a terminal sends SIGHUP, which nohup has ignored."""
+    pid = tmp_path / "pid"
+    engine = tmp_path / "engine.py"
+    engine.write_text(
+        "import os, pathlib, sys, time\n"
+        "if sys.argv[1] != 'start':\n"
+        "    input()\n"
+        """    print('{"protocol": 1, "engine": {"name": "e", "version": "1"}, "languages": ["cel"]}', flush=True)\n"""
+        "    input()\n"
+        f"pathlib.Path({str(tmp_path / 'new')!r}).write_text(str(os.getpid()))\n"
+        f"os.rename({str(tmp_path / 'new')!r}, {str(pid)!r})\n"
+        "time.sleep(600)\n"
+    )
+    nohup = ["nohup"] if until == "nohup" else []
+    call = [*nohup, *CERIFY, *command, "--time-limit", "600", "--", sys.executable, str(engine), until]
+    with subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        while not pid.exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGHUP)
+        if nohup:
+            time.sleep(0.5)
+            assert process.poll() is None
+            process.terminate()
+        assert process.wait(30) in (128 + signal.SIGHUP, 128 + signal.SIGTERM, 1, 130)
+    assert not psutil.pid_exists(int(pid.read_text()))

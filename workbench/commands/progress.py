@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cerify.console import screen
 from cerify.semantics.packages import naming_extras
-from cerify.terminal import echo, printable
+from cerify.terminal import echo, ending_signals, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -55,7 +55,7 @@ def progress(every: float = EVERY) -> Iterator[Report]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """While it is open, SIGTERM is a KeyboardInterrupt, so that what was found until then is reported."""
+    """While it is open, SIGTERM and SIGHUP are a KeyboardInterrupt: what was found until then is reported."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -63,8 +63,9 @@ def interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # signals are the main thread's alone
         yield
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in ending_signals()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

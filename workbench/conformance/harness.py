@@ -58,8 +58,10 @@ class Engine:
         self._process: EngineProcess | None = None
         try:
             self.info = self._start()
-        except EngineFailure as error:
+        except BaseException as error:  # also an interrupt: no context is entered yet that would close
             self.close()
+            if not isinstance(error, EngineFailure):
+                raise
             detail = error.detail.replace("\n", "\n  ")  # what it wrote begins no line of the message
             raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
