@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,19 @@ from cerify.conformance.model import FAILURES, Report
 from cerify.conformance.report_json import case_json
 from cerify.semantics.errors import InputError
 from cerify.semantics.json_events import parse_json, text_of
+
+GIVE = "give the whole of what `cerify conform --json` printed"
+CASE: Mapping[str, type | tuple[type, ...]] = {"id": str, "outcome": str}
+SUMMARY: Mapping[str, type | tuple[type, ...]] = {
+    "summary.engine.name": str,
+    "summary.engine.version": str,
+    "summary.totals.passed": int,
+    "summary.totals.skipped": int,
+    "summary.cases": int,
+    "summary.claimed": (int, type(None)),  # runs of earlier versions do without these
+    "summary.defects": (list, type(None)),
+    "summary.held_to": (str, type(None)),
+}
 
 
 @dataclass(frozen=True)
@@ -28,11 +41,26 @@ class Stored:
 
 def read_stored(path: Path) -> Stored:
     """The run in a file. Raises InputError."""
-    lines = [parse_json(line, str(path)) for line in text_of(path).splitlines() if line.strip()]
-    try:
-        return Stored(lines[0]["summary"], {case["id"]: case for case in lines[1:] if case["outcome"]})
-    except (IndexError, KeyError, TypeError):
-        raise InputError(f"{path} is no run: give what `cerify conform --json` printed") from None
+    lines = [(n, parse_json(line, str(path))) for n, line in enumerate(text_of(path).splitlines(), 1) if line.strip()]
+    if not lines:
+        raise InputError(f"{path} is empty: {GIVE}")
+    (_, first), *cases = lines
+    _require(first, SUMMARY, f"{path} is no run")
+    for n, case in cases:
+        _require(case, CASE, f"{path} is no run: line {n} is no case")
+    if len(cases) < (all_ := first["summary"]["cases"]):
+        raise InputError(f"{path} was cut: it has the results of {len(cases):,} of its {all_:,} cases; {GIVE}")
+    return Stored(first["summary"], {case["id"]: case for _, case in cases})
+
+
+def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str) -> None:
+    """Raises InputError, which names the field, for a field that is of none of its types; an absent one is a null."""
+    for name, types in fields.items():
+        value = obj
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if not isinstance(value, types):
+            raise InputError(f"{where}: its field {name} is missing or not of its kind; {GIVE}")
 
 
 def against(report: Report, baseline: Stored) -> Report:
@@ -96,8 +124,8 @@ def trend(runs: Sequence[Stored]) -> Iterator[Step]:
             f"{engine['name']} {engine['version']}",
             held_to,
             totals["passed"],
-            run.summary.get("claimed", run.summary["cases"] - totals["skipped"]),
-            len(run.summary.get("defects", ())),
+            run.summary["cases"] - totals["skipped"] if run.summary.get("claimed") is None else run.summary["claimed"],
+            len(run.summary.get("defects") or ()),
             frozenset() if before is None else (before - failing) & asked,
             frozenset() if before is None else failing - before,
         )

@@ -23,6 +23,7 @@ from cerify.conformance.report_text import axis_says, defect_text, issue_text
 from cerify.conformance.stored import against, read_stored, trend
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match
+from proofs_tests.conftest import Run
 
 CASE = Case("c1", "seq", "clause", "cel", "A ; B", None, [{"type": "A"}], "matches", [Match(1, (0, 1))])
 WRONG = Result(CASE, "failed", [Match(0, (0,))], stderr="a line of the engine")
@@ -97,6 +98,31 @@ def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
         read_stored(path)
     with pytest.raises(InputError, match=r"^no file .*none$"):
         read_stored(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is empty"),
+        ("[]", "its field summary.engine.name is missing"),
+        ('{"summary": {"engine": {"name": "e", "version": "1"}}}', r"its field summary\.totals\.passed is missing"),
+        ("RUN\n5", "line 2 is no case: its field id is missing"),
+        ('RUN\n{"id": [], "outcome": "failed"}', "line 2 is no case: its field id is missing"),
+        ('RUN\n{"id": "c1"}', "line 2 is no case: its field outcome is missing"),
+        ("RUN", "was cut: it has the results of 0 of its 2 cases"),
+        ('RUN\n\n{"id": "c1", "outcome": "failed"}', "was cut: it has the results of 1 of its 2 cases"),
+    ],
+)
+def test_a_run_that_was_cut_or_lacks_a_field_is_refused(text: str, says: str, tmp_path: Path, run: Run) -> None:
+    """A run without the cases that fail would say that none of them broke."""
+    path = tmp_path / "x.jsonl"
+    path.write_text(text.replace("RUN", report_lines(report(WRONG, RIGHT))[0]), encoding="utf-8")
+    with pytest.raises(InputError, match=says):
+        read_stored(path)
+    for command in (["trend"], ["conform", "--engine", "automaton", "--baseline"]):
+        status, _, err = run(*command, str(path))
+        assert status == 2
+        assert str(path) in err
 
 
 def test_a_failing_case_is_whole_in_junit() -> None:
