@@ -23,7 +23,11 @@ from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 from cerify.semantics.values import BLANKS, EXACT, INT64, PATTERNS, Value, ValueType, blanks_around, parse_time, shown
 
-BLOCK = 2**20  # bytes
+BLOCK = 2**20  # bytes; also how many Arrow reads at a time, and in these a row ends
+
+UTF_16, GZIP = "it is text in UTF-16: write it as UTF-8", "it is compressed (gzip): unpack it first"
+MARKS: Mapping[bytes, str] = {b"\xff\xfe": UTF_16, b"\xfe\xff": UTF_16, b"\x1f\x8b": GZIP}
+"""How files begin that are not text in UTF-8, and what they are."""
 
 TEXT = re.compile(r"(?!(?i:nan|inf|infinity|true|false|0x.*)\Z)[A-Za-z_](.*\S)?", re.DOTALL)
 """Cells that are nothing but text, whatever the others of their column are."""
@@ -64,6 +68,18 @@ SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 TYPE_OPTION = "; name it: --type, in Python type_column"
 NEEDS_ARROW = "take Arrow's reader: pip install 'cerify[columns]'; or give a schema"
+
+
+def what_else(data: bytes) -> str:
+    """What a file that begins so is, if it is known to be no text in UTF-8; else ""."""
+    return next((what for mark, what in MARKS.items() if data.startswith(mark)), "")
+
+
+def require_text(source: Source) -> None:
+    """Raises InputError where the file begins as what is no text in UTF-8."""
+    with source.open() as file:
+        if what := what_else(file.read(4)):
+            raise InputError(f"{source.name}: {what}")
 
 
 def line_of(source: Source, row: int) -> str:
@@ -119,6 +135,10 @@ def not_csv(source: Source, reason: str) -> str:
             return f"{source.name}: empty; a CSV file starts with a line of column names"
     except csv.Error:
         pass
+    if "straddling" in reason:
+        with source.open() as file:
+            place = next((f", line {n}" for n, data in enumerate(file, 1) if len(data) > BLOCK), "")
+        return f"{source.name}{place}: a row of more than {BLOCK:,} bytes; Parquet and JSON Lines may have such values"
     return not_utf8(source) if "UTF" in reason.upper() else f"{source.name}: not a CSV file: {reason}"
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from cerify.semantics.budget import check_time
+from cerify.semantics.csv_rows import what_else
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 from cerify.semantics.values import (
@@ -53,8 +54,8 @@ def text_of(path: Path) -> str:
         raise InputError(f"{path} is a folder, not a file") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not text in UTF-8") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: {what_else(error.object) or 'not text in UTF-8'}") from None
 
 
 def parse_json(text: str | bytes, where: str) -> Any:
@@ -75,6 +76,8 @@ def parse_json(text: str | bytes, where: str) -> Any:
     except RecursionError:
         raise InputError(f"{where}: JSON nested too deeply") from None
     except ValueError as error:
+        if "set_int_max_str_digits" in str(error):  # advice that only programs could follow
+            raise InputError(f"{where}: a number is too long; integers have 64 bits") from None
         raise InputError(f"{where}: not JSON: {error}") from None
     return value
 

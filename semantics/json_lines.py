@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
-from cerify.semantics.csv_rows import TYPE_OPTION, Source
+from cerify.semantics.csv_rows import TYPE_OPTION, Source, require_text
 from cerify.semantics.default_type import typed
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
@@ -20,6 +20,7 @@ def read_json_lines(
     source: Source, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None
 ) -> Stream:
     """The stream of a file of JSON Lines: of a large one by Arrow, if it is clear that that reads the same."""
+    require_text(source)
     fields = {meant: name for name, meant in reserved.items()}
     if schema is None and source.is_large and installed("pyarrow"):
         from cerify.semantics.json_table import table_of_json_lines

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from cerify.semantics.arrow_inputs import native_buffer, native_file
-from cerify.semantics.csv_rows import Source, line_of, stream_of_csv
+from cerify.semantics.csv_rows import Source, line_of, require_text, stream_of_csv
 from cerify.semantics.default_type import typed, with_type
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import TIME, TYPE, Events, Schema, Stream, items_of, table_of
 from cerify.semantics.json_events import parse_json, schema_of_json
 from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving
@@ -140,8 +140,13 @@ def read_schema(
     if Path(text).suffix.lower() in SUFFIXES:
         return observed(read(text, type_column=type_column, time_column=time_column, default_type=default_type))
     source = _source(text)
+    require_text(source)
     with source.open() as file:
-        return schema_of_json(parse_json(file.read(), source.name))
+        obj = parse_json(file.read(), source.name)
+    try:
+        return schema_of_json(obj)
+    except CerifyError as error:
+        raise type(error)(f"{source.name}: {error.message}") from None
 
 
 def _source(path: str) -> Source:
@@ -179,6 +184,7 @@ def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str], def
 
     Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
     """
+    require_text(source)
     if (not source.is_large and default_type is None) or not installed("pyarrow"):
         try:
             return stream_of_csv(source, schema, reserved, default_type)

@@ -41,7 +41,8 @@ class Stored:
 
 def read_stored(path: Path) -> Stored:
     """The run in a file. Raises InputError."""
-    lines = [(n, parse_json(line, str(path))) for n, line in enumerate(text_of(path).splitlines(), 1) if line.strip()]
+    texts = text_of(path).split("\n")  # not splitlines: JSON may have the other line ends inside a string
+    lines = [(n, parse_json(line, f"{path}, line {n}")) for n, line in enumerate(texts, 1) if line.strip()]
     if not lines:
         raise InputError(f"{path} is empty: {GIVE}")
     (_, first), *cases = lines

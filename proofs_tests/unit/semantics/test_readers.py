@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -24,9 +25,9 @@ from cerify.semantics import readers
 from cerify.semantics.arrow_inputs import native_buffer
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.csv_rows import renamed
-from cerify.semantics.errors import IllFormed, InputError, InputWarning
+from cerify.semantics.errors import CerifyError, IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.json_events import json_of_event, parse_json
+from cerify.semantics.json_events import json_of_event, parse_json, text_of
 from cerify.semantics.readers import IPC_STREAM, read, read_schema
 
 SCHEMA = Schema(
@@ -744,6 +745,43 @@ def test_a_schema_is_a_file_or_the_text_itself(write: Callable[..., Path]) -> No
 def test_a_bad_schema_gets_one_message(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}"):
         read_schema(text)
+
+
+@pytest.mark.parametrize("text", ["null", "[]", '{"a": 5}', '{"a": {"x": "text"}}'])
+def test_a_bad_schema_in_a_file_is_named(text: str, write: Callable[..., Path]) -> None:
+    path = write("s.json", text)
+    with pytest.raises(CerifyError, match=f"^{re.escape(str(path))}: ") as caught:
+        read_schema(str(path))
+    assert type(caught.value) is (IllFormed if "text" in text else InputError)
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.jsonl", "e", "e.gz", "s.json"])
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("type,x\nA,1\n".encode("utf-16"), "it is text in UTF-16: write it as UTF-8"),
+        (b"\xfe\xff" + "type,x\nA,1\n".encode("utf-16-be"), "it is text in UTF-16: write it as UTF-8"),
+        (gzip.compress(b"type,x\nA,1\n"), "it is compressed (gzip): unpack it first"),
+    ],
+    ids=["utf-16-le", "utf-16-be", "gzip"],
+)
+def test_what_is_no_text_is_named(data: bytes, message: str, name: str, write: Callable[..., Path]) -> None:
+    path = write(name, data)
+    for reads in (read_schema, text_of) if name == "s.json" else (read, text_of):
+        with pytest.raises(InputError, match=f"^{re.escape(f'{path}: {message}')}$"):
+            reads(path if reads is text_of else str(path))  # type: ignore[operator]
+
+
+def test_a_row_that_is_too_long_for_arrow_is_located(write: Callable[..., Path]) -> None:
+    """Arrow advised to try a larger block, which no option gives."""
+    path = write("e.csv", f"type,x\nA,1\nA,{'x' * 3_000_000}\n")
+    refuses(path, ", line 3: a row of more than 1,048,576 bytes; Parquet and JSON Lines may have such values")
+
+
+def test_an_integer_of_very_many_digits_is_refused(write: Callable[..., Path]) -> None:
+    """The message advised to call sys.set_int_max_str_digits()."""
+    path = write("e.jsonl", f'{{"type": "A", "x": {"9" * 5000}}}\n')
+    refuses(path, ", line 1: a number is too long; integers have 64 bits")
 
 
 def test_a_key_twice_among_very_many_is_found_in_linear_time() -> None:

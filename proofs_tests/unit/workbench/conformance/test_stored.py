@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +99,9 @@ def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
         read_stored(path)
     with pytest.raises(InputError, match=r"^no file .*none$"):
         read_stored(tmp_path / "none")
+    path.write_text('{"summary": {"engine": "\u2028"}}\n\n{"id":\n', encoding="utf-8")
+    with pytest.raises(InputError, match=f"^{re.escape(str(path))}, line 3: not JSON"):
+        read_stored(path)
 
 
 @pytest.mark.parametrize(
