@@ -201,7 +201,13 @@ def test_another_fault_with_the_same_cause_is_not_known(tmp_path: Path) -> None:
 
 def test_what_is_known_has_to_be_what_fuzz_printed(tmp_path: Path) -> None:
     stored = tmp_path / "known.jsonl"
-    for text, words in (('{"cause": "x"}', "line 1 is no disagreement: give what"), ("{", "line 1")):
+    no = "is no disagreement: give what"
+    others = ("null", "[]", "{}", '{"a": 5}', '{"cause": "x"}')
+    for text, words in (
+        *((other, f"line 1 {no}") for other in others),
+        ('{"summary": {}}\n{}', f"line 2 {no}"),
+        ("{", "line 1"),
+    ):
         stored.write_text(text, encoding="utf-8")
         done = fuzz("--known", str(stored), *planted(tmp_path, "pass"))
         assert done.returncode == 2

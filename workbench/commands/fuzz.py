@@ -126,7 +126,7 @@ class Asked:
         help="Causes to stop at, or five times as many disagreements.",
     )
     max_seconds: float | None = option(
-        "--max-seconds", type=click.FloatRange(min=0.1), help="Begin no case after this time."
+        "--max-seconds", type=click.FloatRange(min=0.1), help="Begin no case after this time; what is begun is ended."
     )
     known: Path | None = option(
         "--known",

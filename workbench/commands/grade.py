@@ -142,14 +142,14 @@ def _sheet(asked: Asked, file: Path) -> int:
     try:
         answers = sheet.read_answers(file)
     except InputError as error:
-        if asked.out is not None:  # which Gradescope reads in any case
-            write_whole(asked.out, json.dumps(sheet.not_marked(error), indent=1) + "\n")
-        raise
+        raise _not_marked(asked, error) from None
     limited = asked.source != COURSE or asked.language is not None or asked.session is not None
     try:
         tasks = {id_: one for id_, one in asked.tasks.items() if limited or id_ in answers}
     except UnusableAnswer as error:  # what is printed here may be shown to students
         raise InputError(error.withheld) from None
+    if not tasks:
+        raise _not_marked(asked, InputError(f"{file} answers none of the exercises that `cerify grade` lists"))
     found = sheet.results(answers, tasks)
     text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
     if asked.out is not None:
@@ -165,6 +165,13 @@ def _sheet(asked: Asked, file: Path) -> int:
         echo(found["output"])
     echo(f"{found['score']} of {len(tasks)} are right")
     return 0 if found["score"] == len(tasks) else 1
+
+
+def _not_marked(asked: Asked, error: InputError) -> InputError:
+    """The error, which is in the file of marks too, if there is one: Gradescope reads it in any case."""
+    if asked.out is not None:
+        write_whole(asked.out, json.dumps(sheet.not_marked(error), indent=1) + "\n")
+    return error
 
 
 def _list(asked: Asked) -> int:

@@ -35,8 +35,8 @@ def command(
     COMMAND starts the engine, which speaks the protocol on standard input and output. The profile can be given to
     `cerify conform --policy`.
 
-    Exit status: 0 if every axis has a value, 1 if there is one that no value explains, or the engine could not be asked
-    to the end, 2 if it cannot be started.
+    Exit status: 0 if every axis has a value, 1 if there is one that no value explains, or the engine answered nothing
+    or could not be asked to the end, 2 if it cannot be started.
     """
     if (engine is None) == (not command_line):
         raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
@@ -52,7 +52,8 @@ def command(
         echo(protocol.line(profile.as_json()))
     else:
         _print(profile)
-    return 0 if all(finding.value is not None for finding in profile.axes.values()) and not profile.stopped else 1
+    known = profile.axes and all(finding.value is not None for finding in profile.axes.values())
+    return 0 if known and not profile.stopped else 1
 
 
 def _print(profile: Profile) -> None:

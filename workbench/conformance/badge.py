@@ -6,6 +6,7 @@ from html import escape
 
 from cerify.conformance.model import Report
 from cerify.conformance.words import plural
+from cerify.terminal import printable
 
 CHARACTER, PADDING, HEIGHT = 6.6, 8, 20
 GREEN, AMBER, RED = "#2b7a3d", "#8a6100", "#a8323a"
@@ -18,9 +19,10 @@ def badge(report: Report) -> str:
     value = f"{share} % of {report.claimed:,}{defects}{', by its profile' if report.held_to else ''}"
     colour = GREEN if report.conforms else AMBER if share >= 90 else RED
     left, right = (len(text) * CHARACTER + 2 * PADDING for text in ("CER semantics", value))
+    name = printable(f"{report.engine} {report.version}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right:g}" height="{HEIGHT}" role="img" '
-        f'aria-label="CER semantics: {escape(value)}"><title>{escape(report.engine)} {escape(report.version)}</title>'
+        f'aria-label="CER semantics: {escape(value)}"><title>{escape(name)}</title>'
         f'<rect width="{left:g}" height="{HEIGHT}" fill="#444"/>'
         f'<rect x="{left:g}" width="{right:g}" height="{HEIGHT}" fill="{colour}"/>'
         f'<g fill="#fff" font-family="Verdana, sans-serif" font-size="11">'

@@ -15,6 +15,7 @@ from cerify.conformance.words import second_sentence, sentence, shown_match, una
 from cerify.draw.page import markup, page
 from cerify.draw.timeline import Column, Kind, Row, timeline
 from cerify.semantics.events import TYPE, Match
+from cerify.terminal import shielded
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -38,8 +39,8 @@ KEYS: dict[Kind, str] = {"common": "in common", "missing": "missing", "extra": "
 
 
 def render(report: Report) -> str:
-    """The page of a conformance run."""
-    return page(
+    """The page of a conformance run, with escapes in the place of characters that are not printable."""
+    text = page(
         "conformance/report.html",
         report=report,
         opening=opening(report),
@@ -53,6 +54,7 @@ def render(report: Report) -> str:
         disputed=report.disputed,
         reasons=list(reasons(report)),
     )
+    return shielded(text)
 
 
 def summary(report: Report) -> dict[str, int]:

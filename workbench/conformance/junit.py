@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from xml.etree import ElementTree as ET
 
 from cerify import protocol
 from cerify.conformance.model import Report, Result
 from cerify.conformance.report_json import case_json
 from cerify.conformance.words import sentence
-
-NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from cerify.terminal import shielded
 
 
 def junit(report: Report) -> str:
     """The XML: a test suite, with a test case for each case; a wrong answer is a failure, no answer an error.
 
-    What is known from a baseline is skipped, with a message that says so.
+    What is known from a baseline is skipped, with a message that says so. What is not printable is escaped, which
+    is also all that XML cannot have.
     """
     totals = report.totals
     failures = sum(1 for one in report.results if one.outcome == "failed" and one.case.id not in report.known)
     skipped = totals["skipped"] + len(report.known)
     root = ET.Element(
         "testsuite",
-        name=_text(f"{report.engine} {report.version}: {report.suite}"),
+        name=shielded(f"{report.engine} {report.version}: {report.suite}"),
         tests=str(len(report.results)),
         failures=str(failures),
         skipped=str(skipped),
@@ -42,18 +41,14 @@ def _case(root: ET.Element, result: Result, defect: str | None, known: bool) -> 
     case = result.case
     name = f"{case.id}: {case.query}"
     element = ET.SubElement(
-        root, "testcase", classname=_text(case.feature), name=_text(name), time=f"{result.seconds:.3f}"
+        root, "testcase", classname=shielded(case.feature), name=shielded(name), time=f"{result.seconds:.3f}"
     )
     if result.outcome == "passed":
         return
     tag = "skipped" if known else {"failed": "failure", "skipped": "skipped"}.get(result.outcome, "error")
     message = f"known from the baseline: {sentence(result)}" if known else sentence(result)
-    said = ET.SubElement(element, tag, type=result.outcome, message=_text(message))
+    said = ET.SubElement(element, tag, type=result.outcome, message=shielded(message))
     if result.outcome != "skipped":
-        said.text = _text(protocol.line(case_json(result) | {"defect": defect}))
+        said.text = shielded(protocol.line(case_json(result) | {"defect": defect}))
     if result.stderr:
-        ET.SubElement(element, "system-err").text = _text(result.stderr)
-
-
-def _text(text: str) -> str:
-    return NOT_XML.sub("�", text)
+        ET.SubElement(element, "system-err").text = shielded(result.stderr)

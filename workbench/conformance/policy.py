@@ -8,6 +8,7 @@ from typing import Any
 
 from cerify.conformance.hypotheses import AXES
 from cerify.conformance.hypotheses.axis import allows
+from cerify.conformance.identification.profile import PROFILE
 from cerify.languages import DEFAULT
 from cerify.semantics.errors import InputError
 from cerify.semantics.json_events import parse_json, text_of
@@ -47,6 +48,11 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
     """The language of a profile, and the values of its axes that are not the default."""
     if not isinstance(profile, dict) or not isinstance(profile.get("axes"), dict):
         raise InputError(f'{path} is no profile: it has no "axes"; `cerify identify --json` writes one')
+    if (version := profile.get("profile", PROFILE)) != PROFILE:
+        raise InputError(
+            f"{path} is a profile of version {version!r}, where this cerify reads version {PROFILE}: have it written "
+            f'again by `cerify identify --json`, or change it to "profile": {PROFILE}, if its axes are those of today'
+        )
     language = profile.get("language", DEFAULT)
     known = AXES.get(language) if isinstance(language, str) else None
     if known is None:

@@ -649,3 +649,14 @@ def test_a_session_that_there_is_not_is_named() -> None:
         error = run(*options).exception
         assert isinstance(error, InputError)
         assert "there is no such exercise; the languages are cel, core-cel, " in error.message
+
+
+@pytest.mark.parametrize("answers", [{}, {"a": 5}])
+def test_a_sheet_that_answers_no_exercise_is_refused(answers: object, tmp_path: Path) -> None:
+    """None of none was right, with status 0."""
+    answered, out = tmp_path / "answers.json", tmp_path / "results.json"
+    answered.write_text(json.dumps(answers))
+    error = run("--file", str(answered), "--out", str(out)).exception
+    assert isinstance(error, InputError)
+    assert json.loads(out.read_text())["output"] == error.message
+    assert "answers none of the exercises" in error.message

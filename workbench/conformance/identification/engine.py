@@ -77,16 +77,18 @@ def identified(
         identification = Identification(predictor, ask)
         axes = identification.run(STAGES[language], progress)
         bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}
-        info, questions = engine.info, len(identification.answered)
+        info, asked = engine.info, len(identification.answered)
         if empty := identification.always_empty():
             axes = {name: replace(finding, value=None, alike=()) for name, finding in axes.items()}
         found, ended = merged(axes, bases), next(iter(stopped), "")
-        return Profile(info.name, info.version, language, found, questions, ended, remarks_on(empty, malformed))
+        return Profile(info.name, info.version, language, found, asked, ended, remarks_on(empty, malformed, asked))
 
 
-def remarks_on(empty: bool, malformed: Sequence[str]) -> tuple[str, ...]:
-    """Sentences about all answers: whether none has a match, and how many are wrong in their form, as these say."""
+def remarks_on(empty: bool, malformed: Sequence[str], answers: int) -> tuple[str, ...]:
+    """Sentences about all answers: whether there are any, or any match, and how many are wrong in their form."""
     remarks = []
+    if not answers:
+        remarks.append("the engine answered none of the questions, so nothing is known of what it means")
     if empty:
         remarks.append("the engine gives no match in any of its answers, so they say nothing about its choices")
     if malformed:

@@ -20,6 +20,7 @@ from cerify.conformance.identification.predicting import EngineAnswer
 from cerify.conformance.identification.profile import Finding, Profile
 from cerify.conformance.identification.questions import Question
 from cerify.conformance.identification.stages import STAGES
+from proofs_tests.conftest import Run
 from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.conformance.random_engines import (
     ENGINES,
@@ -237,3 +238,17 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not the definition's any" in shown.output
     as_json = CliRunner().invoke(cerify, ["identify", "--json", "--", "toy"], standalone_mode=False)
     assert json.loads(as_json.output)["axes"]["relative"]["value"] == "last"
+
+
+def test_an_engine_that_answers_nothing_is_not_known(tmp_path: Path, run: Run) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    m = json.loads(line)\n"
+        "    info = {'protocol': 1, 'engine': {'name': 'e', 'version': '1'}, 'languages': ['cel']}\n"
+        "    print(json.dumps(info if m['cmd'] == 'start' else {'id': m.get('id'), 'skipped': 'no'}), flush=True)\n"
+    )
+    status, out, _ = run("identify", "--", sys.executable, str(engine))
+    assert status == 1
+    assert "Note: the engine answered none of the questions, so nothing is known of what it means." in out

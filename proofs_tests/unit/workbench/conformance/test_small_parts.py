@@ -171,6 +171,14 @@ def test_a_policy_of_several_lines_may_have_empty_ones(tmp_path: Path) -> None:
         read_policy(path)
 
 
+@pytest.mark.parametrize("version", [2, 0, "1", None])
+def test_a_profile_of_another_version_is_refused(version: object, tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"profile": version, "language": "sase", "axes": {"window": "closed"}}))
+    with pytest.raises(InputError, match=r"version .*, where this cerify reads version 1: have it written again by"):
+        read_policy(path)
+
+
 def test_a_stored_run_may_have_empty_lines(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text("\n\n".join(report_lines(report(WRONG, RIGHT))) + "\n\n", encoding="utf-8")

@@ -138,6 +138,22 @@ def test_a_failing_case_is_whole_in_junit() -> None:
     assert [e.text for e in element.findall("testcase/system-err")] == ["a line of the engine"]
 
 
+def test_the_files_of_a_run_have_no_character_that_steers() -> None:
+    hostile = "e\x1b[2K\x9b31m\u202e\x07\x00\ud800 <b>\n"
+    skipped = replace(RIGHT, outcome="skipped", matches=None, detail=hostile)
+    wrong = replace(WRONG, stderr=hostile, translation=hostile)
+    defect = replace(DEFECT, result=wrong, original=wrong)
+    of = replace(report(wrong, skipped, version=hostile, defects=(defect,)), engine=hostile, warnings=(hostile,))
+    ET.fromstring(badge(of))
+    ET.fromstring(junit(of))
+    for text, escape in (
+        (badge(of), r"\x1b[2K\x9b31m\u202e"),
+        *((f(of), r"\u001b[2K\u009b31m\u202e") for f in (render, junit)),
+    ):
+        assert escape in text
+        assert not [c for c in text if not c.isprintable() and c not in "\n\t"]
+
+
 def test_a_cause_is_described_by_its_value_and_the_definitions() -> None:
     """The values were told by their order, so that one had to count to find what at-most-5 is."""
     cause = Cause("loop", "at-most-5", 3, 3)
