@@ -21,7 +21,7 @@ from cerify.conformance.campaigns import definition, plan_of
 from cerify.conformance.cases import load
 from cerify.conformance.claims import claims_of_json
 from cerify.conformance.policy import read_policy
-from cerify.conformance.stored import read_stored
+from cerify.conformance.stored import read_stored, trend
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.differential.campaign import campaign
 from cerify.equivalence.differential.checkpoint import Checkpoint
@@ -317,8 +317,11 @@ TARGETS = {
     ),
     "campaign": Target(campaign_file, in_file(".jsonl", checkpoint)),
     "stored-run": Target(
-        lambda: [b'{"summary":{"totals":{"passed":1}}}\n{"id":"a","outcome":"failed","got":null}\n'],
-        in_file(".jsonl", lambda path: read_stored(path).failing),
+        lambda: [
+            b'{"summary":{"engine":{"name":"e","version":"1"},"cases":1,"claimed":1,"held_to":null,"defects":[],'
+            b'"totals":{"passed":0,"skipped":0}}}\n{"id":"a","outcome":"failed","got":null}\n'
+        ],
+        in_file(".jsonl", lambda path: list(trend([read_stored(path)]))),
     ),
     "state": Target(states, lambda data: list(restored(lambda evaluator: data))),
     "resealed-state": Target(unsealed, resealed),
