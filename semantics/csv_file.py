@@ -33,9 +33,14 @@ def read_csv(source: Source, known: Mapping[str, ValueType]) -> pa.Table:
         return line_of(source, row)
 
     table = _named(source, table)
-    for i, name in enumerate(table.column_names):
-        if name in known:
-            table = table.set_column(i, name, values_of_text(table.column(i), known[name], name, place))
+    names = table.column_names
+    table = pa.Table.from_arrays(  # at once: a table with one column replaced is a copy of all of them
+        [
+            values_of_text(column, known[name], name, place) if name in known else column
+            for name, column in zip(names, table.columns, strict=True)
+        ],
+        names,
+    )
     inferred = [f.name for f in table.schema if f.name not in known and pa.types.is_floating(f.type)]
     if large := [name for name in inferred if pc.any(may_be_rounded(table[name])).as_py()]:  # seldom: read twice
         written = _parsed(source, dict.fromkeys(large, pa.string()))
