@@ -40,7 +40,7 @@ def table_of_json_lines(
 def _as_written(data: bytes) -> pa.Table | None:
     """The values of the objects in the lines; None if they may be others than those that are written."""
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    if not _is_flat(data, lines):
+    if not _has_flat_objects(data, lines):
         return None
     texts: dict[str, pa.DataType] = {}
     names: dict[str, None] = {}  # in the order in which the file first has them; Arrow puts those of a schema first
@@ -50,8 +50,8 @@ def _as_written(data: bytes) -> pa.Table | None:
         while times := [field.name for field in table.schema if pa.types.is_timestamp(field.type)]:
             texts |= dict.fromkeys(times, pa.string())
             table = _parsed(part, texts)
-    if not (data.startswith(b"{") and table.num_rows == lines == 1 + data.count(b"\n{")):
-        return None  # a line without an object, or with two, or an object in two lines
+    if table.num_rows != lines:
+        return None
     table.validate(full=True)
     floats = [column for column in table.columns if pa.types.is_floating(column.type)]
     if any(pc.any(pc.or_(may_be_rounded(column), pc.is_nan(column))).as_py() for column in floats):
@@ -61,11 +61,17 @@ def _as_written(data: bytes) -> pa.Table | None:
     return table.select(list(names))
 
 
-def _is_flat(data: bytes, lines: int) -> bool:
-    """Whether no value has values in it, which Arrow's reader follows until the stack is used up."""
-    if b"[" in data or data.count(b"{") != lines:
+def _has_flat_objects(data: bytes, lines: int) -> bool:
+    """Whether each line is one object without values in its values.
+
+    Others end the process in Arrow's reader: nested ones use up its stack, and of a line `null` it reads memory that is
+    not its own.
+    """
+    if b"[" in data or data.count(b"{") != lines or data.count(b"}") != lines:
         data = TEXTS.sub(b"", data)
-    return b"[" not in data and data.count(b"{") == lines
+    begun = data.startswith(b"{") + data.count(b"\n{")
+    ended = data.endswith(b"}") + data.count(b"}\n") + data.count(b"}\r\n")
+    return b"[" not in data and data.count(b"{") == data.count(b"}") == begun == ended == lines
 
 
 def _parsed(data: bytes, texts: Mapping[str, pa.DataType]) -> pa.Table:

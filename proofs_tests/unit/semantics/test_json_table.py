@@ -132,6 +132,16 @@ def test_arrow_does_not_see_deep_nesting(open_: str, close: str, before: str, mo
     assert table_of_json_lines(Source("e", lambda: io.BytesIO(text.encode())), {"type": "type"}, "type", None) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["null", "null\n", '{"type": "T"}\nnull\n', 'null{"type": "T"}\n', '{"type": "T"}null\n', '{"a":1} null {\n'],
+)
+def test_arrow_does_not_see_null_in_the_place_of_an_object(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its reader ended the process with SIGSEGV, which the fuzzer found."""
+    monkeypatch.setattr("cerify.semantics.json_table._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
+    assert table_of_json_lines(Source("e", lambda: io.BytesIO(text.encode())), {"type": "type"}, "type", None) is None
+
+
 def test_a_large_file_is_read_by_columns(tmp_path: Path) -> None:
     path = tmp_path / "large.jsonl"
     path.write_text(
