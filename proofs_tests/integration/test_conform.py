@@ -6,6 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -208,6 +211,15 @@ def test_the_files_are_written_though_nobody_reads_standard_output(tmp_path: Pat
     assert "Conformance of" in page.read_text(encoding="utf-8")
 
 
+@contextmanager
+def killed_at_the_end(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """A context that leaves no process behind where a test fails in it."""
+    try:
+        yield
+    finally:
+        process.kill()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGHUP")
 @pytest.mark.parametrize("command", [("conform", "--case", "cel/repeat/1001"), ("identify",)], ids=" ".join)
 @pytest.mark.parametrize("until", ["start", "run", "nohup"])
@@ -225,14 +237,21 @@ def test_no_engine_outlives_a_closed_terminal(command: tuple[str, ...], until: s
         f"os.rename({str(tmp_path / 'new')!r}, {str(pid)!r})\n"
         "time.sleep(600)\n"
     )
-    nohup = ["nohup"] if until == "nohup" else []
-    call = [*nohup, *CERIFY, *command, "--time-limit", "600", "--", sys.executable, str(engine), until]
-    with subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+    ignored = until == "nohup"
+    call = [*CERIFY, *command, "--time-limit", "600", "--", sys.executable, str(engine), until]
+    # what the tests run under may ignore SIGHUP, too
+    disposition = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    with (
+        subprocess.Popen(
+            call, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=disposition
+        ) as process,
+        killed_at_the_end(process),
+    ):
         while not pid.exists():
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGHUP)
-        if nohup:
+        if ignored:
             time.sleep(0.5)
             assert process.poll() is None
             process.terminate()
