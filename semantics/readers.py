@@ -229,7 +229,8 @@ def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[s
         end = file.read()
         file.seek(0)
         _require_marks(file.read(len(PARQUET)), end, PARQUET)
-        parquet = pq.ParquetFile(native_file(file))
+        native = native_file(file)
+        parquet = pq.ParquetFile(native)
         data = parquet.metadata
         # not the metadata of a column: where that is damaged, Arrow ends the process
         _require_plausible(sum(data.row_group(g).total_byte_size for g in range(data.num_row_groups)), size)
@@ -237,7 +238,7 @@ def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[s
         names = parquet.schema_arrow.names
         # texts stay in the dictionaries of the file until their size is known: each row may stand for a megabyte
         texts = [field.name for field in parquet.schema_arrow if is_text(field.type)]
-        parquet = pq.ParquetFile(native_file(file), read_dictionary=texts)
+        parquet = pq.ParquetFile(native, metadata=data, read_dictionary=texts)
         if attributes is not None and len(set(names)) == len(names):
             return _validated(parquet.read([name for name in names if reserved.get(name, name) in {TYPE, *attributes}]))
         return _validated(parquet.read())

@@ -254,13 +254,13 @@ def match(
     chosen = _options(match, values)
     with chosen.budget.timed():
         lang, tree, S = read_query_and_events(query, events, language)
-    text = _text_of(query)
-    with errors_in(text), chosen.budget.timed():
-        made = plan(lang, lang.selected(tree, Selection.of(selection)), S.schema, Want(chosen, evaluator))
-        warn_of_misfits(lang, made.query, S, text=text, strict=strict, stacklevel=2)
-        if output == "rows":
-            return lang.output_table(made.query, S, made.matches(S), chosen)
-        return Matches(made.all_matches(S))
+        text = _text_of(query)
+        with errors_in(text), chosen.budget.timed():
+            made = plan(lang, lang.selected(tree, Selection.of(selection)), S.schema, Want(chosen, evaluator))
+            warn_of_misfits(lang, made.query, S, text=text, strict=strict, stacklevel=2)
+            if output == "rows":
+                return lang.output_table(made.query, S, made.matches(S), chosen)
+            return Matches(made.all_matches(S))
 
 
 def count(
@@ -282,15 +282,15 @@ def count(
     chosen = _options(count, options)
     with chosen.budget.timed():
         lang, tree, S = read_query_and_events(query, events, language)
-    text = _text_of(query)
-    with errors_in(text), chosen.budget.timed():
-        selected = lang.selected(tree, Selection.of(selection))
-        made = plan(lang, selected, S.schema, Want(chosen, evaluator, counting=True))
-        warn_of_misfits(lang, selected, S, text=text, strict=strict, stacklevel=2)
-        if made.batches is None:
-            return len(made.unsorted(S))
-        reading = _parallel(made.batches, workers)
-        return reading.count(S) + len(reading.finish())
+        text = _text_of(query)
+        with errors_in(text), chosen.budget.timed():
+            selected = lang.selected(tree, Selection.of(selection))
+            made = plan(lang, selected, S.schema, Want(chosen, evaluator, counting=True))
+            warn_of_misfits(lang, selected, S, text=text, strict=strict, stacklevel=2)
+            if made.batches is None:
+                return len(made.unsorted(S))
+            reading = _parallel(made.batches, workers)
+            return reading.count(S) + len(reading.finish())
 
 
 def compile(
@@ -392,14 +392,14 @@ def explain(
     require_kind("budget", budget, Budget, "a cerify.Budget")
     with budget.timed():
         lang, tree, S = read_query_and_events(query, events, language)
-    text = _text_of(query)
-    with errors_in(text), budget.timed():
-        warn_of_misfits(lang, tree, S, text=text, strict=options.get("strict", False), stacklevel=2)
-        explainer = lang.explainer(tree, S, lang.show(tree))
-        found = explainer.one(request)
-        if found is None:
-            raise InputError("name the positions of a match, or what variables bind")
-        return found
+        text = _text_of(query)
+        with errors_in(text), budget.timed():
+            warn_of_misfits(lang, tree, S, text=text, strict=options.get("strict", False), stacklevel=2)
+            explainer = lang.explainer(tree, S, lang.show(tree))
+            found = explainer.one(request)
+            if found is None:
+                raise InputError("name the positions of a match, or what variables bind")
+            return found
 
 
 def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:

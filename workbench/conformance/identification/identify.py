@@ -315,12 +315,12 @@ class Pool:
         """
         for axis in (predictor.interpretation.axes[name] for name in names):
             for other in ({**hypothesis, axis.name: value} for value in axis.values if value != hypothesis[axis.name]):
-                answer = {
+                asked = {
                     one.question.query
                     for one in answered
                     if predictor.answer(one.question, hypothesis) != predictor.answer(one.question, other)
                 }
-                if (question := self.between(hypothesis, other, predictor, answer)) is not None:
+                if (question := self.between(hypothesis, other, predictor, asked)) is not None:
                     return question
         return None
 
