@@ -154,7 +154,11 @@ class ColumnEncoder:
         kind = kind_of(table[name].type) if name in table.column_names and name != TYPE else None
         if kind is None or kind == self.kinds.get(name):
             return kind
-        self._refuse(f"the column {name} is of the kind {kind}, and was not so in the first batch")
+        before = self.kinds.get(name)
+        self._refuse(
+            f"the column {name} has values of the kind {kind}, in the first batch {before or 'none, of no kind'}; "
+            "give all batches the same columns, or use the readable evaluator"
+        )
         return None
 
     def _floats(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

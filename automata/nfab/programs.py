@@ -104,6 +104,7 @@ class Programs:
         """How the time since the first event, of that variable, compares with some seconds; false without times."""
         of = self.kinds.get(TIME)
         if of not in ("int", "float", "timestamp"):
+            self.column(TIME)  # likewise
             return [(op.FALSE, 0)]
         since = [(op.COLUMN, self.column(TIME)), (op.REGISTER, self.register(op.FIRST, first, TIME)), (op.SUBTRACT, 0)]
         if of == "timestamp":
@@ -221,6 +222,7 @@ class Programs:
         assert isinstance(a, sase.Reference)
         of = self.kinds.get(a.name)
         if of is None:
+            self.column(a.name)  # so that a later batch that has values of it is refused
             return None
         variable, own = a.variable or "", a.variable == state.variable and edge == "event"
         match a.place:
@@ -259,6 +261,7 @@ class Programs:
                 return Typed([sum_], of if of == "float" else "int")
             return Typed([sum_, (op.REGISTER, self.register(op.COUNT, variable, a.name)), (op.DIVIDE, 0)], "float")
         if of is None or of == "bool":
+            self.column(a.name)  # likewise
             return None
         self.in_order |= of == "string"
         k = a.parameter or 1

@@ -107,6 +107,22 @@ def test_a_column_without_values_in_the_saved_events_keeps_its_kind() -> None:
         F.push(Stream([Event("A", {"x": "text"})]))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SEQ(B+ a[]) WHERE skip_till_next_match(a[]) { a[a.LEN].x >= 1 }",
+        "SEQ(A a, B b) WHERE b.x > a.y",
+        "SEQ(A a, B+ b[]) WHERE skip_till_next_match(a, b[]) { max(b[].x) >= 1 }",
+        "SEQ(A a, B b) WHERE [x]",
+    ],
+)
+def test_a_column_that_has_its_first_values_in_a_later_batch_is_refused(text: str) -> None:
+    E = CompiledEvaluator(query(text))
+    E.push(Stream([Event("A", {"y": 1})]))
+    with pytest.raises(Unsupported, match=r"the column x .* in the first batch none.* use the readable evaluator"):
+        E.push(Stream([Event("B", {"x": 2})]))
+
+
 def test_a_state_of_anything_else_is_an_input_error() -> None:
     q, other = query("SEQ(A a, B b)"), query("SEQ(A a, C b)")
     E = ReadableEvaluator(q)
