@@ -58,6 +58,15 @@ def text_of(path: Path) -> str:
         raise InputError(f"{path}: {what_else(error.object) or 'not text in UTF-8'}") from None
 
 
+def lines_of(path: Path) -> list[tuple[str, str]]:
+    """The lines of a file that are not empty, each with its place, as in `a.jsonl, line 3`.
+
+    Raises InputError, see text_of.
+    """
+    lines = text_of(path).split("\n")  # not splitlines: JSON may have the other line ends inside a string
+    return [(line, f"{path}, line {n}") for n, line in enumerate(lines, 1) if line.strip()]
+
+
 def parse_json(text: str | bytes, where: str) -> Any:
     """The value that the JSON text writes. Raises InputError.
 

@@ -98,7 +98,7 @@ class Job:
             obj: dict[str, Any] = json.loads(text)
             parts = tuple(Part(**part) for part in obj.pop("parts"))
             return cls(parts, tuple(obj.pop("evaluators")), tuple(obj.pop("engine")), **obj)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"this is not the plan of a campaign: {error!r}") from None
 
     def part(self, index: int) -> Part:

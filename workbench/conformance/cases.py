@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +13,7 @@ from cerify.conformance.model import Case, of_output
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
+from cerify.semantics.json_events import lines_of, parse_json, schema_of_json, stream_of_json
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ def load(name: str | None) -> list[Case]:
         return [case for path in paths for case in _built_in(path)]
     if not Path(name).is_file():
         raise InputError(f"no suite {name!r}: neither a file nor one of {', '.join(built_in)}")
-    cases = [case_of_line(text, where) for text, where in _lines(Path(name))]
+    cases = [case_of_line(text, where) for text, where in lines_of(Path(name))]
     seen: set[str] = set()
     for case in cases:
         if case.id in seen:
@@ -55,18 +55,7 @@ def load(name: str | None) -> list[Case]:
 @cache
 def _built_in(path: Path) -> list[Case]:
     """The cases of a built-in suite, which are read once."""
-    return [_case(json.loads(text)) for text, _ in _lines(path)]
-
-
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """The lines of a file that are not empty, each with its place. Raises InputError."""
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")  # JSON may have the other line ends inside a string
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    for number, text in enumerate(lines, start=1):
-        if text.strip():
-            yield text, f"{path.name}, line {number}"
+    return [_case(json.loads(text)) for text, _ in lines_of(path)]
 
 
 def case_of_line(text: str, where: str) -> Case:

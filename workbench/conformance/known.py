@@ -17,7 +17,7 @@ from cerify.equivalence.shrink.operations import QueryOperations
 from cerify.languages.language import Language
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
 from cerify.semantics.events import Stream
-from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json, text_of
+from cerify.semantics.json_events import lines_of, parse_json, schema_of_json, stream_of_json
 
 WORD = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
@@ -68,10 +68,9 @@ class KnownDisagreements:
 
 def read_known(path: Path, language: Language[Any]) -> KnownDisagreements:
     """The disagreements in a file that `cerify fuzz --json` printed. Raises InputError."""
-    found = [(f"{path}, line {n}", line) for n, line in enumerate(text_of(path).splitlines(), 1) if line.strip()]
-    parsed = [(where, parse_json(line, where)) for where, line in found]
+    parsed = [(parse_json(text, where), where) for text, where in lines_of(path)]
     return KnownDisagreements(
-        [_example(obj, where, language) for where, obj in parsed if not (isinstance(obj, dict) and "summary" in obj)]
+        [_example(obj, where, language) for obj, where in parsed if not (isinstance(obj, dict) and "summary" in obj)]
     )
 
 

@@ -11,7 +11,7 @@ from cerify.conformance.hypotheses.axis import allows
 from cerify.conformance.identification.profile import PROFILE
 from cerify.languages import DEFAULT
 from cerify.semantics.errors import InputError
-from cerify.semantics.json_events import parse_json, text_of
+from cerify.semantics.json_events import lines_of, parse_json, text_of
 
 
 def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
@@ -30,13 +30,10 @@ def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
 
 def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
     """The value of each axis by language: from a profile, or from several, a line each. Raises InputError."""
-    text = text_of(path)
     try:
-        profiles = [parse_json(text, str(path))]
+        profiles = [parse_json(text_of(path), str(path))]
     except InputError:
-        profiles = [
-            parse_json(line, f"{path}, line {n}") for n, line in enumerate(text.splitlines(), 1) if line.strip()
-        ]
+        profiles = [parse_json(text, where) for text, where in lines_of(path)]
     chosen: dict[str, dict[str, str]] = {}
     for profile in profiles:
         language, axes = _checked(profile, path)

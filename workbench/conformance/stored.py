@@ -10,7 +10,7 @@ from typing import Any
 from cerify.conformance.model import FAILURES, Report
 from cerify.conformance.report_json import case_json
 from cerify.semantics.errors import InputError
-from cerify.semantics.json_events import parse_json, text_of
+from cerify.semantics.json_events import lines_of, parse_json
 
 GIVE = "give the whole of what `cerify conform --json` printed"
 CASE: Mapping[str, type | tuple[type, ...]] = {"id": str, "outcome": str}
@@ -41,14 +41,13 @@ class Stored:
 
 def read_stored(path: Path) -> Stored:
     """The run in a file. Raises InputError."""
-    texts = text_of(path).split("\n")  # not splitlines: JSON may have the other line ends inside a string
-    lines = [(n, parse_json(line, f"{path}, line {n}")) for n, line in enumerate(texts, 1) if line.strip()]
+    lines = [(where, parse_json(text, where)) for text, where in lines_of(path)]
     if not lines:
         raise InputError(f"{path} is empty: {GIVE}")
     (_, first), *cases = lines
     _require(first, SUMMARY, f"{path} is no run")
-    for n, case in cases:
-        _require(case, CASE, f"{path} is no run: line {n} is no case")
+    for where, case in cases:
+        _require(case, CASE, f"{where} is no case")
     if len(cases) < (all_ := first["summary"]["cases"]):
         raise InputError(f"{path} was cut: it has the results of {len(cases):,} of its {all_:,} cases; {GIVE}")
     return Stored(first["summary"], {case["id"]: case for _, case in cases})

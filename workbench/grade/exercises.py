@@ -22,7 +22,7 @@ from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, MissingPackage, Unsupported
 from cerify.semantics.events import TYPE, Schema
-from cerify.semantics.json_events import event_of_json, parse_json, schema_of_json, text_of
+from cerify.semantics.json_events import event_of_json, lines_of, parse_json, schema_of_json
 from cerify.semantics.packages import installed
 from cerify.semantics.values import Value
 from cerify.terminal import picked
@@ -135,14 +135,13 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
     answers can be used.
     """
     found: dict[str, Exercise] = {}
-    for number, line in enumerate(text_of(file).splitlines(), 1):
-        if line.strip():
-            one = _exercise(parse_json(line, f"{file}, line {number}"), f"{file}, line {number}")
-            if one.id in found:
-                raise InputError(f"{file}, line {number}: there is another exercise {one.id!r}")
-            if file != FILE and one.answers:
-                one.require_usable()
-            found[one.id] = one
+    for line, where in lines_of(file):
+        one = _exercise(parse_json(line, where), where)
+        if one.id in found:
+            raise InputError(f"{where}: there is another exercise {one.id!r}")
+        if file != FILE and one.answers:
+            one.require_usable()
+        found[one.id] = one
     return found
 
 

@@ -27,7 +27,7 @@ from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.csv_rows import Source, renamed
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.json_events import json_of_event, parse_json, text_of
+from cerify.semantics.json_events import json_of_event, lines_of, parse_json, text_of
 from cerify.semantics.readers import IPC_STREAM, read, read_schema
 
 SCHEMA = Schema(
@@ -753,6 +753,12 @@ def test_a_bad_schema_in_a_file_is_named(text: str, write: Callable[..., Path]) 
     with pytest.raises(CerifyError, match=f"^{re.escape(str(path))}: ") as caught:
         read_schema(str(path))
     assert type(caught.value) is (IllFormed if "text" in text else InputError)
+
+
+def test_lines_end_where_a_file_has_the_end_of_a_line_and_nowhere_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes('\ufeff{"x": "a\u2028b\x85c"}\r\n\n {"y": 1}'.encode())
+    assert lines_of(path) == [('{"x": "a\u2028b\x85c"}', f"{path}, line 1"), (' {"y": 1}', f"{path}, line 3")]
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.jsonl", "e", "e.gz", "s.json"])

@@ -118,10 +118,10 @@ class Folder:
     def plan(self) -> tuple[Job, int]:
         """The plan, and the size of a range. Raises InputError."""
         try:
-            row = pq.read_table(self.path / "plan.parquet").to_pylist()[0]
-        except (OSError, pa.ArrowInvalid, IndexError) as error:
+            row = pq.read_table(self.path / "plan.parquet", schema=PLAN).to_pylist()[0]
+            return Job.of_text(row["plan"]), row["range"]
+        except (OSError, pa.ArrowException, IndexError, InputError) as error:
             raise InputError(f"{self.path} is no folder of a campaign: {error}") from None
-        return Job.of_text(row["plan"]), row["range"]
 
     def done(self) -> set[tuple[int, int]]:
         """The ranges that are done."""

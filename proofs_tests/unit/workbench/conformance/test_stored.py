@@ -207,6 +207,13 @@ def test_what_is_no_policy_is_refused(text: str, says: str, tmp_path: Path) -> N
         read_policy(path)
 
 
+def test_a_separator_of_lines_in_a_text_ends_no_line_of_a_policy(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text('\n{"axes": {}, "engine": "a\u2028b"}\n{"axes": {"seq": {"value": "some"}}}', encoding="utf-8")
+    with pytest.raises(InputError, match=f"^{re.escape(str(path))}: the axis seq has the values"):
+        read_policy(path)
+
+
 TRANSLATING = """
 import json, sys
 for line in sys.stdin:
