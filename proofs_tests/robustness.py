@@ -30,8 +30,9 @@ Times are those of the processor. The version is {cerify.__version__}; a figure 
 Row = Mapping[str, Any]
 
 
-def stored(path: Path = STORED) -> dict[str, dict[str, Any]]:
+def stored(path: Path | None = None) -> dict[str, dict[str, Any]]:
     """The figures: of each campaign, by the name of its parts."""
+    path = path or STORED
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 

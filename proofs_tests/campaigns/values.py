@@ -1,9 +1,10 @@
 """Random cases of every language with values that are easy to get wrong: `python -m proofs_tests.campaigns.values`.
 
 Queries and streams come from the languages' generators; the constants of a query, and the values of each attribute, are
-then replaced. Half of the streams have values of one type for an attribute, and are written to files and read back, and
-half of these have a schema; in the others an attribute has values of several kinds. Every evaluator, over the whole
-stream and in batches, has to have the matches of the definition. `spark_batch --values` asks Spark for the first half.
+then replaced. Half of the streams have values of one type for an attribute: they are written to files and read back,
+and given to what a worker of Spark runs; half of these have a schema. In the others an attribute has values of several
+kinds. Every evaluator, over the whole stream and in batches, has to have the matches of the definition. `spark_batch
+--values` gives cases of the first half to Spark itself.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from cerify.semantics.json_events import json_of_event
 from cerify.semantics.predicates import Constant, InRange, OneOf
 from cerify.semantics.readers import read
 from cerify.semantics.values import Value, parse_time
-from proofs_tests.robustness import store
+from proofs_tests.robustness import store, stored
+from proofs_tests.unit.workbench.spark.pairs import matches
 
 BUDGET = Budget(valuations=50_000, states=2_000, matches=5_000, seconds=5)
 OPTIONS = Options(budget=BUDGET)
@@ -150,6 +152,7 @@ def answers(language: Language[Any], case: Wild) -> Iterator[tuple[str, Callable
     if case.typed and len(case.S):
         for suffix, write in WRITERS.items():
             yield suffix, lambda suffix=suffix, write=write: from_file(language, case, suffix, write)
+        yield "a worker of Spark", lambda: by_worker(language, case)
 
 
 def in_batches(language: Language[Any], case: Wild, name: str) -> list[Match]:
@@ -160,6 +163,16 @@ def in_batches(language: Language[Any], case: Wild, name: str) -> list[Match]:
     half = len(case.S) // 2
     first, rest = case.S.part(0, half), case.S.part(half, len(case.S) - half)
     return sorted([*made.push(first), *made.push(rest), *made.finish()])
+
+
+def by_worker(language: Language[Any], case: Wild) -> list[Match]:
+    """The matches of what a worker of Spark runs, which reads the stream in two batches."""
+    from cerify.spark.runs.query import Query
+    from cerify.spark.runs.start import start
+
+    run = start(Query(language.show(case.query), language.name, schema=case.S.schema), BUDGET)
+    half = len(case.S) // 2
+    return matches([run.push(case.S.table[:half]), run.push(case.S.table[half:]), run.finish()])
 
 
 def from_file(language: Language[Any], case: Wild, suffix: str, write: Callable[[Stream, Path], None]) -> list[Match]:
@@ -229,12 +242,20 @@ def refusable(case: Wild, error: CerifyError) -> bool:
     return not case.typed or any(text in error.message for text in ("JSON", "CSV", "one type", "in its order"))
 
 
+def keep(name: str, first: int, cases: int, counted: Counter[str], seed: int) -> None:
+    """Store the figures, added to those of the cases from 0 to the first one where these have been stored."""
+    before = stored().get("values", {}).get(name, {})
+    if first and (before.get("seed"), before.get("cases")) == (seed, first):
+        cases, counted = first + cases, counted + Counter(before["outcomes"])
+    store("values", name, {"cases": cases, "outcomes": dict(sorted(counted.items())), "seed": seed})
+
+
 @click.command()
 @click.argument("languages", nargs=-1, type=click.Choice(list(LANGUAGES)))
 @click.option("--cases", default=20_000, show_default=True, help="Of each language.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--first", default=0, show_default=True, help="The number of the first case.")
-@click.option("--store", "stores", is_flag=True, help="Add the figures to docs/findings/robustness.json.")
+@click.option("--store", "stores", is_flag=True, help="Put the figures into docs/findings/robustness.json.")
 def main(languages: tuple[str, ...], cases: int, seed: int, first: int, stores: bool) -> None:
     """One line for each language, and one for each case that differs; status 1 if there is any."""
     wrong = 0
@@ -256,7 +277,7 @@ def main(languages: tuple[str, ...], cases: int, seed: int, first: int, stores: 
                     click.echo(f"{name} {i} {evaluator}: {outcome}: {text}")
         wrong += counted["wrong"]
         if stores:
-            store("values", name, {"cases": cases, "outcomes": dict(sorted(counted.items())), "seed": seed})
+            keep(name, first, cases, counted, seed)
         click.echo(f"{name}: {cases:,} cases, {', '.join(f'{n:,} {what}' for what, n in sorted(counted.items()))}")
     sys.exit(1 if wrong else 0)
 

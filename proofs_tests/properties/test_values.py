@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from cerify import Different, Event, equivalent, match
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Stream
+from cerify.spark.runs.query import Query
+from proofs_tests import robustness
 from proofs_tests.campaigns import values
 from proofs_tests.support import sampled
 
@@ -44,6 +47,23 @@ def test_a_writer_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(values, "WRITERS", {"arrow": nothing})
     assert any("arrow: WRONG" in outcome for outcome in seen("cel", 1))
+
+
+def test_a_worker_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cerify.spark.runs import start as runs
+
+    start = runs.start
+    monkeypatch.setattr(runs, "start", lambda query, budget: start(Query("Nothing"), budget))
+    assert any("a worker of Spark: WRONG" in outcome for outcome in seen("cel", 1))
+
+
+def test_figures_of_cases_that_follow_stored_ones_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(robustness, "STORED", tmp_path / "r.json")
+    for first, seed, cases in ((0, 1, 5), (5, 1, 10), (5, 1, 5), (5, 2, 5)):
+        values.keep("cel", first, 5, Counter(matched=5), seed)
+        found = robustness.stored(robustness.STORED)["values"]["cel"]
+        assert (found["cases"], found["seed"]) == (cases, seed)
+        assert found["outcomes"] == {"matched": cases}
 
 
 @pytest.mark.parametrize("name", LANGUAGES["event-expression"].evaluators)

@@ -1,6 +1,10 @@
-"""Queries of every language by chance, each with a stream that fits it."""
+"""Queries of every language by chance, each with a stream that fits it, and the matches that runs found."""
 
+import json
+from collections.abc import Iterable
 from random import Random
+
+import pyarrow as pa
 
 from cerify.equivalence.generate import core_cel, expressions, sase, sase_profiles
 from cerify.equivalence.generate.cel import PROFILES, case
@@ -8,7 +12,8 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.show import show
 from cerify.semantics.core_cel.show import show as show_core_cel
 from cerify.semantics.event_expressions.show import show as show_expression
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.events import Event, Match, Result, Stream
+from cerify.semantics.match_tables import RESULT
 from cerify.semantics.sase.show import show as show_sase
 from cerify.spark.runs.query import Query
 
@@ -35,3 +40,21 @@ def pair(rng: Random, language: str, nodes: int = 7, events: int = 14) -> tuple[
         case _:
             q, S = sase.case(rng, rng.choice(list(sase_profiles.PROFILES.values())), nodes, events)
             return Query(show_sase(q), language), Stream(S)
+
+
+def matches(tables: Iterable[pa.Table]) -> list[Match]:
+    """What tables of results say, one match for each row."""
+    found = []
+    for table in tables:
+        assert table.schema == RESULT
+        for row in table.to_pylist():
+            bound, result = row["bindings"], row["result"]
+            found.append(
+                Match(
+                    row["at"],
+                    tuple(row["events"]),
+                    None if bound is None else tuple((v, tuple(positions)) for v, positions in bound),
+                    None if result is None else Result(result, json.loads(result)),
+                )
+            )
+    return sorted(found)

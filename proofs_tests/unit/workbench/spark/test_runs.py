@@ -1,6 +1,5 @@
 """Runs say, table by table, what cerify.match says of the stream as a whole."""
 
-import json
 from collections import Counter
 from itertools import pairwise
 from random import Random
@@ -11,14 +10,13 @@ import pytest
 from cerify.api import match
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
-from cerify.semantics.events import Match, Result, Schema, Stream
-from cerify.semantics.match_tables import RESULT
+from cerify.semantics.events import Match, Schema, Stream
 from cerify.spark.runs import start as runs
 from cerify.spark.runs.query import Query
 from cerify.spark.runs.run import Run
 from cerify.spark.runs.start import start
 from cerify.spark.streams.states import compiled
-from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, pair
+from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, matches, pair
 
 BUDGET = Budget(matches=20_000, valuations=200_000, seconds=5)
 
@@ -28,21 +26,6 @@ def pieces(rng: Random, table: pa.Table) -> list[pa.Table]:
     cuts = sorted(rng.randrange(table.num_rows + 1) for _ in range(3))
     ends = [0, *cuts, table.num_rows]
     return [table.slice(begin, end - begin) for begin, end in pairwise(ends)]
-
-
-def matches(tables: list[pa.Table]) -> list[Match]:
-    """What tables of results say, one match for each row."""
-    assert all(table.schema == RESULT for table in tables)
-    return sorted(
-        Match(
-            row["at"],
-            tuple(row["events"]),
-            None if row["bindings"] is None else tuple((v, tuple(p)) for v, p in row["bindings"]),
-            None if row["result"] is None else Result(row["result"], json.loads(row["result"])),
-        )
-        for table in tables
-        for row in table.to_pylist()
-    )
 
 
 def answered(query: Query, S: Stream) -> list[Match] | None:
@@ -147,8 +130,8 @@ def test_the_state_of_another_query_is_refused(query: Query, other: Query) -> No
 def test_the_matches_of_sase_are_bounded() -> None:
     query = Query("PATTERN SEQ(B+ b[]) WHERE skip_till_any_match(b[]) { b[1].x = 0 } RETURN b[].x", "sase")
     table = pa.table({"type": ["B"] * 7, "x": [0] * 7, "time": list(range(7))})
-    for matches, exceeded in ((126, True), (127, False)):
-        run = start(query, Budget(matches=matches))
+    for most, exceeded in ((126, True), (127, False)):
+        run = start(query, Budget(matches=most))
         if exceeded:
             with pytest.raises(BudgetExceeded, match="more than 126 matches"):
                 pa.concat_tables([run.push(table), run.finish()])
