@@ -10,7 +10,7 @@ from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
-from cerify.semantics.text_columns import Place, first, first_failure
+from cerify.semantics.text_columns import RowLocation, first, first_failure
 from cerify.semantics.values import Value, ValueType, microseconds, time_at, value_type_of
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
@@ -139,7 +139,7 @@ def _bytes_of_texts(chunk: pa.DictionaryArray) -> int:
     return pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
 
 
-def canonical(column: pa.ChunkedArray, field: str, name: str, place: Place) -> pa.ChunkedArray:
+def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation) -> pa.ChunkedArray:
     """The column in the Arrow type of its value type; one of nulls stays as it is. Naive times are taken as UTC."""
     is_ = pa.types
     match column.type:
@@ -171,7 +171,7 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: Place) -> p
     return column
 
 
-def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: Place) -> pa.ChunkedArray:
+def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: RowLocation) -> pa.ChunkedArray:
     """The column as this value type. Raises InputError, with the row, for a value that would become another one."""
 
     def convert(values: pa.ChunkedArray) -> pa.ChunkedArray:

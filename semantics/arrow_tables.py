@@ -10,12 +10,17 @@ from cerify.semantics.csv_rows import renamed
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.packages import pa, pc
-from cerify.semantics.text_columns import Place, first, values_of_text
+from cerify.semantics.text_columns import RowLocation, first, values_of_text
 from cerify.semantics.values import shown
 
 
 def fitted_table(
-    table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, place: Place, coded: bool = False
+    table: pa.Table,
+    schema: Schema | None,
+    reserved: Mapping[str, str],
+    name: str,
+    place: RowLocation,
+    coded: bool = False,
 ) -> pa.Table:
     """The table with every column of a type in ARROW and the reserved columns renamed. Raises InputError.
 
@@ -49,7 +54,7 @@ def _all_coded(types: pa.ChunkedArray) -> bool:
     return not any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)
 
 
-def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Place) -> pa.ChunkedArray:
+def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: RowLocation) -> pa.ChunkedArray:
     if pa.types.is_null(types.type):
         types = types.cast(ARROW["string"])
     if types.type != ARROW["string"]:
@@ -66,7 +71,7 @@ def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Pla
     return types
 
 
-def _times(times: pa.ChunkedArray, field: str, place: Place) -> pa.ChunkedArray:
+def _times(times: pa.ChunkedArray, field: str, place: RowLocation) -> pa.ChunkedArray:
     """The times as integer seconds or timestamps; a column of text is read as the first of its cells is written."""
     if times.type == ARROW["string"]:
         cell = next((cell.as_py() for cell in times if cell.is_valid), "")
@@ -80,7 +85,7 @@ def _times(times: pa.ChunkedArray, field: str, place: Place) -> pa.ChunkedArray:
 
 
 def _fitted(
-    column: pa.ChunkedArray, attribute: str, field: str, types: pa.ChunkedArray, schema: Schema, place: Place
+    column: pa.ChunkedArray, attribute: str, field: str, types: pa.ChunkedArray, schema: Schema, place: RowLocation
 ) -> pa.ChunkedArray:
     """The column in the type that the schema gives it, after a check that only events that have it hold a value."""
     owners = [type_ for type_, attributes in schema.types.items() if attribute in attributes or attribute == TIME]

@@ -15,13 +15,13 @@ from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.like import whole
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.predicates import combined, holds, mentions
-from cerify.semantics.values import EXACT, KIND_OF, Kind, Value, value_type_of
+from cerify.semantics.values import EXACT, KIND_OF, Value, ValueKind, value_type_of
 
 Column: TypeAlias = pa.ChunkedArray | pa.Scalar
 """One value for each row, or the same for all; null where there is none."""
 
 ABSENT = pa.scalar(None, pa.null())
-KINDS: Mapping[pa.DataType, Kind] = {arrow: KIND_OF[value_type] for value_type, arrow in ARROW.items()}
+KINDS: Mapping[pa.DataType, ValueKind] = {arrow: KIND_OF[value_type] for value_type, arrow in ARROW.items()}
 COMPARE: Mapping[pred.Comparator, Callable[[Column, Column], Column]] = {
     "<": pc.less,
     "<=": pc.less_equal,

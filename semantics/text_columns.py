@@ -11,7 +11,7 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.values import EXACT, PATTERNS, ValueType, blanks_around, parse_time, shown
 
-Place: TypeAlias = Callable[[int], str]
+RowLocation: TypeAlias = Callable[[int], str]
 """Where a row, counted from 0, stands in its file, for a message."""
 
 ZONE = r"(?i)\d\d(z|[+-]\d\d(:?\d\d)?)\z"
@@ -19,7 +19,7 @@ WHOLE = r"\A\s*[+-]?[0-9]+\s*\z"
 DATE = r"\A\d\d\d\d-\d\d-\d\d\z"
 
 
-def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, place: Place) -> pa.ChunkedArray:
+def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, place: RowLocation) -> pa.ChunkedArray:
     """The column of the values that the cells write, null where a cell is. Raises InputError for the first bad cell."""
     match value_type:
         case "string":
@@ -39,7 +39,7 @@ def may_be_rounded(floats: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.greater_equal(pc.abs(floats), EXACT)
 
 
-def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, place: Place) -> None:
+def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, place: RowLocation) -> None:
     """Raises InputError for the first cell that is too large for its float, or a whole number and not equal to it."""
     too_large = pc.and_(pc.is_inf(floats), pc.match_substring_regex(text, "[0-9]"))
     if (row := first(too_large)) is not None:
@@ -71,7 +71,7 @@ def first_failure(column: pa.ChunkedArray, convert: Callable[[pa.ChunkedArray], 
     return good
 
 
-def _numbers(text: pa.ChunkedArray, value_type: ValueType, field: str, place: Place) -> pa.ChunkedArray:
+def _numbers(text: pa.ChunkedArray, value_type: ValueType, field: str, place: RowLocation) -> pa.ChunkedArray:
     def convert(cells: pa.ChunkedArray) -> pa.ChunkedArray:
         return cells.cast(ARROW[value_type])
 
@@ -84,7 +84,7 @@ def _numbers(text: pa.ChunkedArray, value_type: ValueType, field: str, place: Pl
     return values
 
 
-def _timestamps(text: pa.ChunkedArray, field: str, place: Place) -> pa.ChunkedArray:
+def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.ChunkedArray:
     """Arrow reads the usual forms at once; whatever it does not know goes through parse_time, the definition."""
     offset = pc.if_else(pc.match_substring_regex(text, ZONE), "", "Z")
     rest = pc.if_else(pc.match_substring_regex(text, DATE), "T00:00:00Z", offset)
@@ -102,5 +102,5 @@ def _timestamps(text: pa.ChunkedArray, field: str, place: Place) -> pa.ChunkedAr
     return pa.chunked_array([pa.array(times, ARROW["timestamp"])])
 
 
-def _refuse(text: pa.ChunkedArray, row: int, problem: str, field: str, place: Place) -> NoReturn:
+def _refuse(text: pa.ChunkedArray, row: int, problem: str, field: str, place: RowLocation) -> NoReturn:
     raise InputError(f"{place(row)}, field {field!r}: {shown(text[row].as_py())} {problem}")

@@ -18,10 +18,10 @@ Value: TypeAlias = bool | int | float | str | datetime
 ValueType = Literal["int", "float", "string", "bool", "timestamp"]
 """The types of values that a schema gives to attributes."""
 
-Kind = Literal["number", "string", "bool", "timestamp"]
+ValueKind = Literal["number", "string", "bool", "timestamp"]
 """What a value can be compared with: a value of the same kind."""
 
-KIND_OF: Mapping[ValueType, Kind] = {
+KIND_OF: Mapping[ValueType, ValueKind] = {
     "int": "number",
     "float": "number",
     "string": "string",
@@ -110,7 +110,7 @@ def value_type_of(value: Value) -> ValueType:
             return "timestamp"
 
 
-def kind(value: Value) -> Kind:
+def kind(value: Value) -> ValueKind:
     """What a value can be compared with."""
     match value:
         case bool():

@@ -23,14 +23,14 @@ from cerify.semantics.predicates import Arithmetic, Comparison, InRange, Like, O
 from cerify.semantics.values import Value, ValueType
 
 if TYPE_CHECKING:
-    from cerify.automata.algebra.symbolic import Kind
+    from cerify.automata.algebra.symbolic import Sort
 
 Test: TypeAlias = OfType | Comparison | OneOf | InRange | Like
 Values: TypeAlias = Mapping[str, Value | None]
 Allowed: TypeAlias = Mapping[str, ValueType] | None
 """The attributes that an event may have, with their types; None if it may have any."""
 
-OTHERS: tuple[Kind | None, ...] = ("string", "timestamp", "bool", None)
+OTHERS: tuple[Sort | None, ...] = ("string", "timestamp", "bool", None)
 GUESSES = 500  # combinations of likely values that are tried before the solver
 SHAPES = 300  # combinations of kinds that the solver decides
 STEPS = 3_000_000  # of z3 for one question, a second; a limit of time would make the answer depend on the machine
@@ -87,7 +87,7 @@ def _solve(
     return _possible(names, kinds, tests)
 
 
-def _possible(names: Sequence[str], kinds: Sequence[Sequence[Kind | None]], tests: Mapping[Test, bool]) -> Solution:
+def _possible(names: Sequence[str], kinds: Sequence[Sequence[Sort | None]], tests: Mapping[Test, bool]) -> Solution:
     """What the solver says of each choice of kinds."""
     from cerify.automata.algebra.symbolic import TooHard
 
@@ -115,11 +115,11 @@ def _may_have(name: str, allowed: Allowed) -> bool:
     return allowed is None or name in allowed or name == TIME
 
 
-def _kinds(name: str, allowed: Allowed, ordered: bool, number: bool) -> tuple[Kind | None, ...]:
+def _kinds(name: str, allowed: Allowed, ordered: bool, number: bool) -> tuple[Sort | None, ...]:
     """The kinds of value that an attribute may have; ordered if numbers are only compared, number if it is one."""
     if not _may_have(name, allowed):
         return (None,)
-    others: tuple[Kind | None, ...] = () if number and not ordered else OTHERS
+    others: tuple[Sort | None, ...] = () if number and not ordered else OTHERS
     match None if allowed is None else allowed.get(name):
         case "int":
             return ("int", *others[-1:])
@@ -156,7 +156,7 @@ def _plain(value_type: ValueType | None) -> list[Value | None]:
             return [DEFAULT[value_type], None]
 
 
-def _asked(shape: Mapping[str, Kind | None], tests: Mapping[Test, bool]) -> Values | None:
+def _asked(shape: Mapping[str, Sort | None], tests: Mapping[Test, bool]) -> Values | None:
     """Values of these kinds with the wanted results of the tests; None if there are none. Raises TooHard."""
 
     from cerify.automata.algebra.symbolic import BOUNDS, Symbol, TooHard, formula, value_of, variable

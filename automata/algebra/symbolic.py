@@ -21,8 +21,8 @@ from cerify.semantics.packages import z3
 from cerify.semantics.predicates import combined
 from cerify.semantics.values import EXACT, INT64, Value, microseconds, time_at
 
-Kind = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
-NUMBERS: frozenset[Kind] = frozenset({"int", "float", "real", "nan"})
+Sort = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
+NUMBERS: frozenset[Sort] = frozenset({"int", "float", "real", "nan"})
 MIRRORED: Mapping[pred.Comparator, pred.Comparator] = {
     "=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
 }  # fmt: skip
@@ -34,7 +34,7 @@ class TooHard(Exception):
     """z3 cannot express this exactly."""
 
 
-BOUNDS: Mapping[Kind | None, tuple[int, int]] = {
+BOUNDS: Mapping[Sort | None, tuple[int, int]] = {
     "int": (INT64[0], INT64[-1]),
     "timestamp": (microseconds(datetime.min), microseconds(datetime.max)),
 }
@@ -46,13 +46,13 @@ class Symbol(NamedTuple):
     With a divisor, which is positive, the term is the expression, an integer, divided by it and rounded to a float.
     """
 
-    kind: Kind
+    kind: Sort
     expression: Any
     defined: Any
     divisor: int = 0
 
 
-def variable(name: str, kind: Kind) -> Any:
+def variable(name: str, kind: Sort) -> Any:
     """The variable of z3 for an attribute whose values are of this kind."""
     match kind:
         case "int" | "timestamp":
@@ -281,7 +281,7 @@ def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | N
     return z3.And(left.defined, right.defined, result)
 
 
-def value_of(found: Any, kind: Kind) -> Value:
+def value_of(found: Any, kind: Sort) -> Value:
     """A value of the solver's as one of ours."""
     match kind:
         case "int":

@@ -26,7 +26,7 @@ from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import Anything, Predicate
 
 Variables: TypeAlias = frozenset[str]
-Kind: TypeAlias = tuple[Predicate, frozenset[Predicate], frozenset[Predicate]]
+EventClass: TypeAlias = tuple[Predicate, frozenset[Predicate], frozenset[Predicate]]
 """Events that are alike: their predicate, and the predicates that they are in, of those that were looked at."""
 
 
@@ -91,7 +91,7 @@ def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) ->
                     continue
                 label, L = (predicate, t.marks), t.marks & W
 
-                def delta(states: Subset, marked: bool, kind: Kind = kind, L: Marks = L) -> Subset:
+                def delta(states: Subset, marked: bool, kind: EventClass = kind, L: Marks = L) -> Subset:
                     return follow.delta(states, marked, L, kind)
 
                 if not ended:
@@ -155,7 +155,7 @@ class _Rounds:
         """The state of a round that is over; nothing if it accepts whatever follows."""
         return NO_STATES if q in self.settled else 1 << q
 
-    def _over(self, pending: Subset, kind: Kind, L: Marks) -> set[tuple[Predicate, Subset]]:
+    def _over(self, pending: Subset, kind: EventClass, L: Marks) -> set[tuple[Predicate, Subset]]:
         """The ways for all rounds that are over to continue, each with the events that allow it."""
         ways = {(kind[0], NO_STATES)}
         for q in members(pending):
@@ -171,7 +171,7 @@ class _Rounds:
         return ways
 
     def _under_way(
-        self, state: _RoundsState, kind: Kind, L: Marks
+        self, state: _RoundsState, kind: EventClass, L: Marks
     ) -> Iterator[tuple[Predicate, bool, int | None, Subset]]:
         """The steps of the round under way, or of one that begins: the events, whether it selects them, its state
         after, and its pending state if it is over."""
@@ -213,10 +213,10 @@ class _Follow:
         self.A = A
         self.W = W
         self.algebra = algebra
-        self._kinds: dict[tuple[Predicate, ...], list[Kind]] = {}
+        self._kinds: dict[tuple[Predicate, ...], list[EventClass]] = {}
         self._known: dict[tuple[Subset, bool, Marks, Predicate], Subset] = {}
 
-    def kinds(self, states: Subset, taking: bool) -> list[Kind]:
+    def kinds(self, states: Subset, taking: bool) -> list[EventClass]:
         """The kinds of events that the steps of these states distinguish: all steps, or those that select nothing."""
         leaving = (t for q in members(states) for t in self.A.leaving[q])
         found = dict.fromkeys(t.predicate for t in leaving if taking or not selects(t))
@@ -232,7 +232,7 @@ class _Follow:
             ]
         return kinds
 
-    def delta(self, states: Subset, marked: bool, L: Marks, kind: Kind) -> Subset:
+    def delta(self, states: Subset, marked: bool, L: Marks, kind: EventClass) -> Subset:
         """The states reached on an event of the kind, which is selected or not, with the marks L of W."""
         key = states, marked, L, kind[0]
         if (reached := self._known.get(key)) is None:
@@ -245,7 +245,7 @@ class _Follow:
         return reached
 
 
-def _met(kind: Kind, P: Predicate) -> Predicate | None:
+def _met(kind: EventClass, P: Predicate) -> Predicate | None:
     """The events of the kind that are in P; None if there are none."""
     predicate, satisfied, looked_at = kind
     if P in looked_at:

@@ -12,10 +12,10 @@ from typing import TypeAlias
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.predicates import Attribute
 
-Place: TypeAlias = tuple[str, int]
+ArgumentPosition: TypeAlias = tuple[str, int]
 """An event type, and the 0-based number of one of its arguments."""
 
-Places: TypeAlias = Mapping[str, frozenset[Place]]
+ArgumentPositions: TypeAlias = Mapping[str, frozenset[ArgumentPosition]]
 """The places of each attribute variable; a variable with none may be missing."""
 
 
@@ -72,20 +72,22 @@ def variable_names(E: expr.Expression) -> frozenset[str]:
     return frozenset(found)
 
 
-def argument_places(body: expr.Expression, definitions: Mapping[str, expr.Definition]) -> Places:
+def argument_places(body: expr.Expression, definitions: Mapping[str, expr.Definition]) -> ArgumentPositions:
     """The places of each attribute variable of a scope, also those of the parameters that it is passed for.
 
     definitions has each definition after those that it uses.
     """
-    of_parameters: dict[str, tuple[frozenset[Place], ...]] = {}
+    of_parameters: dict[str, tuple[frozenset[ArgumentPosition], ...]] = {}
     for name, definition in definitions.items():
         inside = _places(definition.body, of_parameters)
         of_parameters[name] = tuple(inside.get(X, frozenset()) for X in definition.parameters)
     return _places(body, of_parameters)
 
 
-def _places(body: expr.Expression, of_parameters: Mapping[str, Sequence[frozenset[Place]]]) -> Places:
-    found: defaultdict[str, frozenset[Place]] = defaultdict(frozenset)
+def _places(
+    body: expr.Expression, of_parameters: Mapping[str, Sequence[frozenset[ArgumentPosition]]]
+) -> ArgumentPositions:
+    found: defaultdict[str, frozenset[ArgumentPosition]] = defaultdict(frozenset)
     for F in expr.subexpressions(body):
         match F:
             case expr.Primitive(T, arguments):

@@ -16,7 +16,7 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import DECIDED, Reading
 
 FINAL = nfab.State("final")
-PLACES: Mapping[str, sase.Place] = {"single": "only", "first": "first", "more": "current"}
+PLACES: Mapping[str, sase.Index] = {"single": "only", "first": "first", "more": "current"}
 
 
 def compile_query(q: sase.Query, reading: Reading = DECIDED) -> nfab.NFAb:
@@ -84,7 +84,7 @@ class _Rules:
             p = _with_i_1(test.predicate) if state.kind == "first" else test.predicate
             yield nfab.Test(p, state), test.underlined
 
-    def before(self, state: nfab.State) -> tuple[str, sase.Place] | None:
+    def before(self, state: nfab.State) -> tuple[str, sase.Index] | None:
         """The event selected before, with which an equivalence test compares in its canonical form (section 2.2.1)."""
         if state.kind == "more":
             return state.variable, "previous"
@@ -156,7 +156,7 @@ class _Rules:
 class _Absence(_Rules):
     """The same for a negated component, all variables of the match being bound; that there is one is enough."""
 
-    def before(self, state: nfab.State) -> tuple[str, sase.Place] | None:
+    def before(self, state: nfab.State) -> tuple[str, sase.Index] | None:
         if state.kind == "more":
             return super().before(state)
         at = self.q.pattern.index(self.layout.components[0])

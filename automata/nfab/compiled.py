@@ -23,9 +23,9 @@ from cerify.automata.nfab.encoder import ColumnEncoder, kinds_of
 from cerify.automata.nfab.evaluate import require_matches
 from cerify.automata.nfab.layout import CompiledPlan, Layout
 from cerify.automata.nfab.memory import Memory
-from cerify.automata.nfab.negated import NONE, Found, NegatedComponents
+from cerify.automata.nfab.negated import NONE, MatchArrays, NegatedComponents
 from cerify.automata.nfab.plan import ascend
-from cerify.automata.nfab.programs import Kind, why_not
+from cerify.automata.nfab.programs import why_not
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
@@ -33,6 +33,7 @@ from cerify.semantics.predicates import Both, OfType, Predicate, about
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
 from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.values import ValueType
 
 T = TypeVar("T")
 PIECE = 131_072  # events of a batch that are read at a time
@@ -63,7 +64,7 @@ class CompiledBlockRunner:
         ]
         self._encoder: ColumnEncoder | None = None  # once the columns of the first batch are known
         self._negated: NegatedComponents | None = None  # likewise, where the query has any
-        self._layouts: dict[tuple[tuple[str, Kind], ...], Layout] = {}
+        self._layouts: dict[tuple[tuple[str, ValueType], ...], Layout] = {}
 
     def fresh(self) -> CompiledBlockRunner:
         """A runner at the beginning of another stream, which shares what has been compiled."""
@@ -125,7 +126,7 @@ class CompiledBlockRunner:
         """The number of matches that the end of the stream completes."""
         return len(self._stopped()) if self._negated is None else len(self._at_end())
 
-    def _at_end(self) -> Found:
+    def _at_end(self) -> MatchArrays:
         found: list[list[tuple[int, int]]] = []
         for last in self._stopped():
             events, node = [], last
@@ -136,7 +137,7 @@ class CompiledBlockRunner:
             found.append(events[::-1])
         flat = [event for events in found for event in events]
         labels, events_ = np.array([k for k, _ in flat], np.uint8), np.array([p for _, p in flat], np.int64)
-        stopped = Found(np.cumsum([0, *map(len, found)]), labels, events_)
+        stopped = MatchArrays(np.cumsum([0, *map(len, found)]), labels, events_)
         return stopped if self._negated is None else _certain(self._standing(self._negated, stopped, True))
 
     def rows(self, table: pa.Table) -> list[Bindings]:
@@ -166,7 +167,7 @@ class CompiledBlockRunner:
         return 0 if self._encoder is None else int(self._memory.numbers[op.NODES]) + self._memory.deleted
 
     @property
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> dict[str, ValueType]:
         """The kinds of the columns of the first batch that had any."""
         return {} if self._encoder is None else dict(self._encoder.kinds)
 
@@ -184,7 +185,7 @@ class CompiledBlockRunner:
                 run = run_after
         return found
 
-    def _piece(self, S: Stream, listed: bool) -> Found | Unsupported:
+    def _piece(self, S: Stream, listed: bool) -> MatchArrays | Unsupported:
         """The matches that some events complete; empty unless they are listed."""
         if self._encoder is None and (refused := self._prepare(S.table)) is not None:
             return refused
@@ -215,7 +216,7 @@ class CompiledBlockRunner:
         times: NDArray[np.float64],
         data: NDArray[np.float64],
         listed: bool,
-    ) -> Found | Unsupported:
+    ) -> MatchArrays | Unsupported:
         """The matches of the components that are not negated."""
         with numba_required():
             from cerify.automata.nfab.kernels import advance
@@ -249,9 +250,9 @@ class CompiledBlockRunner:
             case op.INEXACT:
                 return _inexact()
         found, end = int(numbers[op.FOUND]) if listed else 0, int(numbers[op.EVENTS])
-        return Found(memory.offsets[: found + 1].copy(), memory.labels[:end].copy(), memory.events[:end].copy())
+        return MatchArrays(memory.offsets[: found + 1].copy(), memory.labels[:end].copy(), memory.events[:end].copy())
 
-    def _standing(self, negated: NegatedComponents, found: Found, at_end: bool) -> Found | Unsupported:
+    def _standing(self, negated: NegatedComponents, found: MatchArrays, at_end: bool) -> MatchArrays | Unsupported:
         """Those of the matches that no negated component forbids."""
         stands = negated.standing(found, at_end)
         return _inexact() if negated.inexact else stands
@@ -331,8 +332,7 @@ def tried_bindings(q: sase.Query, S: Stream, reading: Reading, budget: Budget) -
     if (refused := why_not(q)) is not None:
         return refused
     E = CompiledBlockRunner(q, reading, budget, ascending=q.within is None or ascend(S))
-    table = E.tried(S)
-    if isinstance(table, Unsupported):
+    if isinstance(table := E.tried(S), Unsupported):
         return table
     found = {row for part in (table, E.finish()) for row in E.rows(part)}
     require_matches(len(found), budget)

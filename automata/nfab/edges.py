@@ -29,7 +29,7 @@ Identifier = Literal["a", "a[1]", "a[i]", "a[i-1]", "a[..i-1]", "a[a.LEN]", "a[]
 AT_START: frozenset[Identifier] = frozenset({"a", "a[1]"})
 MOVING: frozenset[Identifier] = frozenset({"a[i]", "a[i-1]", "a[..i-1]"})
 WHOLE: frozenset[Identifier] = frozenset({"a[a.LEN]", "a[]"})
-OF_PLACE: Mapping[sase.Place, Identifier] = {
+OF_PLACE: Mapping[sase.Index, Identifier] = {
     "only": "a",
     "first": "a[1]",
     "current": "a[i]",

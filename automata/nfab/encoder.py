@@ -12,21 +12,22 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.classify import classified, dictionary_of
 from cerify.automata.nfab import opcodes as op
-from cerify.automata.nfab.programs import Kind, Programs
+from cerify.automata.nfab.programs import Programs
 from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE, Stream
+from cerify.semantics.values import ValueType
 
 MOST_UNUSED = 65_536  # partitions without runs, above which they are dropped
 
 
-def kinds_of(table: pa.Table) -> dict[str, Kind]:
+def kinds_of(table: pa.Table) -> dict[str, ValueType]:
     """The kind of each column of a stream that has values."""
     kinds = {name: kind_of(table[name].type) for name in table.column_names if name != TYPE}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
-def kind_of(type_: pa.DataType) -> Kind | None:
+def kind_of(type_: pa.DataType) -> ValueType | None:
     """The kind of a column of a stream; None if it has no values at all."""
     return "string" if pa.types.is_dictionary(type_) else VALUE_TYPES.get(type_)
 
@@ -40,7 +41,7 @@ class ColumnEncoder:
     def __init__(self, routes: tuple[str, ...], programs: Programs) -> None:
         self.routes = routes
         self.names = tuple(programs.columns)
-        self.kinds: Mapping[str, Kind] = programs.kinds
+        self.kinds: Mapping[str, ValueType] = programs.kinds
         self.strings, self.in_order, self._patterns = dict(programs.strings), programs.in_order, programs.patterns
         self.scale = 1e6 if self.kinds.get(TIME) == "timestamp" else 1.0
         self._partitions: dict[tuple[Any, ...], int] = {}
@@ -149,7 +150,7 @@ class ColumnEncoder:
         self.strings = number
         return new
 
-    def _kind(self, table: pa.Table, name: str) -> Kind | None:
+    def _kind(self, table: pa.Table, name: str) -> ValueType | None:
         """The kind of a column, which has to be that of the first batch."""
         kind = kind_of(table[name].type) if name in table.column_names and name != TYPE else None
         if kind is None or kind == self.kinds.get(name):

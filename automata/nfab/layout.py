@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.edges import absence_layout
 from cerify.automata.nfab.plan import QueryPlan, StatePlan
-from cerify.automata.nfab.programs import Kind, Programs
+from cerify.automata.nfab.programs import Programs
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.aggregates import NO_OPERATIONS
 from cerify.semantics.sase.reading import Reading
+from cerify.semantics.values import ValueType
 
 STRATEGIES = dict(zip(sase.STRATEGIES, (op.STRICT, op.PARTITION, op.NEXT, op.ANY), strict=True))
 KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
@@ -56,7 +57,7 @@ class CompiledPlan:
             layout = replace(layout, strategies={k.variable: "skip_till_any_match"})
         return QueryPlan(self.q, self.reading, NO_OPERATIONS, layout)
 
-    def layout(self, kinds: dict[str, Kind]) -> Layout | Unsupported:
+    def layout(self, kinds: dict[str, ValueType]) -> Layout | Unsupported:
         """The conditions compiled for columns of these kinds, or why they are not."""
         plan, programs = self.matched, Programs(kinds)
         variables = [k.variable for k in plan.pattern]

@@ -14,7 +14,7 @@ from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 
 
-class Found(NamedTuple):
+class MatchArrays(NamedTuple):
     """Matches: those of match i are the events, and their components, from offsets[i] to offsets[i + 1]."""
 
     offsets: NDArray[np.int64]
@@ -24,21 +24,21 @@ class Found(NamedTuple):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def those(self, some: NDArray[np.bool_]) -> Found:
+    def those(self, some: NDArray[np.bool_]) -> MatchArrays:
         """Some of the matches."""
         lengths = np.diff(self.offsets)
         of = np.repeat(some, lengths)
-        return Found(np.append(0, np.cumsum(lengths[some])), self.labels[of], self.events[of])
+        return MatchArrays(np.append(0, np.cumsum(lengths[some])), self.labels[of], self.events[of])
 
-    def __add__(self, other: Found) -> Found:  # type: ignore[override]
-        return Found(
+    def __add__(self, other: MatchArrays) -> MatchArrays:  # type: ignore[override]
+        return MatchArrays(
             np.append(self.offsets, other.offsets[1:] + self.offsets[-1]),
             np.append(self.labels, other.labels),
             np.append(self.events, other.events),
         )
 
 
-NONE = Found(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64))
+NONE = MatchArrays(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64))
 
 
 class NegatedComponents:
@@ -88,7 +88,7 @@ class NegatedComponents:
         there = before >= self.start
         self._following[before[there] - self.start] = positions[there]
 
-    def standing(self, found: Found, at_end: bool = False) -> Found:
+    def standing(self, found: MatchArrays, at_end: bool = False) -> MatchArrays:
         """Those of the matches, and of the ones withheld, that stand; at the end of the stream nothing is withheld."""
         if self.withholds:
             found, self.withheld = self.withheld + found, NONE
@@ -152,7 +152,7 @@ class NegatedComponents:
         self._stored -= without
         self.start += without
 
-    def _over(self, found: Found) -> NDArray[np.bool_]:
+    def _over(self, found: MatchArrays) -> NDArray[np.bool_]:
         """Whether the window of each match is over at some event after it."""
         firsts, behind = found.events[found.offsets[:-1]] - self.start, found.events[found.offsets[1:] - 1] + 1
         times = self._times[: self._stored]

@@ -22,7 +22,7 @@ from cerify.semantics.sase.aggregates import Operations
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.values import Value
 
-Kind = Literal["single", "first", "more"]
+StateKind = Literal["single", "first", "more"]
 
 Leaving = Literal["at_once", "by_condition", "after_each", "when_stopped"]
 """When a component is complete: with its event (no Kleene plus), when the condition on its last event or on all of them
@@ -44,7 +44,7 @@ class StatePlan:
     component: int
     variable: str
     type: str
-    kind: Kind
+    kind: StateKind
     strategy: sase.Strategy
     on_event: tuple[Predicate, ...]
     on_run: tuple[Predicate, ...]
@@ -94,7 +94,7 @@ class QueryPlan:
             return state
         return self.states[state.number + 1] if state.number + 1 < len(self.states) else None
 
-    def _state(self, component: int, k: sase.Component, kind: Kind) -> StatePlan:
+    def _state(self, component: int, k: sase.Component, kind: StateKind) -> StatePlan:
         reading, layout = self.reading, self.layout
         edge: Tested = "take" if kind == "more" else "begin"
         here = layout.on(k.variable, edge)
@@ -163,7 +163,7 @@ def ascend(S: Stream) -> bool:
     return all(times.ascends(event.get(TIME)) for event in S)
 
 
-def _leaving(kind: Kind, at_end: tuple[Predicate, ...], is_last: bool, reading: Reading) -> Leaving:
+def _leaving(kind: StateKind, at_end: tuple[Predicate, ...], is_last: bool, reading: Reading) -> Leaving:
     if kind != "more":
         return "at_once"
     if at_end:
@@ -171,7 +171,7 @@ def _leaving(kind: Kind, at_end: tuple[Predicate, ...], is_last: bool, reading: 
     return "after_each" if is_last and reading.last_kleene == "every" else "when_stopped"
 
 
-def _is_on_event(test: EdgeTest, kind: Kind) -> bool:
+def _is_on_event(test: EdgeTest, kind: StateKind) -> bool:
     """Whether a test mentions the event that is awaited, and no other."""
     awaited = ("a[i]",) if kind == "more" else ("a", "a[1]", "a[i]")
     return all(a.variable == test.variable and identifier(a) in awaited for a in mentions(test.predicate))

@@ -18,12 +18,9 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import mentions
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.values import Value, microseconds
+from cerify.semantics.values import Value, ValueType, microseconds
 
 Code = list[tuple[int, int]]
-Kind = Literal["int", "float", "string", "bool", "timestamp"]
-"""The kind of a column; int and float can be compared with each other."""
-
 Edge = Literal["event", "end"]
 """When a condition is tested: on the event awaited, or when the component is complete."""
 
@@ -61,7 +58,7 @@ class Typed:
     """Code that puts a value on the stack, and what kind of value that is."""
 
     code: Code
-    kind: Kind
+    kind: ValueType
 
 
 @dataclass
@@ -74,7 +71,7 @@ class Programs:
     first reason why there is no program for a condition; the code is of no use then.
     """
 
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, ValueType]
     code: Code = field(default_factory=list)
     constants: list[float] = field(default_factory=list)
     columns: dict[str, int] = field(default_factory=dict)

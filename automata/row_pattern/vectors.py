@@ -20,7 +20,7 @@ from cerify.semantics.budget import timed_items
 from cerify.semantics.packages import np, pa, pc
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.scalars import Nullable
-from cerify.semantics.values import EXACT, KIND_OF, Kind, value_type_of
+from cerify.semantics.values import EXACT, KIND_OF, ValueKind, value_type_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -190,7 +190,7 @@ def _constant(value: Nullable) -> pa.Scalar:
         raise Inexact from None
 
 
-def _kind(column: Column) -> Kind | None:
+def _kind(column: Column) -> ValueKind | None:
     """What the values of a column can be compared with; None if all are NULL."""
     return None if pa.types.is_null(column.type) else KIND_OF[VALUE_TYPES[column.type]]
 

@@ -45,7 +45,7 @@ class Side(NamedTuple):
     match: Hashable = None
 
 
-class Place(NamedTuple):
+class Configuration(NamedTuple):
     """Between two rows: both sides, None before the row where matches start, and the last letters."""
 
     sides: tuple[Side, Side] | None = None
@@ -92,7 +92,7 @@ class _Followed:
     def difference(self) -> str | None:
         """Where the matches that start at one row differ, if they do."""
         contained = self.certificate.claim == "contained" and self.clauses.match_at_each_row
-        pending = [Place()]
+        pending = [Configuration()]
         seen = set(pending)
         while pending:
             check_time()
@@ -110,11 +110,11 @@ class _Followed:
                 )
         return None
 
-    def _after(self, now: Place) -> Iterator[Place]:
+    def _after(self, now: Configuration) -> Iterator[Configuration]:
         """The places after another row: one where matches may start, or one of theirs."""
         begins = not now.letters
         if now.sides is None and not self._impossible(letters := self._recent(now, frozenset()), last=False):
-            yield Place(None, letters)
+            yield Configuration(None, letters)
         starts = tuple(Side(((_one(q.pattern), 0),)) for q in (self.clauses.left, self.clauses.right))
         sides = starts if now.sides is None else now.sides
         options = [_options(side, begins) for side in sides]
@@ -131,7 +131,7 @@ class _Followed:
             letters = self._recent(now, frozenset(true.items()))
             if not self._impossible(letters, last=False):
                 after = [self._taken(i, taken, match, true) for i, (taken, match) in enumerate(options)]
-                yield Place(_numbered(*after), letters)
+                yield Configuration(_numbered(*after), letters)
 
     def _taken(self, i: int, options: list[tuple[str, Rest, Hashable]], match: Hashable, true: dict[int, bool]) -> Side:
         """A side after a row."""
@@ -145,7 +145,7 @@ class _Followed:
                 left.setdefault(rest, (number, A if labelled else ""))
         return Side(tuple(left.items()), None if match is None else (match,))
 
-    def _recent(self, now: Place, letter: Letter) -> Word:
+    def _recent(self, now: Configuration, letter: Letter) -> Word:
         """The letters that facts can ask for, and one more, by which it is known whether they are all."""
         asked = {pair for fact in self.facts for letter in fact.rows for pair in letter}
         longest = max((len(fact.rows) for fact in self.facts), default=0)

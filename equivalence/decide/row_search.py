@@ -37,7 +37,7 @@ class Threads(NamedTuple):
     ended: Key | None
 
 
-class Place(NamedTuple):
+class Configuration(NamedTuple):
     """Between two rows: the threads of both, None before the row where they start, and what of facts is known."""
 
     threads: tuple[Threads, Threads] | None
@@ -70,8 +70,8 @@ class Search:
 
         Raises BudgetExceeded.
         """
-        start = Place(None, begins=True)
-        words: dict[Place, tuple[Place, Letter] | None] = {start: None}
+        start = Configuration(None, begins=True)
+        words: dict[Configuration, tuple[Configuration, Letter] | None] = {start: None}
         pending = deque([start])
         while pending:
             check_time()
@@ -90,7 +90,7 @@ class Search:
                 pending.append(later)
         return None
 
-    def separates(self, now: Place, facts: Sequence[Fact]) -> bool:
+    def separates(self, now: Configuration, facts: Sequence[Fact]) -> bool:
         """Whether the matches differ if the partition ends here."""
         if now.threads is None or not now.row_taken:
             return False
@@ -98,18 +98,18 @@ class Search:
         missing = self.claim == "contained" and left.ended is None
         return left.ended != right.ended and not missing and may_end(facts, now.known)
 
-    def after(self, now: Place, facts: Sequence[Fact]) -> Iterator[tuple[Letter, Place]]:
+    def after(self, now: Configuration, facts: Sequence[Fact]) -> Iterator[tuple[Letter, Configuration]]:
         """What another row leads to, with the least that has to be known of it."""
         if now.threads is None:
             begun = tuple(threads_of([(A.first, 0)], None, now.begins) for A in self.automata)
-            yield from self._rows(Place(_numbered(*begun), now.known, now.begins), facts)
+            yield from self._rows(Configuration(_numbered(*begun), now.known, now.begins), facts)
             known = known_after(facts, now.known, frozenset(), now.begins)
             if self.before and known is not None:
-                yield frozenset(), Place(None, known)
+                yield frozenset(), Configuration(None, known)
         elif any(side.open or side.best != side.ended for side in now.threads) or not may_end(facts, now.known):
             yield from self._rows(now, facts)
 
-    def _rows(self, now: Place, facts: Sequence[Fact]) -> Iterator[tuple[Letter, Place]]:
+    def _rows(self, now: Configuration, facts: Sequence[Fact]) -> Iterator[tuple[Letter, Configuration]]:
         assert now.threads is not None
         asked = sorted(
             {
@@ -126,7 +126,7 @@ class Search:
             known = known_after(facts, now.known, letter, now.begins)
             if known is not None:
                 left, right = (self._taken(i, side, dict(letter)) for i, side in enumerate(now.threads))
-                yield letter, Place(_numbered(left, right), known, row_taken=True)
+                yield letter, Configuration(_numbered(left, right), known, row_taken=True)
 
     def _taken(self, i: int, side: Threads, true: Mapping[int, bool]) -> Threads:
         """The threads of an automaton after a row."""
@@ -171,7 +171,7 @@ def _numbered(left: Threads, right: Threads) -> tuple[Threads, Threads]:
     )  # type: ignore[return-value]
 
 
-def _word(now: Place, words: Mapping[Place, tuple[Place, Letter] | None]) -> Word:
+def _word(now: Configuration, words: Mapping[Configuration, tuple[Configuration, Letter] | None]) -> Word:
     letters: list[Letter] = []
     while (step := words[now]) is not None:
         now, letter = step

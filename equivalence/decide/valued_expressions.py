@@ -18,7 +18,7 @@ from itertools import product
 
 from cerify.automata.dfa.arguments import ArgumentOrder, kinded, order_under
 from cerify.automata.dfa.ground import grounded, with_terms
-from cerify.automata.dfa.scopes import Place, argument_places, ranging_variables
+from cerify.automata.dfa.scopes import ArgumentPosition, argument_places, ranging_variables
 from cerify.equivalence.claim import Claim
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -35,7 +35,7 @@ def body_of(E: expr.Expression) -> expr.Expression:
     return E.body if isinstance(E, expr.Let) else E
 
 
-def sources(E: expr.Expression) -> dict[str, frozenset[Place]]:
+def sources(E: expr.Expression) -> dict[str, frozenset[ArgumentPosition]]:
     """The attribute variables, each with the places that it has its values from."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     places = argument_places(body_of(E), definitions)
@@ -126,20 +126,22 @@ def over_values(
     return reduce(expr.Or, found) if found else expr.Null()
 
 
-def attributes_of(where: Mapping[str, frozenset[Place]], schema: Schema) -> Iterator[tuple[str, str]]:
+def attributes_of(where: Mapping[str, frozenset[ArgumentPosition]], schema: Schema) -> Iterator[tuple[str, str]]:
     """The attributes that some variable has its values from, each with its event type."""
     order = order_under(schema)
     return ((T, order[T][k]) for found in where.values() for T, k in sorted(found) if k < len(order.get(T, ())))
 
 
-def _pool(where: frozenset[Place], schema: Schema, pools: Mapping[ValueType, Sequence[Value]]) -> list[Value]:
+def _pool(
+    where: frozenset[ArgumentPosition], schema: Schema, pools: Mapping[ValueType, Sequence[Value]]
+) -> list[Value]:
     types = {schema.attributes[name] for _, name in attributes_of({"": where}, schema)}
     if unknown := types - pools.keys():
         raise Unsupported(f"no values of the type {', '.join(sorted(unknown))} are tried")
     return list({kinded(v): v for value_type in sorted(types) for v in pools[value_type]}.values())
 
 
-def _has(where: frozenset[Place], v: Value, order: ArgumentOrder) -> expr.Expression:
+def _has(where: frozenset[ArgumentPosition], v: Value, order: ArgumentOrder) -> expr.Expression:
     """An event that gives the variable this value."""
     masked: list[expr.Expression] = [
         expr.Primitive(T, (), Comparison("=", Attribute(order[T][k]), Constant(v)))

@@ -23,7 +23,7 @@ Answers: TypeAlias = Callable[[str, Stream], Iterable[Match | tuple[int, Iterabl
 
 
 @dataclass(frozen=True)
-class Asked:
+class FunctionEvaluator:
     """A function of two arguments as an evaluator. Matches are compared by their complex events alone."""
 
     function: Answers
@@ -73,7 +73,9 @@ def differ(
     """
     require_keywords(differ, run, RunValues)
     how = Run(**run)
-    plan = Plan(Asked(left), Asked(right), profile, cases, seed, nodes, events, maker=guided_case)
+    plan = Plan(
+        FunctionEvaluator(left), FunctionEvaluator(right), profile, cases, seed, nodes, events, maker=guided_case
+    )
     tested = f"{_name(right)} against {_name(left)}"
     with nullcontext(None) if how.resume is None else Checkpoint(how.resume, plan, tested) as checkpoint:
         return campaign(plan, how.processes, how.stop_after, how.progress, checkpoint)

@@ -125,7 +125,7 @@ class Maker:
         """The last identifier of a condition on that edge, and the values it may have."""
         if edge == "end" and self._share(0.7 * bool(self.profile.aggregated)):
             return self._aggregate(k, name, pool, running=False)
-        places: dict[Edge, sase.Place] = {"first": "first", "each": "current", "later": "current", "end": "last"}
+        places: dict[Edge, sase.Index] = {"first": "first", "each": "current", "later": "current", "end": "last"}
         return sase.Reference(name, k.variable, places[edge] if k.kleene else "only"), pool
 
     def _right(self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]) -> pred.Term:
@@ -147,7 +147,7 @@ class Maker:
             aggregate, values = self._aggregate(other, name, pool, running=False)
             if values is pool:
                 return aggregate
-        place: sase.Place = self.rng.choice(("first", "last")) if other.kleene else "only"
+        place: sase.Index = self.rng.choice(("first", "last")) if other.kleene else "only"
         return self._moved(sase.Reference(name, other.variable, place), pool)
 
     def _moved(self, term: pred.Term, pool: tuple[Value, ...]) -> pred.Term:

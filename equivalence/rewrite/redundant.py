@@ -28,7 +28,7 @@ EVERYTHING: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
-class Place:
+class Subformula:
     """A sub-formula, how the whole is written with another there, and what the operators around it look at.
 
     looked: the variables that they look at, None for all. blind: they look at complex events only. chained: it is an
@@ -42,9 +42,9 @@ class Place:
     chained: bool = False
 
 
-def places(phi: Formula) -> Iterator[Place]:
+def places(phi: Formula) -> Iterator[Subformula]:
     """All sub-formulas in their places, outermost first."""
-    pending = [Place(phi, lambda other: other)]
+    pending = [Subformula(phi, lambda other: other)]
     while pending:
         place = pending.pop()
         yield place
@@ -52,27 +52,27 @@ def places(phi: Formula) -> Iterator[Place]:
         pending.extend(_below(place, below, i) for i in reversed(range(len(below))))
 
 
-def _below(place: Place, below: Sequence[Formula], i: int) -> Place:
+def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
     def put(other: Formula) -> Formula:
         return place.put(rebuilt(place.psi, (*below[:i], other, *below[i + 1 :])))
 
     looked, blind, chained = place.looked, place.blind, type(below[i]) is type(place.psi)
     match place.psi:
         case cel.And():
-            return Place(below[i], put, EVERYTHING, False, chained)
+            return Subformula(below[i], put, EVERYTHING, False, chained)
         case cel.Filter(_, condition):
             more = frozenset(A for atom in cel.atoms(condition) for A in variables_of(atom))
-            return Place(below[i], put, looked if looked is None else looked | more, False)
+            return Subformula(below[i], put, looked if looked is None else looked | more, False)
         case cel.Project(L, _):
-            return Place(below[i], put, looked if looked is None else looked | L, False)
+            return Subformula(below[i], put, looked if looked is None else looked | L, False)
         case cel.Derived():  # its expansion may look at anything
-            return Place(below[i], put, EVERYTHING, False)
+            return Subformula(below[i], put, EVERYTHING, False)
         case (
             cel.In() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Unless() | cel.Plus()
             | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within()
             | cel.PartitionBy()
         ):  # fmt: skip
-            return Place(below[i], put, looked, blind, chained)
+            return Subformula(below[i], put, looked, blind, chained)
         case cel.Event():
             raise AssertionError("an event type has no operand")
         case _:
@@ -89,11 +89,11 @@ def redundant(phi: Formula, level: Level) -> Iterator[Candidate]:
             yield "an IN that nobody looks at", place.put(place.psi.phi)
 
 
-def _is_looked_at(place: Place, A: str) -> bool:
+def _is_looked_at(place: Subformula, A: str) -> bool:
     return place.looked is None or A in place.looked
 
 
-def _local(place: Place, exact: bool) -> Iterator[Candidate]:
+def _local(place: Subformula, exact: bool) -> Iterator[Candidate]:
     yield from of_nothing(place.psi)
     yield from fewer_conditions(place.psi)
     yield from by_laws(place.psi, exact)

@@ -15,7 +15,7 @@ from cerify.automata.cea.compile import compilable
 from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.rewrite.redundant import Candidate, Place, is_nothing, nothing, places, redundant
+from cerify.equivalence.rewrite.redundant import Candidate, Subformula, is_nothing, nothing, places, redundant
 from cerify.equivalence.rewrite.trees import mapped, names
 from cerify.equivalence.shrink.cel import CEL, SHAPE, simpler_operators
 from cerify.equivalence.shrink.weight import weight
@@ -177,7 +177,7 @@ class _Search:
             return None
 
 
-def _unary_parts(phi: Formula) -> Iterator[Place]:
+def _unary_parts(phi: Formula) -> Iterator[Subformula]:
     """The greatest sub-formulas that are unary, and more than an event type."""
     inside: set[int] = set()
     for place in places(phi):

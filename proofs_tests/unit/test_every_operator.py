@@ -14,7 +14,7 @@ from cerify.equivalence.generate import core_cel as generate_core_cel
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.equivalence.verdict import Bounded, Equivalent
 from cerify.explanations.explanation import Derived, Rejected
-from cerify.explanations.plain import Found
+from cerify.explanations.plain import MembershipAnswer
 from cerify.languages import language_named
 from cerify.languages.language import Options
 from cerify.semantics.errors import Unsupported
@@ -67,11 +67,11 @@ def test_it_is_explained(language: str, operator: Operator) -> None:
         matches = list(its.matches(phi, S, "denotational", Options()))
         for one in matches[:3]:
             found = api.explain(phi, S, one.events, at=one.at, language=language)
-            assert isinstance(found, Derived) or (isinstance(found, Found) and found.match)
+            assert isinstance(found, Derived) or (isinstance(found, MembershipAnswer) and found.match)
         for C in ((0,), (0, 1), (1, 3), (0, 2, 4)):
             if all((m.events, m.at) != (C, C[-1]) for m in matches):
                 found = api.explain(phi, S, C, language=language)
-                assert isinstance(found, Rejected) or (isinstance(found, Found) and not found.match)
+                assert isinstance(found, Rejected) or (isinstance(found, MembershipAnswer) and not found.match)
 
 
 def test_it_is_compared_with_itself(language: str, operator: Operator) -> None:

@@ -12,7 +12,7 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.predicates import Attribute
 
 Names: TypeAlias = frozenset[str]
-Place: TypeAlias = tuple[str, int]
+ArgumentPosition: TypeAlias = tuple[str, int]
 """An event type, and the 0-based number of an argument."""
 
 
@@ -68,9 +68,9 @@ def names_in(E: expr.Expression) -> Names:
     return frozenset(found)
 
 
-def places(X: str, body: expr.Expression, definitions: Mapping[str, expr.Definition]) -> frozenset[Place]:
+def places(X: str, body: expr.Expression, definitions: Mapping[str, expr.Definition]) -> frozenset[ArgumentPosition]:
     """Where an attribute variable stands in primitive events, also in the definitions that it is handed to."""
-    found: set[Place] = set()
+    found: set[ArgumentPosition] = set()
     pending = [(X, body)]
     seen: set[tuple[str, str]] = set()
     while pending:

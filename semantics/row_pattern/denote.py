@@ -38,7 +38,7 @@ Watch: TypeAlias = Callable[[Iterator[Labelling]], Iterator[Labelling]]
 
 
 @dataclass(frozen=True)
-class Found:
+class RowMatch:
     """A match: the row of the partition at which it starts, the labels of its rows, and its number from 1.
 
     row: the row whose search it ends, with SEEK before the start.
@@ -144,7 +144,7 @@ MatchAt: TypeAlias = Callable[[int, range, int], Labelling | None]
 """The match that starts at a row, over the rows that are visible, and has a number."""
 
 
-def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Watch) -> Iterator[Found]:
+def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Watch) -> Iterator[RowMatch]:
     """The matches in a partition, in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
 
     def match_at(s: int, visible: range, number: int) -> Labelling | None:
@@ -160,14 +160,16 @@ def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Wat
         r, last = resumed(q, found, reading), found.number
 
 
-def searched(q: MatchRecognize, r: int, length: int, last: int, reading: RowReading, match_at: MatchAt) -> Found | None:
+def searched(
+    q: MatchRecognize, r: int, length: int, last: int, reading: RowReading, match_at: MatchAt
+) -> RowMatch | None:
     """What a search at the row r of a partition of that length finds; last: the number of the match before."""
     visible = visible_rows(q, r, length)
     seek = q.window is not None and q.window.seek
     for s in range(r, visible.stop) if seek else (r,):
         if (labelling := match_at(s, visible, last + 1)) is not None:
             unnumbered = not labelling and reading.empty_matches == "unnumbered" and q.window is None
-            return Found(s, labelling, last if unnumbered else last + 1, r)
+            return RowMatch(s, labelling, last if unnumbered else last + 1, r)
     return None
 
 
@@ -178,7 +180,7 @@ def visible_rows(q: MatchRecognize, r: int, length: int) -> range:
     return range(r, length if q.window.following is None else min(length, r + 1 + q.window.following))
 
 
-def resumed(q: MatchRecognize, found: Found, reading: RowReading) -> int:
+def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
     """The row at which the search goes on after a match. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
     if not found.labelling or q.skip.to == "next row":
         return found.row + 1

@@ -10,7 +10,7 @@ from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.row_pattern.clauses import MatchRecognize, Order
-from cerify.semantics.row_pattern.denote import Found, matches
+from cerify.semantics.row_pattern.denote import RowMatch, matches
 from cerify.semantics.row_pattern.expressions import Row
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
@@ -69,7 +69,7 @@ def _key(value: Value | None) -> Any:
     return kind(value), is_nan, 0 if is_nan else value
 
 
-def match_of(q: MatchRecognize, found: Found, places: list[int]) -> NumberedMatch:
+def match_of(q: MatchRecognize, found: RowMatch, places: list[int]) -> NumberedMatch:
     """A match in a partition whose rows have these positions."""
     events = tuple(places[found.start : found.end])
     bound: dict[str, list[int]] = {}

@@ -10,7 +10,7 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.resolve import named
 from cerify.semantics.row_pattern.show import show_expression
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import KIND_OF, Kind, ValueType, value_type_of
+from cerify.semantics.values import KIND_OF, ValueKind, ValueType, value_type_of
 
 Types: TypeAlias = Callable[[rows.Column], ValueType | None]
 """The type of a column; None where it is not known."""
@@ -19,7 +19,7 @@ CAST: Mapping[rows.SqlType, ValueType] = {
     "BIGINT": "int", "DOUBLE": "float", "VARCHAR": "string", "BOOLEAN": "bool", "TIMESTAMP": "timestamp",
 }  # fmt: skip
 
-NO_CAST: Mapping[Kind, tuple[rows.SqlType, ...]] = {
+NO_CAST: Mapping[ValueKind, tuple[rows.SqlType, ...]] = {
     "timestamp": ("BIGINT", "DOUBLE", "BOOLEAN"), "number": ("TIMESTAMP",), "bool": ("TIMESTAMP",),
 }  # fmt: skip
 """The types to which no value of a kind can be cast."""
@@ -95,10 +95,10 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
     condition: whether the expression itself has to be true or false.
     """
 
-    def kind_of(operand: rows.Expression) -> Kind | None:
+    def kind_of(operand: rows.Expression) -> ValueKind | None:
         return None if (found := type_of(operand, types)) is None else KIND_OF[found]
 
-    def of(wanted: Kind, *operands: rows.Expression) -> Iterator[Problem]:
+    def of(wanted: ValueKind, *operands: rows.Expression) -> Iterator[Problem]:
         for operand in operands:
             if (found := kind_of(operand)) not in (None, wanted):
                 rule = {"number": "arithmetic", "string": "like"}.get(wanted, "kind")

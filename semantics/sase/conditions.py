@@ -50,7 +50,7 @@ def value_of(bound: Bound, S: Sequence[Event], operations: Operations = NO_OPERA
     return value
 
 
-def position(positions: Sequence[int], place: sase.Place) -> int | None:
+def position(positions: Sequence[int], place: sase.Index) -> int | None:
     """The position that a reference names among those of its variable, None where there is none."""
     match place:
         case "only" | "first":
@@ -93,7 +93,7 @@ def rank(attribute: Attribute) -> int:
         case sase.Aggregate(running=running):
             return 1 if running else 3
         case sase.Reference(place=place):
-            ranks: Mapping[sase.Place, int] = {"only": 0, "first": 0, "previous": 1, "current": 2, "last": 3}
+            ranks: Mapping[sase.Index, int] = {"only": 0, "first": 0, "previous": 1, "current": 2, "last": 3}
             return ranks[place]
         case _:
             raise TypeError(f"{attribute} is no reference of SASE+")

@@ -69,7 +69,7 @@ def _has_whole(mentioned: list[Attribute]) -> bool:
     return any(isinstance(a, sase.Aggregate) for a in mentioned) and not _has_running(mentioned)
 
 
-def _has_place(place: sase.Place) -> Callable[[list[Attribute]], bool]:
+def _has_place(place: sase.Index) -> Callable[[list[Attribute]], bool]:
     return lambda mentioned: any(isinstance(a, sase.Reference) and a.place == place for a in mentioned)
 
 

@@ -76,7 +76,7 @@ class _Conjoined:
 
 @dataclass(frozen=True)
 class _Index:
-    place: sase.Place
+    place: sase.Index
     variable: str | None  # the one written before LEN
     span: Span
 
@@ -271,7 +271,7 @@ class _Builder(PredicateBuilder):
             raise ParseError("the events before b[i] are written b[..i-1]", span_of(meta))
 
 
-def _place(variable: str, index: _Index) -> sase.Place:
+def _place(variable: str, index: _Index) -> sase.Index:
     if index.variable not in (None, variable):
         raise ParseError(f"the last event of {variable} is {variable}[{variable}.LEN]", index.span)
     return index.place

@@ -138,8 +138,8 @@ def show_attribute(attribute: Attribute) -> str:
             raise TypeError(f"{attribute} is no reference of SASE+")
 
 
-def _index(a: str, place: sase.Place) -> str:
-    indexes: dict[sase.Place, str] = {
+def _index(a: str, place: sase.Index) -> str:
+    indexes: dict[sase.Index, str] = {
         "only": "",
         "first": "[1]",
         "current": "[i]",

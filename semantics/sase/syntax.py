@@ -28,7 +28,7 @@ DEFAULT: Strategy = "skip_till_next_match"
 INPUT_STREAM = "InputStream"
 """The name that FROM may give to the stream that comes from outside (icde08, Figure 1)."""
 
-Place = Literal["only", "first", "current", "previous", "last"]
+Index = Literal["only", "first", "current", "previous", "last"]
 """Which event of a variable: a, b[1], b[i], b[i-1], b[b.LEN]."""
 
 Unit = Literal["seconds", "minutes", "hours", "days", "weeks"]
@@ -53,7 +53,7 @@ class Node:
 class Reference(Attribute):
     """a.name, b[1].name, b[i].name, b[i-1].name, b[b.LEN].name: an attribute of one event; variable is never None."""
 
-    place: Place = "only"
+    place: Index = "only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Composite(Node):
     """a.(x, y), b[i].(x, y) at any place: one value that is composed of several."""
 
     variable: str
-    place: Place
+    place: Index
     names: tuple[str, ...]
 
 

@@ -41,7 +41,7 @@ def _features(ctx: click.Context) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """The options of a call."""
 
     engine: str | None = option(
@@ -155,8 +155,8 @@ class Asked:
 
 
 @click.command("conform")
-@takes(Asked)
-def command(asked: Asked) -> int:
+@takes(Arguments)
+def command(args: Arguments) -> int:
     """Put an engine under test: run the suite, compare with the semantics, and name the defects behind what differs.
 
     COMMAND starts the engine, which speaks the protocol on standard input and output.
@@ -167,25 +167,25 @@ def command(asked: Asked) -> int:
     otherwise, 2 if it cannot be started or an option is wrong, 130 if it was interrupted (the report says how far it
     came).
     """
-    asked.require_consistent()
-    oracle = asked.oracle()
-    baseline = None if asked.baseline is None else read_stored(asked.baseline)
-    cases = asked.cases()
-    limits = Limits(run_seconds=asked.time_limit, memory=asked.memory * 2**20, restarts=asked.restarts)
+    args.require_consistent()
+    oracle = args.oracle()
+    baseline = None if args.baseline is None else read_stored(args.baseline)
+    cases = args.cases()
+    limits = Limits(run_seconds=args.time_limit, memory=args.memory * 2**20, restarts=args.restarts)
     with progress() as shown, interruptible():
-        argv = asked.argv()
-        report = conform(argv, cases, asked.suite_asked(), limits, shown, oracle)
-    report = replace(report, options=asked.judging())
+        argv = args.argv()
+        report = conform(argv, cases, args.suite_asked(), limits, shown, oracle)
+    report = replace(report, options=args.judging())
     if baseline is not None:
         report = against(report, baseline)
     try:
-        if asked.as_json:
+        if args.as_json:
             for line in report_lines(report):
                 echo(line)
         else:
             _print(report)
     finally:  # whoever reads standard output may have gone, as head does
-        asked.write(report)
+        args.write(report)
     return INTERRUPTED if report.ended else 0 if report.conforms else 1
 
 

@@ -27,7 +27,7 @@ SUFFIXES = (".svg", ".html")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """The options of a call."""
 
     query: str = argument()
@@ -51,8 +51,8 @@ class Asked:
 
 
 @click.command()
-@takes(Asked)
-def command(asked: Asked) -> int:
+@takes(Arguments)
+def command(args: Arguments) -> int:
     """Draw the automaton of QUERY; with FILE, draw the events of FILE and what QUERY matches there.
 
     With --tree, draw which labellings of the rows from ROW on are tried, the most preferred one first.
@@ -62,16 +62,16 @@ def command(asked: Asked) -> int:
 
     Exit status: 0 if it was drawn, 2 on an error.
     """
-    _require_consistent(asked)
-    query, output_file = asked.query, asked.output_file
+    _require_consistent(args)
+    query, output_file = args.query, args.output_file
     with errors_in(query):
-        if asked.printed == "hoa":
-            echo(hoa_of(query, asked.language, asked.source.schema), newline=False)
+        if args.printed == "hoa":
+            echo(hoa_of(query, args.language, args.source.schema), newline=False)
             return 0
-        if asked.file is None or asked.tree is not None:
-            title = "Automaton" if asked.tree is None else "Labellings"
-            diagram = _diagram(asked)
-            if asked.printed == "dot":
+        if args.file is None or args.tree is not None:
+            title = "Automaton" if args.tree is None else "Labellings"
+            diagram = _diagram(args)
+            if args.printed == "dot":
                 echo(dot(diagram), newline=False)
                 return 0
             inline = svg(diagram)
@@ -79,7 +79,7 @@ def command(asked: Asked) -> int:
             says = f"{_count(len(diagram.states), node)}, {_count(len(diagram.edges), edge)}"
         else:
             title = "Stream and matches"
-            inline, says = _stream(query, asked.language, asked.source.read_for(query, asked.language, asked.file))
+            inline, says = _stream(query, args.language, args.source.read_for(query, args.language, args.file))
     if output_file is None:
         echo(document(inline), newline=False)
         return 0
@@ -88,31 +88,31 @@ def command(asked: Asked) -> int:
     else:
         text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=markup(inline))
     write_whole(output_file, text)
-    echo_written(query, asked.language, output_file, says, asked.as_json)
+    echo_written(query, args.language, output_file, says, args.as_json)
     return 0
 
 
-def _require_consistent(asked: Asked) -> None:
+def _require_consistent(args: Arguments) -> None:
     """Raises UsageError for options that do not go together."""
-    output_file, printed = asked.output_file, asked.printed
+    output_file, printed = args.output_file, args.printed
     if (output_file is None) == (printed is None):
         raise click.UsageError("say where the picture goes: -o FILE, or one of --svg, --dot, --hoa to print it")
-    if asked.tree is not None and (asked.file is None or printed == "hoa"):
+    if args.tree is not None and (args.file is None or printed == "hoa"):
         raise click.UsageError("--tree needs FILE, the table whose row is meant, and goes with -o, --svg or --dot")
-    if asked.file is not None and asked.tree is None and printed in ("dot", "hoa"):
+    if args.file is not None and args.tree is None and printed in ("dot", "hoa"):
         raise click.UsageError(f"--{printed} is for an automaton; a stream with its matches takes --svg or -o")
-    if asked.as_json and output_file is None:
+    if args.as_json and output_file is None:
         raise click.UsageError("--json goes with -o: without it the picture is what is printed")
     if output_file is not None and output_file.suffix not in SUFFIXES:
         raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
 
 
-def _diagram(asked: Asked) -> Diagram:
+def _diagram(args: Arguments) -> Diagram:
     """The automaton, or the tree of labellings."""
-    if asked.file is None or asked.tree is None:
-        return diagram_of(asked.query, asked.language, asked.source.schema)
-    S = asked.source.read_for(asked.query, asked.language, asked.file)
-    return preference_tree(asked.query, S, asked.tree, asked.language)
+    if args.file is None or args.tree is None:
+        return diagram_of(args.query, args.language, args.source.schema)
+    S = args.source.read_for(args.query, args.language, args.file)
+    return preference_tree(args.query, S, args.tree, args.language)
 
 
 def _stream(query: str, language: str, S: Stream) -> tuple[str, str]:

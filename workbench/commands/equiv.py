@@ -29,7 +29,7 @@ UNDECIDED = 3
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """The options of a call."""
 
     left: str = argument()
@@ -53,8 +53,8 @@ class Asked:
 
 
 @click.command()
-@takes(Asked)
-def command(asked: Asked) -> int:
+@takes(Arguments)
+def command(args: Arguments) -> int:
     """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
 
     If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
@@ -63,25 +63,25 @@ def command(asked: Asked) -> int:
 
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
-    _require_comparable(asked.language, asked.language_right or asked.language)
-    claim: Claim = "contained" if asked.one_way else "equivalent"
-    verdict = (contained if asked.one_way else equivalent)(
-        asked.left,
-        asked.right,
-        languages=(asked.language, asked.language_right or asked.language),
-        level=asked.level,
-        schema=None if asked.schema_text is None else schema_of(asked.schema_text),
-        bound=asked.bound,
+    _require_comparable(args.language, args.language_right or args.language)
+    claim: Claim = "contained" if args.one_way else "equivalent"
+    verdict = (contained if args.one_way else equivalent)(
+        args.left,
+        args.right,
+        languages=(args.language, args.language_right or args.language),
+        level=args.level,
+        schema=None if args.schema_text is None else schema_of(args.schema_text),
+        bound=args.bound,
     )
-    file = asked.certificate_file
+    file = args.certificate_file
     if file is not None and isinstance(verdict, Equivalent | Contained):
         write_whole(file, verdict.certificate.to_json() + "\n")
     elif file is not None:
         echo(f"{file} is not written: there is a certificate only where the claim is proved", error=True)
-    if asked.as_json:
+    if args.as_json:
         echo(json.dumps(verdict_json(verdict, claim), ensure_ascii=False))
     else:
-        heading, *rest = verdict_lines(verdict, claim, asked.level)
+        heading, *rest = verdict_lines(verdict, claim, args.level)
         echo(heading, colour=COLOURS[heading.partition(":")[0]])
         for line in rest:
             echo(line)
@@ -106,15 +106,18 @@ def _require_comparable(left: str, right: str) -> None:
             )
 
 
-def verdict_lines(verdict: Verdict, asked: Claim, level: Level) -> list[str]:
+def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
     """The verdict as it is printed, a heading first."""
     match verdict:
         case Equivalent(certificate, (left, right)) | Contained(certificate, (left, right)):
-            claim = certificate.claim
             same = "both take place at the same events of every history"
-            said = same if claim == "equivalent" else "in every history the right takes place wherever the left does"
+            said = (
+                same
+                if certificate.claim == "equivalent"
+                else "in every history the right takes place wherever the left does"
+            )
             sizes = f"the minimal automata have {left} and {right} states"
-            return [f"{claim}: {said}; {sizes}"]
+            return [f"{certificate.claim}: {said}; {sizes}"]
         case Equivalent(certificate):
             what = "complex events" if level == "events" else "valuations"
             said = f"the same {what} on every stream; {_proof(certificate)}"
@@ -132,7 +135,7 @@ def verdict_lines(verdict: Verdict, asked: Claim, level: Level) -> list[str]:
         case Bounded(length, schema):
             types = {**schema.attributes, TIME: verdict.time}
             attributes = ", ".join(f"{name} {value_type}" for name, value_type in types.items())
-            return [f"undecided: {_bounded(asked, length)}", f"  attributes: {attributes}"]
+            return [f"undecided: {_bounded(claim, length)}", f"  attributes: {attributes}"]
         case Undecided(reason):
             return [f"undecided: {reason}"]
 
@@ -161,7 +164,7 @@ def _bindings(match: Match) -> str:
     return " with " + (", ".join(f"{A} -> {braces(places)}" for A, places in match.bindings) or "nothing bound")
 
 
-def verdict_json(verdict: Verdict, asked: Claim) -> dict[str, Any]:
+def verdict_json(verdict: Verdict, claim: Claim) -> dict[str, Any]:
     """The verdict as --json prints it."""
     answer: dict[str, Any] = {"verdict": "", "evidence": "decided", "bound": None, "witness": None, "reason": None}
     match verdict:
@@ -185,7 +188,7 @@ def verdict_json(verdict: Verdict, asked: Claim) -> dict[str, Any]:
                 "bound": length,
                 "attributes": schema.attributes,
                 "time": verdict.time,
-                "reason": _bounded(asked, length),
+                "reason": _bounded(claim, length),
             }
         case Undecided(reason):
             return answer | {"verdict": "undecided", "evidence": None, "reason": reason}

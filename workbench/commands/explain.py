@@ -22,7 +22,7 @@ from cerify.terminal import echo, echo_lines
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """The options of a call."""
 
     query: str = argument()
@@ -53,8 +53,8 @@ class Asked:
 
 
 @click.command()
-@takes(Asked)
-def command(asked: Asked) -> int:
+@takes(Arguments)
+def command(args: Arguments) -> int:
     """Explain why positions of FILE are a match of QUERY, or why they are not.
 
     With --valuation, why its variables bind what they bind. Without either, explain the matches of the stream in their
@@ -63,35 +63,35 @@ def command(asked: Asked) -> int:
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
-    query, match_text, valuation_text = asked.query, asked.match_text, asked.valuation_text
-    lang, tree = read_query(query, asked.language, asked.source.schema)
-    if lang.answer and (valuation_text is not None or asked.output != "matches"):
+    query, match_text, valuation_text = args.query, args.match_text, args.valuation_text
+    lang, tree = read_query(query, args.language, args.source.schema)
+    if lang.answer and (valuation_text is not None or args.output != "matches"):
         raise click.UsageError(f"{lang.answer}; it has no valuations")
     with errors_in(query):
-        explainer = lang.explainer(tree, asked.source.read_for(query, asked.language, asked.file), query)
+        explainer = lang.explainer(tree, args.source.read_for(query, args.language, args.file), query)
         request = Request(
             None if match_text is None else positions(match_text, explainer),
             None if valuation_text is None else valuation(valuation_text, explainer),
-            asked.at,
-            asked.derivations,
-            asked.limit,
-            asked.output,
+            args.at,
+            args.derivations,
+            args.limit,
+            args.output,
         )
         found = explainer.one(request)
         listing = explainer.all(request) if found is None else None
         shown = [found] if listing is None else listing.found
-        if asked.html_file is not None:
+        if args.html_file is not None:
             from cerify.explanations.html import render
 
-            write_whole(asked.html_file, render(explainer, shown, listing))
-        if asked.as_json:
+            write_whole(args.html_file, render(explainer, shown, listing))
+        if args.as_json:
             answer = explainer.json(found) if listing is None else explainer.listing_json(listing)
             echo(json.dumps(answer, ensure_ascii=False))
         else:
             echo_lines(explanation_lines(explainer, found) if listing is None else listing_lines(explainer, listing))
         if shown and explainer.view(shown[0]).matched:
             return 0
-        warn_of_never(lang, tree, asked.source.schema, query)
+        warn_of_never(lang, tree, args.source.schema, query)
         return 1
 
 

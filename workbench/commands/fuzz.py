@@ -80,7 +80,7 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """The options of a call."""
 
     language: str = language()
@@ -269,8 +269,8 @@ class Asked:
 
 
 @click.command("fuzz")
-@takes(Asked)
-def command(asked: Asked) -> int:
+@takes(Arguments)
+def command(args: Arguments) -> int:
     """Test an engine on random cases: compare with the semantics, shrink what differs.
 
     COMMAND starts the engine, which speaks the protocol on standard input and output.
@@ -281,34 +281,39 @@ def command(asked: Asked) -> int:
     Exit status: 0 if all cases that could be compared agree, but for known causes, 1 if some do not or none could be, 2
     on an error. What an interrupted call found is printed; its status is 1.
     """
-    asked.require_consistent()
-    if asked.spark is not None and asked.out is not None:
-        return fuzz_spark.run(asked.spark, asked.job(), asked.cases, asked.first, asked.out, asked.as_json)
-    if asked.query is not None and asked.longest is not None:
+    args.require_consistent()
+    if args.spark is not None and args.out is not None:
+        return fuzz_spark.run(args.spark, args.job(), args.cases, args.first, args.out, args.as_json)
+    if args.query is not None and args.longest is not None:
         return fuzz_streams.run(
-            asked.argv, asked.known_language, asked.query, asked.longest, asked.limits, asked.as_json
+            args.argv,
+            args.known_language,
+            args.query,
+            args.longest,
+            args.limits,
+            args.as_json,
         )
-    known = KnownDisagreements() if asked.known is None else read_known(asked.known, asked.known_language)
+    known = KnownDisagreements() if args.known is None else read_known(args.known, args.known_language)
     with interruptible():
-        name, plan, summary = run(asked, known)
-    (_print_json if asked.as_json else _print)(name, plan, asked, summary, known)
+        name, plan, summary = run(args, known)
+    (_print_json if args.as_json else _print)(name, plan, args, summary, known)
     wrong = [d for d in summary.disagreements if not known.has(d, plan.language)] or summary.disputes
     return 0 if (summary.agreed or summary.disagreements) and not wrong and summary.ended is None else 1
 
 
-def run(asked: Asked, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
+def run(args: Arguments, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
     """Run a campaign in this process: what is tested, the plan, and what was found."""
     with progress() as shown:
 
         def report(summary: Summary) -> None:
             found = len(summary.disagreements)
-            shown(f"{found} disagree" if found else "all agree", summary.cases, asked.cases)
+            shown(f"{found} disagree" if found else "all agree", summary.cases, args.cases)
 
-        return run_evaluator(asked, report, known) if asked.evaluators else run_engine(asked, report, known)
+        return run_evaluator(args, report, known) if args.evaluators else run_engine(args, report, known)
 
 
 def compared(
-    asked: Asked,
+    args: Arguments,
     plan: Plan,
     processes: int,
     progress: Progress,
@@ -317,52 +322,52 @@ def compared(
 ) -> Summary:
     """The summary of the campaign, or of the one case that is wanted."""
     known.ask_again(plan)
-    if asked.only is not None:
-        return one_case(plan, asked.only)
+    if args.only is not None:
+        return one_case(plan, args.only)
 
     def cause_of(d: Disagreement) -> str | None:
         return None if known.has(d, plan.language) else str(cause(d, plan.language))
 
-    return campaign(plan, processes, asked.stop_after, progress, checkpoint, cause_of, asked.max_seconds)
+    return campaign(plan, processes, args.stop_after, progress, checkpoint, cause_of, args.max_seconds)
 
 
-def run_evaluator(asked: Asked, progress: Progress, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
+def run_evaluator(args: Arguments, progress: Progress, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
     """Run a campaign with a built-in evaluator under test. Raises InternalError if a process of it dies."""
-    name = asked.evaluators[0]
-    workers = asked.processes or min(os.cpu_count() or 1, -(-asked.cases // 500))
-    plan = replace(asked.plan(), right=built_in(asked.known_language, consumption=asked.consuming)[name])
+    name = args.evaluators[0]
+    workers = args.processes or min(os.cpu_count() or 1, -(-args.cases // 500))
+    plan = replace(args.plan(), right=built_in(args.known_language, consumption=args.consuming)[name])
     try:
-        with asked.checkpoint(plan, name) as checkpoint:
-            return name, plan, compared(asked, plan, workers, progress, checkpoint, known)
+        with args.checkpoint(plan, name) as checkpoint:
+            return name, plan, compared(args, plan, workers, progress, checkpoint, known)
     except BrokenProcessPool:
         raise InternalError("a process of the campaign died; was there enough memory?") from None
 
 
-def run_engine(asked: Asked, progress: Progress, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
+def run_engine(args: Arguments, progress: Progress, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
     """Run a campaign with an engine under test. Raises InputError if it does not start."""
-    with Engine(asked.argv, asked.limits) as engine:
+    with Engine(args.argv, args.limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
-        plan = asked.plan()
-        bound = BoundMaker(asked.known_language, plan.maker)
-        right = EngineEvaluator(engine, asked.known_language, asked.consuming)
+        plan = args.plan()
+        bound = BoundMaker(args.known_language, plan.maker)
+        right = EngineEvaluator(engine, args.known_language, args.consuming)
         plan = replace(plan, right=right, tries=TRIES, maker=bound)
-        if asked.consuming is not Consumption.NONE and "consumption" not in engine.info.features:
+        if args.consuming is not Consumption.NONE and "consumption" not in engine.info.features:
             ended = "the engine does not name consumption among its features, so it would answer without it"
-            return name, plan, Summary(asked.cases, ended=ended)
-        if asked.language not in engine.info.languages:
+            return name, plan, Summary(args.cases, ended=ended)
+        if args.language not in engine.info.languages:
             names = ", ".join(engine.info.languages) or "none"
-            ended = f"the engine does not speak {asked.language}, but {names}"
-            return name, plan, Summary(asked.cases, ended=ended)
+            ended = f"the engine does not speak {args.language}, but {names}"
+            return name, plan, Summary(args.cases, ended=ended)
         for warning in unknown_names(engine.info.claims):
             echo(f"cerify: warning: {warning}", error=True)
-        claims = claims_of_engine(engine, asked.language)
+        claims = claims_of_engine(engine, args.language)
         if claims != Claims():
-            claimed = ClaimedMaker(asked.known_language, plan.maker, claims, plan.stream)
+            claimed = ClaimedMaker(args.known_language, plan.maker, claims, plan.stream)
             plan = replace(plan, maker=claimed, stream=claimed.another_stream)
-        if claims.only_matches(asked.language):
-            plan = replace(plan, left=definition(asked.known_language, bare=True))
-        with asked.checkpoint(plan, name) as checkpoint:
-            summary = compared(asked, plan, 1, progress, checkpoint, known)
+        if claims.only_matches(args.language):
+            plan = replace(plan, left=definition(args.known_language, bare=True))
+        with args.checkpoint(plan, name) as checkpoint:
+            summary = compared(args, plan, 1, progress, checkpoint, known)
         engine.stop()
         if engine.twice and summary.ended is None:
             summary.ended = f"the last case was {engine.twice.popitem()[1]}"
@@ -372,10 +377,10 @@ def run_engine(asked: Asked, progress: Progress, known: KnownDisagreements) -> t
 # --- for a program ----------------------------------------------------------------------------------------------------
 
 
-def _print_json(name: str, plan: Plan, asked: Asked, summary: Summary, known: KnownDisagreements) -> None:
-    echo(protocol.line({"summary": _summary(name, plan, asked.profile_name, summary) | {"known": known.causes}}))
+def _print_json(name: str, plan: Plan, args: Arguments, summary: Summary, known: KnownDisagreements) -> None:
+    echo(protocol.line({"summary": _summary(name, plan, args.profile_name, summary) | {"known": known.causes}}))
     for disagreement in (*summary.disagreements, *summary.disputes):
-        echo(protocol.line(_disagreement(disagreement, plan, asked)))
+        echo(protocol.line(_disagreement(disagreement, plan, args)))
 
 
 def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str, Any]:
@@ -393,8 +398,8 @@ def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str,
     }
 
 
-def _disagreement(d: Disagreement, plan: Plan, asked: Asked) -> dict[str, Any]:
-    result = result_of(d, asked.known_language, asked.consuming)
+def _disagreement(d: Disagreement, plan: Plan, args: Arguments) -> dict[str, Any]:
+    result = result_of(d, args.known_language, args.consuming)
     return {
         "case": d.index,
         "cause": str(cause(d, plan.language)),
@@ -406,7 +411,7 @@ def _disagreement(d: Disagreement, plan: Plan, asked: Asked) -> dict[str, Any]:
         "second_opinion": None if d.second is None else _answer(d.second),
         "found": {"query": plan.language.show(d.found[0]), "events": [json_of_event(event) for event in d.found[1]]},
         "why": why(result),
-        "rerun": rerun(d.index, asked.command_line),
+        "rerun": rerun(d.index, args.command_line),
     }
 
 
@@ -417,10 +422,10 @@ def _answer(given: Answer) -> Any:
 # --- for a person -----------------------------------------------------------------------------------------------------
 
 
-def _print(name: str, plan: Plan, call: Asked, summary: Summary, known: KnownDisagreements) -> None:
+def _print(name: str, plan: Plan, call: Arguments, summary: Summary, known: KnownDisagreements) -> None:
     console = screen(soft_wrap=True)
-    asked = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
-    console.print(f"{name} against the semantics: {asked} cases, {call.profile_name}, seed {plan.seed}", style="bold")
+    number = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
+    console.print(f"{name} against the semantics: {number} cases, {call.profile_name}, seed {plan.seed}", style="bold")
     for kind, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
     old = [d for d in summary.disagreements if known.has(d, plan.language)]
@@ -448,12 +453,12 @@ def _print(name: str, plan: Plan, call: Asked, summary: Summary, known: KnownDis
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 
-def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], asked: Asked) -> None:
+def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], args: Arguments) -> None:
     d = group[0]  # the lightest stands for all
     notes = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
     if d.second is not None:
         notes["second"] = f"the plain definition gives {shown(sorted(d.second), 20) or 'nothing'}"
     if isinstance(d.left, str):
         notes["expected"] = d.left
-    result = result_of(d, asked.known_language, asked.consuming)
-    print_disagreement(console, result, notes, [rerun(d.index, asked.command_line)])
+    result = result_of(d, args.known_language, args.consuming)
+    print_disagreement(console, result, notes, [rerun(d.index, args.command_line)])

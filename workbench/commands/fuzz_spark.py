@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cerify.conformance.campaign_plan import Job
     from cerify.spark.campaign import Ran
-    from cerify.spark.fuzzing.report import Found
+    from cerify.spark.fuzzing.report import CampaignVerdicts
 
 
 def run(url: str, job: Job, cases: int, first: int, out: Path, as_json: bool) -> int:
@@ -56,14 +56,14 @@ def run(url: str, job: Job, cases: int, first: int, out: Path, as_json: bool) ->
     return 0 if found.agreed and not found.wrong and ran.ended is None else 1
 
 
-def _print_json(found: Found, ran: Ran, out: Path) -> None:
+def _print_json(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
     called = asdict(ran) | {"seconds": round(ran.seconds, 3)}
     echo(protocol.line({"summary": found.json(), "this_call": called}))
     for disagreement in found.disagreements():
         echo(protocol.line(disagreement))
 
 
-def _print(found: Found, ran: Ran, out: Path) -> None:
+def _print(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
     from cerify.spark.fuzzing.report import result_of
 
     console = screen(soft_wrap=True)

@@ -29,7 +29,7 @@ def _ids(ctx: click.Context) -> Mapping[str, Exercise]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """The options of a call."""
 
     id: str | None = argument(metavar="[ID]", required=False, shell_complete=completes(_ids))
@@ -90,8 +90,8 @@ class Asked:
 
 
 @click.command()
-@takes(Asked)
-def command(asked: Asked) -> int:
+@takes(Arguments)
+def command(args: Arguments) -> int:
     """Practise: write a formula for a sentence.
 
     Alone it lists the exercises; with an ID it prints the sentence; with a FORMULA too it decides whether the formula
@@ -101,23 +101,23 @@ def command(asked: Asked) -> int:
 
     Exit status: 0 if the formula is right (of a sheet, all of them), 1 if it is wrong, 2 on an error.
     """
-    asked.require_consistent()
-    if asked.students is not None:
-        lines = (json.dumps(one.for_students(), ensure_ascii=False) for one in asked.tasks.values())
-        write_whole(asked.students, "".join(f"{line}\n" for line in lines))
-        echo(f"{asked.students}: {len(asked.tasks)} exercises without answers")
+    args.require_consistent()
+    if args.students is not None:
+        lines = (json.dumps(one.for_students(), ensure_ascii=False) for one in args.tasks.values())
+        write_whole(args.students, "".join(f"{line}\n" for line in lines))
+        echo(f"{args.students}: {len(args.tasks)} exercises without answers")
         return 0
-    if asked.answers is not None:
-        return _sheet(asked, asked.answers)
-    if asked.id is None:
-        return _list(asked)
-    task = exercise(asked.id, asked.source)
-    if asked.formula is None:
-        answers = {"answers": list(task.answers)} if asked.show else {}
-        text = "\n".join((solution if asked.show else statement)(task))
-        echo(_dumped(task.public() | answers) if asked.as_json else text)
+    if args.answers is not None:
+        return _sheet(args, args.answers)
+    if args.id is None:
+        return _list(args)
+    task = exercise(args.id, args.source)
+    if args.formula is None:
+        answers = {"answers": list(task.answers)} if args.show else {}
+        text = "\n".join((solution if args.show else statement)(task))
+        echo(_dumped(task.public() | answers) if args.as_json else text)
         return 0
-    return _graded(task, asked.formula, asked.as_json)
+    return _graded(task, args.formula, args.as_json)
 
 
 def _graded(task: Exercise, formula: str, as_json: bool) -> int:
@@ -138,23 +138,23 @@ def _graded(task: Exercise, formula: str, as_json: bool) -> int:
     return 0 if isinstance(grade, Right) else 1
 
 
-def _sheet(asked: Asked, file: Path) -> int:
+def _sheet(args: Arguments, file: Path) -> int:
     try:
         answers = sheet.read_answers(file)
     except InputError as error:
-        raise _not_marked(asked, error) from None
-    limited = asked.source != COURSE or asked.language is not None or asked.session is not None
+        raise _not_marked(args, error) from None
+    limited = args.source != COURSE or args.language is not None or args.session is not None
     try:
-        tasks = {id_: one for id_, one in asked.tasks.items() if limited or id_ in answers}
+        tasks = {id_: one for id_, one in args.tasks.items() if limited or id_ in answers}
     except UnusableAnswer as error:  # what is printed here may be shown to students
         raise InputError(error.withheld) from None
     if not tasks:
-        raise _not_marked(asked, InputError(f"{file} answers none of the exercises that `cerify grade` lists"))
+        raise _not_marked(args, InputError(f"{file} answers none of the exercises that `cerify grade` lists"))
     found = sheet.results(answers, tasks)
     text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
-    if asked.out is not None:
-        write_whole(asked.out, text)
-    if asked.as_json:
+    if args.out is not None:
+        write_whole(args.out, text)
+    if args.as_json:
         echo(text, newline=False)
         return 0 if found["score"] == len(tasks) else 1
     for test in found["tests"]:
@@ -167,16 +167,16 @@ def _sheet(asked: Asked, file: Path) -> int:
     return 0 if found["score"] == len(tasks) else 1
 
 
-def _not_marked(asked: Asked, error: InputError) -> InputError:
+def _not_marked(args: Arguments, error: InputError) -> InputError:
     """The error, which is in the file of marks too, if there is one: Gradescope reads it in any case."""
-    if asked.out is not None:
-        write_whole(asked.out, json.dumps(sheet.not_marked(error), indent=1) + "\n")
+    if args.out is not None:
+        write_whole(args.out, json.dumps(sheet.not_marked(error), indent=1) + "\n")
     return error
 
 
-def _list(asked: Asked) -> int:
-    tasks = list(asked.tasks.values())
-    if asked.as_json:
+def _list(args: Arguments) -> int:
+    tasks = list(args.tasks.values())
+    if args.as_json:
         for task in tasks:
             echo(_dumped(task.public()))
         return 0
@@ -185,7 +185,7 @@ def _list(asked: Asked) -> int:
         echo(LANGUAGES[name].title)
         for task in together:
             echo(f"  {task.id:{width}}  {LEVELS[task.level]:8}  {task.sentence}")
-    again = grade_command(asked.source)
+    again = grade_command(args.source)
     echo(f"{again} ID tells more of one, {again} ID FORMULA grades, {again} --show ID has the answer")
     return 0
 

@@ -36,7 +36,7 @@ TABLE_ROWS = 100
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """The options of a call."""
 
     query: str = argument()
@@ -91,42 +91,42 @@ class Asked:
 
 
 @click.command()
-@takes(Asked)
-def command(asked: Asked) -> int:
+@takes(Arguments)
+def command(args: Arguments) -> int:
     """Print the matches of QUERY over the events in FILE.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count from 0.
 
     Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
     """
-    source = asked.source
-    lang, tree = read_query(asked.query, asked.language, source.schema)
-    if asked.valuations and lang.answer and not lang.takes_place:
+    source = args.source
+    lang, tree = read_query(args.query, args.language, source.schema)
+    if args.valuations and lang.answer and not lang.takes_place:
         raise click.UsageError(f"{lang.answer}; its valuations are not listed")
-    if asked.output == "rows" and type(lang).output_table is Language.output_table:
+    if args.output == "rows" and type(lang).output_table is Language.output_table:
         raise click.UsageError(f"a query in {lang.title} makes no table; leave --output rows out")
-    output: Output = "valuations" if asked.valuations and not lang.answer else "matches"
-    consumption, selection = Consumption(asked.consumption), Selection(asked.selection)
-    budget = Budget(seconds=asked.time_limit)
-    options = Options(output, budget, consumption=consumption, **reading_options(lang, asked.readings))
-    with errors_in(asked.query), budget.timed():
-        plan = planned(tree, asked.language, source.schema, options, asked.evaluator, selection)
-        S = source.read_for(asked.query, asked.language, asked.file)
+    output: Output = "valuations" if args.valuations and not lang.answer else "matches"
+    consumption, selection = Consumption(args.consumption), Selection(args.selection)
+    budget = Budget(seconds=args.time_limit)
+    options = Options(output, budget, consumption=consumption, **reading_options(lang, args.readings))
+    with errors_in(args.query), budget.timed():
+        plan = planned(tree, args.language, source.schema, options, args.evaluator, selection)
+        S = source.read_for(args.query, args.language, args.file)
         with _pointing_to_denotational(plan):
-            status = _print(lang, plan, S, options, asked)
+            status = _print(lang, plan, S, options, args)
         if status == 1:
-            warn_of_never(lang, tree, source.schema, asked.query)
+            warn_of_never(lang, tree, source.schema, args.query)
         return status
 
 
-def _print(lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, asked: Asked) -> int:
+def _print(lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, args: Arguments) -> int:
     """Prints what the plan finds, and returns the exit status."""
-    if asked.output == "rows":
-        return _print_rows(lang.output_table(plan.query, S, plan.matches(S), options), asked)
-    found = timed_items(plan.with_values(S) if asked.valuations else plan.matches(S))
-    if asked.as_json:
-        return _print_json(islice(found, asked.limit))
-    return _print_table(found, S, asked.limit or TABLE_ROWS, asked.valuations or lang.results, lang.results)
+    if args.output == "rows":
+        return _print_rows(lang.output_table(plan.query, S, plan.matches(S), options), args)
+    found = timed_items(plan.with_values(S) if args.valuations else plan.matches(S))
+    if args.as_json:
+        return _print_json(islice(found, args.limit))
+    return _print_table(found, S, args.limit or TABLE_ROWS, args.valuations or lang.results, lang.results)
 
 
 @contextmanager
@@ -155,10 +155,10 @@ def _print_json(matches: Iterable[Match]) -> int:
     return status
 
 
-def _print_rows(made: OutputTable, asked: Asked) -> int:
+def _print_rows(made: OutputTable, args: Arguments) -> int:
     """With --json one object, with all rows unless there is a limit."""
-    shown = made.rows[: asked.limit or (None if asked.as_json else TABLE_ROWS)]
-    if asked.as_json:
+    shown = made.rows[: args.limit or (None if args.as_json else TABLE_ROWS)]
+    if args.as_json:
         echo(json.dumps(OutputTable(made.columns, shown).json(), ensure_ascii=False))
         return 0 if made.rows else 1
     cells = [["NULL" if value is None else printable(str(_shown(value))) for value in row] for row in shown]

@@ -25,7 +25,7 @@ from cerify.terminal import echo
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """The options of a call."""
 
     query: str = argument()
@@ -48,26 +48,26 @@ class Asked:
 
 
 @click.command()
-@takes(Asked)
-def command(asked: Asked) -> None:
+@takes(Arguments)
+def command(args: Arguments) -> None:
     """Write QUERY, a formula of CEL, smaller, with the same meaning.
 
     Every step on a unary query, or on a unary part of another, is proved for all streams. Other steps stand on a law,
     and are counted apart.
     """
-    schema = None if asked.schema_text is None else schema_of(asked.schema_text)
-    with errors_in(asked.query):
-        phi = parse(asked.query)
+    schema = None if args.schema_text is None else schema_of(args.schema_text)
+    with errors_in(args.query):
+        phi = parse(args.query)
         if schema is not None:
             require_typed(phi, schema)
-        found = simplify(phi, asked.level, schema, Budget(seconds=asked.seconds), asked.tries)
-    if asked.certificate_file is not None:
-        _write(asked.certificate_file, found)
-    if asked.as_json:
-        echo(json.dumps(_json(asked.query, found), ensure_ascii=False))
+        found = simplify(phi, args.level, schema, Budget(seconds=args.seconds), args.tries)
+    if args.certificate_file is not None:
+        _write(args.certificate_file, found)
+    if args.as_json:
+        echo(json.dumps(_json(args.query, found), ensure_ascii=False))
         return
     echo(show(found.phi))
-    if asked.show_steps:
+    if args.show_steps:
         for step in found.steps:
             echo(f"  {step.by}: {show(step.before)}  ->  {show(step.after)}")
     echo(f"size {size(found.original)} -> {size(found.phi)}; {_said(found)}")

@@ -17,7 +17,7 @@ from cerify.semantics.output_files import write_whole
 
 
 @dataclass(frozen=True)
-class Asked:
+class Arguments:
     """The options of a call."""
 
     query: str = argument()
@@ -32,8 +32,8 @@ class Asked:
 
 
 @click.command()
-@takes(Asked)
-def command(asked: Asked) -> int:
+@takes(Arguments)
+def command(args: Arguments) -> int:
     """Show the evaluator at work: QUERY over the events of FILE, one step for each event.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The page needs no other file: it shows the
@@ -41,12 +41,12 @@ def command(asked: Asked) -> int:
 
     Exit status: 0 if it was written, 2 on an error.
     """
-    if asked.output_file.suffix != ".html":
-        raise click.UsageError(f"-o takes a file that ends in .html, not {asked.output_file.name}")
-    with errors_in(asked.query):
-        S = asked.source.read_for(asked.query, asked.language, asked.file)
-        run = record(asked.query, S, asked.language, "valuations" if asked.valuations else "matches")
+    if args.output_file.suffix != ".html":
+        raise click.UsageError(f"-o takes a file that ends in .html, not {args.output_file.name}")
+    with errors_in(args.query):
+        S = args.source.read_for(args.query, args.language, args.file)
+        run = record(args.query, S, args.language, "valuations" if args.valuations else "matches")
         text = stepper(run)
-    write_whole(asked.output_file, text)
-    echo_written(asked.query, asked.language, asked.output_file, summary(run), asked.as_json)
+    write_whole(args.output_file, text)
+    echo_written(args.query, args.language, args.output_file, summary(run), args.as_json)
     return 0

@@ -208,7 +208,7 @@ def learnt(run: Callable[[Case], Result], language: str, cases: Iterable[Case]) 
     return Claims(operators=frozenset(answered))
 
 
-class Asked(Protocol):
+class StartedEngine(Protocol):
     """An engine that runs cases, with its answer to *start*."""
 
     info: EngineInfo
@@ -216,7 +216,7 @@ class Asked(Protocol):
     def run(self, case: Case, /) -> Result: ...
 
 
-def claims_of_engine(engine: Asked, language: str) -> Claims:
+def claims_of_engine(engine: StartedEngine, language: str) -> Claims:
     """The claims in an engine's answer to *start*; without any, the operators that it does not skip."""
     if language in engine.info.claims:
         return claims_of_json(engine.info.claims, language)

@@ -22,10 +22,10 @@ from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
 
-Place = tuple[int, tuple[int, ...]]
+PlainMatch = tuple[int, tuple[int, ...]]
 """A position, and the positions of the events of a match that is reported there."""
 
-Report = frozenset[Place]
+Report = frozenset[PlainMatch]
 """What is reported over a whole stream."""
 
 Reports = Callable[[str, Stream], Report | None]
@@ -145,7 +145,9 @@ def meant(query: str, language: str, S: Stream) -> Report:
     return frozenset((m.at, m.events) for m in found)
 
 
-def thinned(query: str, language: str, piece: Piece, about: Place, said: int | None = None) -> tuple[Piece, Place]:
+def thinned(
+    query: str, language: str, piece: Piece, about: PlainMatch, said: int | None = None
+) -> tuple[Piece, PlainMatch]:
     """The piece without the events that do not matter for whether this match is due; and where the match is then.
 
     said is where it was reported, if it was elsewhere.
@@ -170,7 +172,7 @@ def _part(S: Stream, kept: Sequence[int]) -> Stream:
     return Stream([S[e] for e in kept], S.schema)
 
 
-def _moved(one: Place, kept: Sequence[int]) -> Place:
+def _moved(one: PlainMatch, kept: Sequence[int]) -> PlainMatch:
     number = {e: i for i, e in enumerate(kept)}
     return number[one[0]], tuple(number[e] for e in one[1])
 

@@ -13,7 +13,7 @@ from cerify.conformance.report_json import again
 from cerify.conformance.report_text import alike_text, axis_says, entitled, issue_text, opening, title
 from cerify.conformance.words import second_sentence, sentence, shown_match, unasked_sentence
 from cerify.draw.page import markup, page
-from cerify.draw.timeline import Column, Kind, Row, timeline
+from cerify.draw.timeline import Column, Presence, Row, timeline
 from cerify.semantics.events import TYPE, Match
 from cerify.terminal import shielded
 
@@ -35,7 +35,7 @@ EXPLANATION: dict[Outcome, str] = {
     "disputed": "cerify contradicts itself about the expected matches: no fault of the engine, please report it",
 }
 LABEL: dict[Outcome, str] = {outcome: outcome.replace("_", " ") for outcome in EXPLANATION}
-KEYS: dict[Kind, str] = {"common": "in common", "missing": "missing", "extra": "extra"}
+KEYS: dict[Presence, str] = {"common": "in common", "missing": "missing", "extra": "extra"}
 
 
 def render(report: Report) -> str:
@@ -140,7 +140,7 @@ def rows_of(result: Result) -> list[Row]:
     """The matches of a result as a timeline draws them; those that are right come last."""
     expected, reported = set(result.case.matches), set(result.matches or ())
     keys = KEYS if result.matches is not None else {"missing": "expected"}  # no other row
-    kinds: list[tuple[Kind, set[Match]]] = [
+    kinds: list[tuple[Presence, set[Match]]] = [
         ("missing", expected - reported),
         ("extra", reported - expected),
         ("common", expected & reported),

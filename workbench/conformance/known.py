@@ -21,7 +21,7 @@ from cerify.semantics.json_events import lines_of, parse_json, schema_of_json, s
 
 WORD = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
-Kind: TypeAlias = tuple[str, str]
+CauseAndForm: TypeAlias = tuple[str, str]
 """The cause of a disagreement, and the form of its query."""
 
 
@@ -41,7 +41,7 @@ class KnownDisagreements:
     """The examples of an earlier call, and the kinds of those that the engine answers in the same way now."""
 
     examples: list[Example] = field(default_factory=list)
-    present: set[Kind] = field(default_factory=set)
+    present: set[CauseAndForm] = field(default_factory=set)
 
     def ask_again(self, plan: Plan) -> None:
         """Ask the engine of a campaign all examples, and note the kinds of those that it answers as before."""

@@ -30,7 +30,9 @@ not_run   it was not asked: the restarts were used up, or the engine never came 
 disputed  its matches are not the expected ones, but cerify contradicts itself about what these are
 """
 
-Kind: TypeAlias = Literal["missing", "extra", "position", "bindings", "result", "error", "timeout", "crash", "memory"]
+FailureKind: TypeAlias = Literal[
+    "missing", "extra", "position", "bindings", "result", "error", "timeout", "crash", "memory"
+]
 """What is wrong with an answer: a match is missing, or is none; one has another position, bindings or result; or there
 is no answer."""
 
@@ -111,7 +113,7 @@ class Defect:
     """
 
     id: str
-    kind: Kind
+    kind: FailureKind
     operators: tuple[str, ...]
     result: Result
     original: Result

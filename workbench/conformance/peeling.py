@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from cerify.conformance.canonical import canonical
 from cerify.conformance.elements import Elements, elements, of_another_type, operations_of, without
-from cerify.conformance.model import Case, Kind, Result
+from cerify.conformance.model import Case, FailureKind, Result
 from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.signature import UNANSWERED, kinds_of
 from cerify.equivalence.shrink.shrink import shrink, shrink_stream
@@ -37,7 +37,7 @@ DEPTH = 60  # cases that one failure is taken apart into
 
 INTERRUPTED = "the search for smaller cases was interrupted"
 
-TURNED: dict[Kind, tuple[Kind, ...]] = {"missing": ("extra",), "extra": ("missing",)}
+TURNED: dict[FailureKind, tuple[FailureKind, ...]] = {"missing": ("extra",), "extra": ("missing",)}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Signature:
     """The kind of a failure, and the elements that it is blamed on."""
 
     language: str
-    kind: Kind
+    kind: FailureKind
     blamed: Elements
 
 
@@ -53,7 +53,7 @@ class Signature:
 class Failing:
     """A query and a stream on which the answer is wrong in one way, and the case of the suite that it comes from."""
 
-    kind: Kind
+    kind: FailureKind
     query: Any
     S: Stream
     origin: Result

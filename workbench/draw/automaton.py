@@ -9,7 +9,7 @@ from cerify.automata.algebra.minterms import minterms
 from cerify.automata.cea.model import CEA, Marks
 from cerify.automata.dfa.decide import coaccessible_states
 from cerify.automata.dfa.model import DFA, Alphabet
-from cerify.draw.diagram import Diagram, Edge, Kind, State, merged
+from cerify.draw.diagram import Diagram, Edge, EdgeKind, State, merged
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.predicate_text import show_predicate
@@ -36,7 +36,7 @@ def diagram_of_cea(A: CEA, title: str) -> Diagram:
     union = _Union(A)
     edges = []
     for (p, q, L), predicates in of.items():
-        kind: Kind = "take" if L else "ignore"
+        kind: EdgeKind = "take" if L else "ignore"
         marks = f" / {', '.join(sorted(L))}" if L else ""
         edges.append(Edge(p, q, tuple(text + marks for text in union.texts(tuple(predicates))), kind))
     return merged(title, states, edges, (MARKED,) if states else (EMPTY,))

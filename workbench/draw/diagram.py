@@ -8,10 +8,10 @@ from typing import Literal
 
 from cerify.semantics.errors import BudgetExceeded
 
-Kind = Literal["read", "begin", "take", "ignore", "proceed", "match", "label", "fail", "end"]
+EdgeKind = Literal["read", "begin", "take", "ignore", "proceed", "match", "label", "fail", "end"]
 """What an edge does with the event at hand; each kind has a stroke of its own."""
 
-MEANING: Mapping[Kind, str] = {
+MEANING: Mapping[EdgeKind, str] = {
     "read": "reads the event",
     "begin": "takes the first event",
     "take": "takes the event",
@@ -43,7 +43,7 @@ class Edge:
     source: int
     target: int
     lines: tuple[str, ...] = ()
-    kind: Kind = "read"
+    kind: EdgeKind = "read"
 
     @property
     def is_loop(self) -> bool:
@@ -90,7 +90,7 @@ class Diagram:
 
 def merged(title: str, states: tuple[State, ...], edges: list[Edge], notes: tuple[str, ...] = ()) -> Diagram:
     """The diagram in which edges of one kind between the same two states are one, with the lines of all, in order."""
-    lines: dict[tuple[int, int, Kind], dict[str, None]] = {}
+    lines: dict[tuple[int, int, EdgeKind], dict[str, None]] = {}
     for edge in edges:
         lines.setdefault((edge.source, edge.target, edge.kind), {}).update(dict.fromkeys(edge.lines))
     drawn = tuple(
@@ -114,7 +114,7 @@ def _role(state: State) -> str:
     return f" ({' and '.join(roles)})" if roles else ""
 
 
-STYLES: Mapping[Kind, str] = {
+STYLES: Mapping[EdgeKind, str] = {
     "read": "solid",
     "begin": "bold",
     "take": "solid",

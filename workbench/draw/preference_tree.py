@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from cerify.automata.row_pattern.evaluate import answers
-from cerify.draw.diagram import MOST_STATES, Diagram, Edge, Kind, State
+from cerify.draw.diagram import MOST_STATES, Diagram, Edge, EdgeKind, State
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError
 from cerify.semantics.events import Stream
@@ -35,7 +35,7 @@ class _Node:
 
     name: str
     lines: tuple[str, ...]
-    kind: Kind
+    kind: EdgeKind
     children: list[_Node] = field(default_factory=list)
     is_whole: bool = True  # whether all that was tried after it is there
 

@@ -30,11 +30,11 @@ from cerify.draw.diagram import Diagram
 from cerify.draw.recording import (
     BEFORE,
     MOST_FOUND,
-    Found,
     Graph,
     Labels,
     LinkKind,
     Recorded,
+    RecordedMatch,
     Recording,
     StateRow,
     Step,
@@ -254,7 +254,7 @@ def _step(
     automaton: Determinized,
     fired: frozenset[int],
     n: int = BEFORE,
-    found: tuple[Found, ...] = (),
+    found: tuple[RecordedMatch, ...] = (),
     more: bool = False,
 ) -> Step:
     rows = []
@@ -265,15 +265,15 @@ def _step(
     return Step(n, fired, tuple(rows), run.live(), found, more)
 
 
-def _found(run: Run, n: int, output: OutputName) -> tuple[tuple[Found, ...], bool]:
+def _found(run: Run, n: int, output: OutputName) -> tuple[tuple[RecordedMatch, ...], bool]:
     """The first matches at a position, each once, and whether there are more."""
-    found: dict[Match, Found] = {}
+    found: dict[Match, RecordedMatch] = {}
     for number, (path, mu) in enumerate(run.paths()):
         if len(found) == MOST_FOUND or number == MOST_PATHS:
             return tuple(found.values()), True
         events = tuple(sorted({p for _, p in mu}))
         match = Match(n, events, bindings_of(without_marks(mu)) if output == "valuations" else None)
-        found.setdefault(match, Found(match, path))
+        found.setdefault(match, RecordedMatch(match, path))
     return tuple(found.values()), False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.dfa.evaluate import TableRunner
 from cerify.draw.automaton import diagram_of_dfa
-from cerify.draw.recording import BEFORE, Found, Labels, Recording, StateRow, Step, arrows, require_short
+from cerify.draw.recording import BEFORE, Labels, RecordedMatch, Recording, StateRow, Step, arrows, require_short
 from cerify.semantics.budget import Budget
 from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Match, Stream
@@ -30,7 +30,7 @@ def record(E: Expression, S: Stream, query: str, budget: Budget = Budget()) -> R
     steps = [Step(BEFORE, frozenset(), state_rows(), frozenset())]
     for n, event in enumerate(S):
         before = steps[-1].active
-        found = tuple(Found(Match(n, (n,)), ()) for _ in evaluator.push(event))
+        found = tuple(RecordedMatch(Match(n, (n,)), ()) for _ in evaluator.push(event))
         row = state_rows()
         fired = arrows(diagram, ((p, q, "read") for p in before for q in row[0].states))
         steps.append(Step(n, fired, row, frozenset(), found))

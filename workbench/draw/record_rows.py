@@ -18,7 +18,7 @@ from cerify.automata.row_pattern.lookahead import Lookahead
 from cerify.automata.row_pattern.registers import View
 from cerify.automata.row_pattern.threads import Attempt, Fate, Layer, Threads
 from cerify.draw.diagram import Diagram
-from cerify.draw.recording import BEFORE, Found, Labels, Recording, StateRow, Step, arrows, require_short
+from cerify.draw.recording import BEFORE, Labels, RecordedMatch, Recording, StateRow, Step, arrows, require_short
 from cerify.draw.row_pattern import diagram_of_clause
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded
@@ -72,7 +72,7 @@ def record(q: MatchRecognize, S: Stream, query: str, budget: Budget = Budget()) 
     for places in partitions(made.q, columns, len(S)):
         mine = {name: [values[place] for place in places] for name, values in columns.items()}
         for match in _RecordedRun(made.q, automaton, places, mine, budget, log=log).matches():
-            log.matched(Found(match, ()))
+            log.matched(RecordedMatch(match, ()))
     searches = why_not(made.q) is not None
     labels = SEARCH if searches else THREADS
     return Recording(query, S, diagram, (), (), tuple(log.steps), labels, (NOTES[searches],))
@@ -95,7 +95,7 @@ class _Log:
             shown += (StateRow(f"{len(rows) - MOST_ROWS} more", frozenset()),)
         self.steps.append(Step(place, fired, shown, frozenset(), text=text))
 
-    def matched(self, found: Found) -> None:
+    def matched(self, found: RecordedMatch) -> None:
         """The last step has found a match."""
         labels = self.made.place  # of each position its partition, and its row there
         match = found.match

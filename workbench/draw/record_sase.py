@@ -11,10 +11,10 @@ from cerify.draw.nfab import diagram_of_query
 from cerify.draw.recording import (
     BEFORE,
     MOST_FOUND,
-    Found,
     Graph,
     Labels,
     Recorded,
+    RecordedMatch,
     Recording,
     StateRow,
     Step,
@@ -100,11 +100,11 @@ class _Buffer:
             self.graph.link(number, self.nodes[before], "before", n)
         return number
 
-    def _found(self, n: int, matching: list[Node]) -> Iterator[Found]:
+    def _found(self, n: int, matching: list[Node]) -> Iterator[RecordedMatch]:
         for node in matching:
             for M in self.evaluator.listed([node]):
                 positions = tuple(sorted(p for _, places in M for p in places))
-                yield Found(Match(n, positions, M), self._path(node, M))
+                yield RecordedMatch(Match(n, positions, M), self._path(node, M))
 
     def _path(self, node: Node, M: Bindings) -> tuple[int, ...]:
         """The nodes of a match, from the last one back."""

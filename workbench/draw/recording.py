@@ -65,7 +65,7 @@ class StateRow:
 
 
 @dataclass(frozen=True)
-class Found:
+class RecordedMatch:
     """A match, and the nodes on the path that stands for it."""
 
     match: Match
@@ -84,7 +84,7 @@ class Step:
     fired: frozenset[int]
     rows: tuple[StateRow, ...]
     live: frozenset[int]
-    found: tuple[Found, ...] = ()
+    found: tuple[RecordedMatch, ...] = ()
     more: bool = False
     text: str = ""
 

@@ -10,7 +10,7 @@ from html import escape
 from math import hypot
 from textwrap import wrap
 
-from cerify.draw.diagram import MEANING, Diagram, Edge, Kind, require_legible
+from cerify.draw.diagram import MEANING, Diagram, Edge, EdgeKind, require_legible
 from cerify.draw.layout import CHARACTER, LINE, RADIUS, Arrow, Layout, Size, layout
 from cerify.draw.page import DRAWINGS, css
 
@@ -93,7 +93,7 @@ def _size(text: _Text) -> Size:
     return max(map(len, text.lines), default=0), len(text.lines)
 
 
-def _kinds(diagram: Diagram) -> list[Kind]:
+def _kinds(diagram: Diagram) -> list[EdgeKind]:
     return [kind for kind in MEANING if any(edge.kind == kind for edge in diagram.edges)]
 
 

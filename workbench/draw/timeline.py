@@ -8,7 +8,7 @@ from html import escape
 from itertools import pairwise
 from typing import Literal
 
-Kind = Literal["common", "missing", "extra"]
+Presence = Literal["common", "missing", "extra"]
 """Which side has a complex event: both, the meaning only, or the engine only."""
 
 
@@ -29,7 +29,7 @@ class Row:
     nowhere (at is None), and nothing joins them.
     """
 
-    kind: Kind
+    kind: Presence
     positions: Sequence[int]
     at: int | None
     caption: str
@@ -127,7 +127,7 @@ def _row(row: Row, centre: Mapping[int, float], top: float, width: float) -> str
     return "".join((*parts, "</g>"))
 
 
-def _dot(kind: Kind, x: float, y: float) -> str:
+def _dot(kind: Presence, x: float, y: float) -> str:
     """A full circle, a ring or a diamond: the kinds differ in shape, not in colour alone."""
     if kind == "extra":
         return f'<path class="dot" d="M{x:g} {y - 8:g}l8 8l-8 8l-8 -8z"/>'

@@ -9,7 +9,7 @@ from itertools import islice
 from cerify.explanations.core_cel_derivation import Node, derivations, steps_of
 from cerify.explanations.core_cel_rejection import miscounted, reasons
 from cerify.explanations.explainer import Json, Listing, Request
-from cerify.explanations.plain import Found, PlainExplainer
+from cerify.explanations.plain import MembershipAnswer, PlainExplainer
 from cerify.explanations.step import Part, View, json_of_tree, numbered
 from cerify.semantics.core_cel.interpreter import Interpreter
 from cerify.semantics.core_cel.syntax import Formula
@@ -20,7 +20,7 @@ PATTERN = "without its conditions and strategies it has no such events either: i
 
 
 @dataclass(frozen=True)
-class CoreFound(Found):
+class CoreFound(MembershipAnswer):
     """With derivations of a match, more: whether there are others; or with the reasons why it is none."""
 
     derivations: tuple[Node, ...] = ()
@@ -37,29 +37,29 @@ class CoreExplainer(PlainExplainer):
         super().__init__(matches, S, query)
         self.phi, self.oracle = phi, Interpreter(S)
 
-    def one(self, request: Request) -> Found | None:
+    def one(self, request: Request) -> MembershipAnswer | None:
         found = super().one(request)
         return None if found is None else self._explained(found, request.count)
 
-    def all(self, request: Request) -> Listing[Found]:
+    def all(self, request: Request) -> Listing[MembershipAnswer]:
         listed = super().all(request)
         return replace(listed, found=[self._explained(one, request.count) for one in listed.found])
 
-    def json(self, found: Found) -> Json:
+    def json(self, found: MembershipAnswer) -> Json:
         assert isinstance(found, CoreFound)
         if not found.match:
             return super().json(found) | {"reasons": list(found.reasons)}
         trees = [json_of_tree(steps_of(root)) for root in found.derivations]
         return super().json(found) | {"derivations": trees, "more": found.more}
 
-    def view(self, found: Found) -> View:
+    def view(self, found: MembershipAnswer) -> View:
         assert isinstance(found, CoreFound)
         view = super().view(found)
         whys = (Part("what is in the way", lines=found.reasons),) if found.reasons else ()
         derived = numbered("derivation", [Part(trees=(steps_of(root),)) for root in found.derivations])
         return replace(view, parts=(*derived, *whys, *view.parts), more="derivations" if found.more else "")
 
-    def _explained(self, found: Found, count: int) -> CoreFound:
+    def _explained(self, found: MembershipAnswer, count: int) -> CoreFound:
         known = CoreFound(found.events, found.at, found.match, found.nearest)
         try:
             if found.match:

@@ -16,7 +16,7 @@ NEAREST = 3
 
 
 @dataclass(frozen=True)
-class Found:
+class MembershipAnswer:
     """Whether the positions are a match reported at a position; if not, the matches that differ from them least."""
 
     events: ComplexEvent
@@ -25,13 +25,13 @@ class Found:
     nearest: tuple[Match, ...] = ()
 
 
-class PlainExplainer(Explainer[Found]):
+class PlainExplainer(Explainer[MembershipAnswer]):
     """Explanations by the matches of the definition alone."""
 
     def __init__(self, matches: Sequence[Match], S: Stream, query: str) -> None:
         self.matches, self.S, self.query = matches, S, query
 
-    def one(self, request: Request) -> Found | None:
+    def one(self, request: Request) -> MembershipAnswer | None:
         if request.valuation is not None:
             raise Unsupported("of this language only the positions of a match are explained, not what variables bind")
         if request.events is None:
@@ -42,20 +42,20 @@ class PlainExplainer(Explainer[Found]):
         for place in (*sorted(C), at):
             self.require_on_stream(place, "--match")
         if any(m.at == at and set(m.events) == C for m in self.matches):
-            return Found(C, at, True)
+            return MembershipAnswer(C, at, True)
         near = sorted(self.matches, key=lambda m: (len(C.symmetric_difference(m.events)), m))
-        return Found(C, at, False, tuple(near[:NEAREST]))
+        return MembershipAnswer(C, at, False, tuple(near[:NEAREST]))
 
-    def all(self, request: Request) -> Listing[Found]:
-        found = [Found(frozenset(m.events), m.at, True) for m in self.matches if request.at in (None, m.at)]
+    def all(self, request: Request) -> Listing[MembershipAnswer]:
+        found = [MembershipAnswer(frozenset(m.events), m.at, True) for m in self.matches if request.at in (None, m.at)]
         return listing(found, request, len(self.S), lambda one: one.at)
 
-    def json(self, found: Found) -> Json:
+    def json(self, found: MembershipAnswer) -> Json:
         answer: Json = {"query": self.query, "events": sorted(found.events), "at": found.at, "match": found.match}
         near = [{"events": list(m.events), "at": m.at} for m in found.nearest]
         return answer if found.match else answer | {"nearest": near}
 
-    def view(self, found: Found) -> View:
+    def view(self, found: MembershipAnswer) -> View:
         label = braces(found.events)
         sentence = f"{label} is {'a' if found.match else 'not a'} match at {found.at}"
         rows = [Row("common" if found.match else "extra", sorted(found.events), found.at, sentence)]

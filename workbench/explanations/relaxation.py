@@ -15,14 +15,14 @@ from cerify.explanations.oracle import ANY
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.trees import children
 
-Kind = Literal[
+RelaxationKind = Literal[
     "filter", "window", "partition", "strategy", "contiguity", "anchor", "guard", "conjunction", "projection",
     "order", "type",
 ]  # fmt: skip
-LATE: tuple[Kind, ...] = ("projection", "order", "type")
+LATE: tuple[RelaxationKind, ...] = ("projection", "order", "type")
 """What is relaxed only if nothing else helps, one kind at a time: without it the formula asks for other events."""
 
-KINDS: Mapping[type, Kind] = {
+KINDS: Mapping[type, RelaxationKind] = {
     cel.Within: "window",
     cel.PartitionBy: "partition",
     **dict.fromkeys((cel.Strict, cel.Next, cel.Last, cel.Max), "strategy"),
@@ -43,7 +43,7 @@ class Point:
     """One thing to relax at the node that a path of child numbers leads to; part numbers a filter's conjuncts."""
 
     path: Path
-    kind: Kind
+    kind: RelaxationKind
     part: int = 0
 
 
@@ -116,7 +116,7 @@ class _Relaxing:
         def below(number: int) -> cel.Formula:
             return self._at(children(phi)[number], (*path, number))
 
-        def drop(kind: Kind, restore: Restore, part: int = 0, child: int = 0) -> cel.Formula | None:
+        def drop(kind: RelaxationKind, restore: Restore, part: int = 0, child: int = 0) -> cel.Formula | None:
             point = Point(path, kind, part)
             return self._instead(below(child), point, restore) if point in self.chosen else None
 

@@ -17,7 +17,7 @@ from cerify.explanations.evidence import braces
 from cerify.languages.language import Language
 from cerify.semantics.events import Stream
 
-Kind = Literal[
+MistakeKind = Literal[
     "event type",
     "number of events",
     "operator",
@@ -171,7 +171,7 @@ CONFUSED: Mapping[str, str] = {"cseq": "seq", "cplus": "plus", "crepeat": "repea
 class Mistake:
     """Of which kind a mistake is, and a sentence about it that does not have the answer."""
 
-    kind: Kind
+    kind: MistakeKind
     hint: str
 
     @property

@@ -19,7 +19,7 @@ from cerify.conformance.campaigns import generated_languages
 from cerify.equivalence.differential.campaign import EACH, Disagreement, Plan, Summary, campaign
 from cerify.equivalence.differential.causes import Cause, by_cause, cause, shape
 from cerify.equivalence.differential.checkpoint import Checkpoint
-from cerify.equivalence.differential.differ import Asked, differ
+from cerify.equivalence.differential.differ import FunctionEvaluator, differ
 from cerify.equivalence.differential.judge import NoAnswer, Output, failure_form
 from cerify.equivalence.generate.cel import CORE, FIGURE_3
 from cerify.equivalence.generate.guided import guided_case
@@ -59,7 +59,7 @@ def test_a_breach_of_the_protocol_is_not_shrunk_to_another_one() -> None:
             raise NoAnswer(f"protocol: matches[{len(S)}].at: not a position; it wrote: {{'at': {len(S)}}}")
         raise NoAnswer("protocol: wrote a line that nobody asked for: hello")
 
-    plan = Plan(Asked(right), rude, CORE, cases=20, seed=1, nodes=6, events=5)
+    plan = Plan(FunctionEvaluator(right), rude, CORE, cases=20, seed=1, nodes=6, events=5)
     found = [d for d in campaign(plan, stop_after=99).disagreements if len(d.found[1]) > 1 and size(d.found[0]) > 1]
     assert found
     for d in found:
@@ -146,7 +146,7 @@ def test_a_campaign_stops_after_ten_causes_and_five_times_as_many_disagreements(
         return ()
 
     assert len(small(right, nothing, cases=60).disagreements) == 10
-    plan = Plan(Asked(right), Asked(nothing), CORE, 20, nodes=3, events=3, maker=guided_case)
+    plan = Plan(FunctionEvaluator(right), FunctionEvaluator(nothing), CORE, 20, nodes=3, events=3, maker=guided_case)
     of_one_cause = campaign(plan, stop_after=2, cause_of=lambda d: "the same")
     assert len(of_one_cause.disagreements) == 10
     assert of_one_cause.stopped == f"stopped after 10 disagreements, at case {of_one_cause.cases - 1}"
@@ -161,7 +161,9 @@ def test_a_frequent_cause_is_not_made_as_small_as_can_be_again() -> None:
         asked += 1
         return two_faults(query, S)
 
-    plan = Plan(Asked(right), Asked(counted), CORE, 150, seed=1, nodes=6, events=5, maker=guided_case)
+    plan = Plan(
+        FunctionEvaluator(right), FunctionEvaluator(counted), CORE, 150, seed=1, nodes=6, events=5, maker=guided_case
+    )
     whole, asked_for_all = campaign(plan, stop_after=99), asked
     some = campaign(plan, stop_after=99, cause_of=cause)
     assert asked - asked_for_all < 0.8 * asked_for_all
@@ -179,7 +181,9 @@ def test_a_query_that_disagrees_on_several_streams_in_a_row_is_made_smaller_once
         asked.append(query)
         return ()
 
-    plan = Plan(Asked(right), Asked(wrong), CORE, 40, nodes=6, events=5, maker=guided_case, together=10)
+    plan = Plan(
+        FunctionEvaluator(right), FunctionEvaluator(wrong), CORE, 40, nodes=6, events=5, maker=guided_case, together=10
+    )
     found = campaign(plan, stop_after=99, cause_of=cause).disagreements
     in_a_row = len(asked)
     for d in found:
@@ -304,7 +308,9 @@ def test_a_line_that_is_no_case_is_named(tmp_path: Path) -> None:
 
 def test_a_disagreement_comes_back_as_it_was(tmp_path: Path) -> None:
     """Bindings, a result, an answer that is a failure, values of all types, a stream without a schema."""
-    plan = Plan(Asked(right), Asked(right), CORE, 10, outputs=("valuations",), maker=guided_case)
+    plan = Plan(
+        FunctionEvaluator(right), FunctionEvaluator(right), CORE, 10, outputs=("valuations",), maker=guided_case
+    )
     schema = Schema({"A": {"x": "float"}})
     streams = [
         Stream([Event("A", {"x": 0.5})], schema),

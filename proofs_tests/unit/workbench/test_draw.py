@@ -18,7 +18,7 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.dfa.compile import compile_expression
 from cerify.commands import draw
 from cerify.draw.automaton import diagram_of_cea, diagram_of_dfa, predicate_text, types_text
-from cerify.draw.diagram import MOST_EDGES, MOST_STATES, Diagram, Edge, Kind, State
+from cerify.draw.diagram import MOST_EDGES, MOST_STATES, Diagram, Edge, EdgeKind, State
 from cerify.draw.layout import CHARACTER, LINE, RADIUS, layout
 from cerify.draw.stream import matches_svg, places_svg
 from cerify.draw.svg import LONGEST, MOST_LINES, document, svg
@@ -50,7 +50,7 @@ def texts(root: ElementTree.Element) -> list[str]:
     return [text.text or "" for text in root.iter(f"{SVG}text")]
 
 
-def edges_of(diagram: Diagram) -> set[tuple[str, str, tuple[str, ...], Kind]]:
+def edges_of(diagram: Diagram) -> set[tuple[str, str, tuple[str, ...], EdgeKind]]:
     names = [state.name for state in diagram.states]
     return {(names[edge.source], names[edge.target], edge.lines, edge.kind) for edge in diagram.edges}
 
@@ -226,7 +226,7 @@ def test_a_loop_is_above_its_state_or_beside_it() -> None:
 
 
 def test_several_loops_of_a_state_each_have_their_text() -> None:
-    kinds: tuple[Kind, ...] = ("take", "ignore", "proceed")
+    kinds: tuple[EdgeKind, ...] = ("take", "ignore", "proceed")
     diagram = Diagram("", (State("0"),), tuple(Edge(0, 0, (kind,), kind) for kind in kinds))
     heights = [arrow.text[1] for arrow in layout(diagram, [(len(kind), 1) for kind in kinds]).arrows]
     assert all(b - a >= LINE for a, b in combinations(heights, 2) if a < b)
@@ -254,7 +254,7 @@ def test_a_long_condition_is_told_below_by_number_once() -> None:
 
 
 def test_kinds_of_edges_have_strokes_of_their_own_and_a_key() -> None:
-    kinds: tuple[Kind, ...] = ("begin", "take", "ignore", "proceed", "match", "label", "fail", "end")
+    kinds: tuple[EdgeKind, ...] = ("begin", "take", "ignore", "proceed", "match", "label", "fail", "end")
     edges = tuple(Edge(q, q + 1, (kind,), kind) for q, kind in enumerate(kinds))
     text = document(svg(Diagram("", tuple(State(str(q)) for q in range(9)), edges)))
     root = drawn(text)

@@ -13,7 +13,7 @@ from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern import denote, interpreter
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.denote import Found, Labelling, MatchAt, Meaning
+from cerify.semantics.row_pattern.denote import Labelling, MatchAt, Meaning, RowMatch
 from cerify.semantics.row_pattern.expressions import Frame, Row
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import Output
@@ -25,7 +25,7 @@ Preferred: TypeAlias = Callable[[Iterator[Labelling]], "Labelling | None"]
 Looks: TypeAlias = Callable[[Frame], Frame]
 Looked: TypeAlias = Callable[[Frame, Sequence[Row], int], Frame]
 """What is looked at in place of a frame: given the rows of all partitions, and where this one begins among them."""
-Searched: TypeAlias = Callable[[MatchRecognize, int, int, int, RowReading, MatchAt], "Found | None"]
+Searched: TypeAlias = Callable[[MatchRecognize, int, int, int, RowReading, MatchAt], "RowMatch | None"]
 Parts: TypeAlias = Callable[[MatchRecognize, Sequence[Row], RowReading], list[list[int]]]
 
 
@@ -88,10 +88,10 @@ class Departure:
     output: type[LookingOutput] = LookingOutput
     parts: Parts = interpreter.partitions
     searched: Searched = denote.searched
-    resumed: Callable[[MatchRecognize, Found, RowReading], int] = denote.resumed
+    resumed: Callable[[MatchRecognize, RowMatch, RowReading], int] = denote.resumed
     before: int = 0
     counts_on: bool = False
-    reported: Callable[[Found], bool] = lambda found: True
+    reported: Callable[[RowMatch], bool] = lambda found: True
 
     def answers(self, q: MatchRecognize, S: Stream, budget: Budget) -> list[NumberedMatch]:
         """The matches with their results. Raises IllFormed where a skip leads nowhere, BudgetExceeded."""
@@ -114,7 +114,7 @@ class Departure:
 
     def matches(
         self, q: MatchRecognize, P: Sequence[Row], watch: interpreter.Watch, looks: Looks, last: int
-    ) -> Iterator[Found]:
+    ) -> Iterator[RowMatch]:
         """The matches in a partition, in order, as denote.matches finds them."""
 
         def match_at(s: int, visible: range, number: int) -> Labelling | None:

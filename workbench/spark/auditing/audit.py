@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from pyspark.sql import DataFrame
 
-from cerify.conformance.diagnosis import Cause, Evidence, Piece, Place, Progress, causes, thinned
+from cerify.conformance.diagnosis import Cause, Evidence, Piece, PlainMatch, Progress, causes, thinned
 from cerify.languages import DEFAULT
 from cerify.semantics.arguments import require_keywords
 from cerify.semantics.budget import Budget
@@ -52,7 +52,7 @@ class Unexplained:
     sampled: int
     verdicts: tuple[Verdict, ...]
     piece: Piece | None
-    about: Place | None
+    about: PlainMatch | None
 
 
 @dataclass(frozen=True)

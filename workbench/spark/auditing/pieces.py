@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cerify.conformance.diagnosis import Piece, Place, meant
+from cerify.conformance.diagnosis import Piece, PlainMatch, meant
 from cerify.conformance.second_opinion import second_opinion
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
@@ -36,7 +36,7 @@ class Divergence:
 
     verdict: Mapping[str, Any]
     piece: Piece | None = None
-    about: Place | None = None
+    about: PlainMatch | None = None
     reported_at: int | None = None
     disputed: bool = False
 
@@ -97,7 +97,7 @@ def _divergence(
 ) -> Divergence:
     number = {one: i for i, one in enumerate(ids)}
 
-    def place(at: Any, events: Sequence[Any]) -> Place | None:
+    def place(at: Any, events: Sequence[Any]) -> PlainMatch | None:
         inside = {at, *events} <= number.keys()
         return (number[at], tuple(sorted(number[e] for e in events))) if inside else None
 

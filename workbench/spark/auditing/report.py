@@ -13,7 +13,7 @@ from cerify.conformance.diagnosis import Report
 from cerify.conformance.words import difference, shown_match
 from cerify.draw.page import page
 from cerify.draw.stream import every_column
-from cerify.draw.timeline import Kind, Row, timeline
+from cerify.draw.timeline import Presence, Row, timeline
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import json_of_event
 from cerify.spark.auditing.audit import DISPUTED, NO_SEMANTICS, Explained, Findings, Unexplained, Verdict
@@ -52,7 +52,7 @@ class View:
         return Markup(timeline(every_column(self.S or Stream()), self._rows()))
 
     def _rows(self) -> list[Row]:
-        kinds: list[tuple[Kind, Report]] = [
+        kinds: list[tuple[Presence, Report]] = [
             ("missing", self.expected - self.reported),
             ("extra", self.reported - self.expected),
             ("common", self.expected & self.reported),

@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 from cerify.semantics.errors import InputError
 from cerify.spark.columns import column
 
-Kind: TypeAlias = Literal["missing", "extra", "late", "early", "duplicated", "malformed"]
+Discrepancy: TypeAlias = Literal["missing", "extra", "late", "early", "duplicated", "malformed"]
 """What is wrong:
 
 missing     a match was not reported

@@ -28,7 +28,7 @@ CHUNK, LAST = "cerify_chunk", "cerify_last_chunk"
 SAMPLE = 1_000  # events for each chunk
 LEAST = 2**63  # below zero: the least whole number of a column
 
-Place: TypeAlias = Any
+OrderValue: TypeAlias = Any
 """A value of the first column of the order, one of time as microseconds; None comes before all others."""
 
 
@@ -40,8 +40,8 @@ class Cuts:
     events it owns.
     """
 
-    starts: tuple[Place, ...] = ()
-    lows: tuple[Place, ...] = ()
+    starts: tuple[OrderValue, ...] = ()
+    lows: tuple[OrderValue, ...] = ()
     first: tuple[int, ...] = (0,)
     before: tuple[int, ...] = (0,)
     owned: tuple[int, ...] = (0,)
@@ -88,7 +88,7 @@ def even_cuts(df: DataFrame, columns: Columns, parts: int) -> Cuts:
     return Cuts(starts, starts, nothing, nothing, nothing)
 
 
-def counted(df: DataFrame, place: Column, starts: Sequence[Place], lows: Sequence[Place]) -> Cuts:
+def counted(df: DataFrame, place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValue]) -> Cuts:
     """The cuts at these places, with the exact numbers of events."""
     here = df.select(*spread(place, starts, lows)).groupBy(CHUNK, LAST).count().collect()
     owned, before = [0] * (len(starts) + 1), [0] * (len(starts) + 1)
@@ -100,7 +100,7 @@ def counted(df: DataFrame, place: Column, starts: Sequence[Place], lows: Sequenc
     return Cuts(tuple(starts), tuple(lows), first, tuple(before), tuple(owned))
 
 
-def spread(place: Column, starts: Sequence[Place], lows: Sequence[Place]) -> tuple[Column, Column]:
+def spread(place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValue]) -> tuple[Column, Column]:
     """The chunk that owns an event, and the last chunk that reads it; all chunks between read it too."""
     always = sum(low is None for low in lows)
     return (_at_most(place, list(starts)).alias(CHUNK), _at_most(place, list(lows[always:]), always).alias(LAST))
@@ -124,7 +124,7 @@ def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:
     return some.repartitionById(cuts.chunks, CHUNK).sortWithinPartitions(CHUNK, *order)
 
 
-def _at_most(place: Column, values: list[Place], base: int = 0) -> Column:
+def _at_most(place: Column, values: list[OrderValue], base: int = 0) -> Column:
     """base plus the number of ascending values that are at most the place, by bisection."""
     if not values:
         return F.lit(base)
@@ -134,7 +134,7 @@ def _at_most(place: Column, values: list[Place], base: int = 0) -> Column:
     return number
 
 
-def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[Place], float]:
+def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[OrderValue], float]:
     """A sample of the places, ascending, and the number of events for each place of it."""
     name = "place"
     rows = df.count()
@@ -148,18 +148,18 @@ def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[Place], flo
     return found, max(1, rows) / max(1, len(found))
 
 
-def starts_of(sample: list[Place], parts: int) -> list[Place]:
+def starts_of(sample: list[OrderValue], parts: int) -> list[OrderValue]:
     """At most `parts` - 1 places that cut the sample into equal parts, all after its first place."""
     cuts = sorted({sample[len(sample) * c // parts] for c in range(1, parts)}) if sample else []
     return [place for place in cuts if place > sample[0]]
 
 
 def lows_of(
-    sample: list[Place], starts: Sequence[Place], events: int, width: Any, scale: float, margin: int = 1
-) -> list[Place]:
+    sample: list[OrderValue], starts: Sequence[OrderValue], events: int, width: Any, scale: float, margin: int = 1
+) -> list[OrderValue]:
     """For each start the place from which its chunk reads; the sample estimates where `events` - 1 events begin."""
     back = 0 if events == 1 else math.ceil(margin * 1.5 * (events - 1) / scale) + margin
-    lows: list[Place] = []
+    lows: list[OrderValue] = []
     for start in starts:
         at = bisect_left(sample, start) - back
         low = None if at < 0 else start if back == 0 else sample[at]

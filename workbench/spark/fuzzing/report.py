@@ -39,7 +39,7 @@ BAR: dict[Outcome, str] = {
 
 
 @dataclass(frozen=True)
-class Found:
+class CampaignVerdicts:
     """The verdicts of a campaign, read from its folder.
 
     totals: the number of cases by their worst outcome. by_language: the same for each language and profile.
@@ -122,7 +122,7 @@ class Found:
         ]
 
 
-def found_in(path: Path) -> Found:
+def found_in(path: Path) -> CampaignVerdicts:
     """The verdicts in the folder of a campaign. Raises InputError."""
     folder = Folder(path)
     job, _ = folder.plan()
@@ -145,7 +145,7 @@ def found_in(path: Path) -> Found:
         causes[row["language"], row["evaluator"], row["cause"]] += 1
     disputed = folder.verdicts("disputed").slice(0, OVER).to_pylist()
     over = folder.verdicts("budget", ("case", "language", "evaluator", "query", "detail")).slice(0, OVER).to_pylist()
-    return Found(
+    return CampaignVerdicts(
         job,
         totals,
         dict(sorted(languages.items())),
@@ -160,7 +160,7 @@ def found_in(path: Path) -> Found:
     )
 
 
-def render(found: Found) -> str:
+def render(found: CampaignVerdicts) -> str:
     """The page of a campaign."""
     return page(
         "spark/fuzzing/campaign.html",

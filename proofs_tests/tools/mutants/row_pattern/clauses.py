@@ -9,19 +9,21 @@ from typing import Any
 from cerify.conformance.hypotheses.row_departures import Departure
 from cerify.semantics.row_pattern import denote, interpreter
 from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip
-from cerify.semantics.row_pattern.denote import Found
+from cerify.semantics.row_pattern.denote import RowMatch
 from cerify.semantics.row_pattern.expressions import Row
 from cerify.semantics.row_pattern.reading import RowReading
 from proofs_tests.tools.mutants.row_pattern.model import wrong
 
 
-def goes_to(row: Callable[[MatchRecognize, Found, int], int], to: Sequence[str], also_empty: bool = False) -> Departure:
+def goes_to(
+    row: Callable[[MatchRecognize, RowMatch, int], int], to: Sequence[str], also_empty: bool = False
+) -> Departure:
     """After a match with one of these skips, the search goes on at another row than the definition's.
 
     It is one between the row after the first one of the match and the row after the last one.
     """
 
-    def resumed(q: MatchRecognize, found: Found, reading: RowReading) -> int:
+    def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
         right = denote.resumed(q, found, reading)
         if q.skip.to not in to or not (found.labelling or also_empty):
             return right

@@ -9,7 +9,7 @@ from cerify.conformance.hypotheses.row_departures import Departure, Looked, Look
 from cerify.conformance.hypotheses.row_pattern import in_the_partition, in_window
 from cerify.semantics.row_pattern import denote
 from cerify.semantics.row_pattern.clauses import MatchRecognize, Window
-from cerify.semantics.row_pattern.denote import Found, MatchAt
+from cerify.semantics.row_pattern.denote import MatchAt, RowMatch
 from cerify.semantics.row_pattern.expressions import Frame
 from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.output import OutputRow
@@ -47,22 +47,22 @@ def searches(
 
     def searched(
         q: MatchRecognize, r: int, end: int, last: int, reading: RowReading, match_at: MatchAt
-    ) -> Found | None:
+    ) -> RowMatch | None:
         if q.window is None or not q.window.seek:
             return denote.searched(q, r, end, last, reading, match_at)
         for s in starts(r, denote.visible_rows(q, r, end)):
             labelling = match_at(s, denote.visible_rows(q, frame(r, s), end), last + 1)
             if labelling is not None and len(labelling) >= length:
-                return Found(s, labelling, last + 1, row(r, s))
+                return RowMatch(s, labelling, last + 1, row(r, s))
         return None
 
     return Departure(searched=searched)
 
 
-def goes_on(row: Callable[[MatchRecognize, Found, int], int]) -> Departure:
+def goes_on(row: Callable[[MatchRecognize, RowMatch, int], int]) -> Departure:
     """After a match in WINDOW the search goes on at another row after the one that has the match."""
 
-    def resumed(q: MatchRecognize, found: Found, reading: RowReading) -> int:
+    def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
         right = denote.resumed(q, found, reading)
         return right if q.window is None else max(found.row + 1, row(q, found, right))
 
@@ -80,7 +80,7 @@ class FirstRowOutput(LookingOutput):
         return iter([next(iter(shown))])
 
 
-def past_the_frame(q: MatchRecognize, found: Found, right: int) -> int:
+def past_the_frame(q: MatchRecognize, found: RowMatch, right: int) -> int:
     window = q.window or Window()
     return right if window.following is None else found.row + window.following + 1
 

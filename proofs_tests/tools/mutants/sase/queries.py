@@ -64,7 +64,7 @@ def without(edge: Edge) -> Answers:
     return read(lambda q: with_conjuncts(lambda c: None if edge_of(c, q) == edge else c, q))
 
 
-def placing(old: sase.Place, new: sase.Place, on: Edge | None = None) -> Answers:
+def placing(old: sase.Index, new: sase.Index, on: Edge | None = None) -> Answers:
     """A reference to one event taken for one to another: in all conditions, or in those looked at there."""
 
     def moved(a: Attribute) -> Attribute:
