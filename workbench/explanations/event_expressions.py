@@ -141,6 +141,7 @@ class ExpressionExplainer(Explainer[Found]):
     )
     walk = "The history, event by event"
     idle = "does not take place"
+    hint = "--at N says why it does not take place at event N."
     nothing = "It takes place at no event."
 
     def __init__(self, E: expr.Expression, S: Stream, query: str) -> None:

@@ -69,8 +69,8 @@ class Explainer(ABC, Generic[E]):
 
     S: the stream that positions count on. query: the query as the JSON of a listing writes it.
     Of a page, heading is its title, legend says how to read it, and walk is the heading of the stream as a whole. idle:
-    what there is at a position without a match. nothing: the text where nothing is explained. in_order: whether the
-    query reads the stream in the order of its positions.
+    what there is at a position without a match. nothing: the text where nothing is explained. hint: which option says
+    why there is no match. in_order: whether the query reads the stream in the order of its positions.
     """
 
     S: Stream
@@ -80,6 +80,7 @@ class Explainer(ABC, Generic[E]):
     walk: ClassVar[str] = "The stream, step by step"
     idle: ClassVar[str] = "no match"
     nothing: ClassVar[str] = "Nothing matches."
+    hint: ClassVar[str] = "--match POSITIONS says why events are no match, as in --match 0,1."
     in_order: bool = True
 
     @abstractmethod

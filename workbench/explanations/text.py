@@ -50,6 +50,8 @@ def listing_lines(explainer: Explainer[E], listing: Listing[E]) -> Iterator[Line
     elif explainer.in_order or not listing.found:
         yield from _idle(first if explainer.in_order else listing.first, listing.last, explainer.idle)
     yield from _part(Part(lines=tuple(map(printable, listing.reasons))))
+    if explainer.S and not listing.found and not listing.reasons:
+        yield from lines_of(explainer.hint, "dim")
 
 
 def _idle(first: int, last: int, idle: str) -> Iterator[Line]:

@@ -222,7 +222,9 @@ def test_a_whole_stream_is_explained(run: Run, file: str) -> None:
     printed = run(explain.command, "withdraw", file, "--limit", "1")
     assert "There are more than 1" in printed.output
     nothing = run(explain.command, "NULL", file)
-    assert (nothing.stdout, nothing.return_value) == ("after events 0 to 2: does not take place\n\n", 1)
+    hint = "--at N says why it does not take place at event N."
+    expected = f"after events 0 to 2: does not take place\n\n{hint}\n"
+    assert (nothing.stdout, nothing.return_value) == (expected, 1)
     assert nothing.stderr == "cerify: warning: it takes place at no event of any history\nNULL\n^^^^\n"
     for wrong in (["--output", "valuations"], ["--valuation", "{}"]):
         assert isinstance(run(explain.command, "withdraw", file, *wrong).exception, click.UsageError)
