@@ -137,7 +137,7 @@ def minimal(steps: Sequence[dict[Letter, int]], final: Sequence[bool], events: t
 
 
 def vectors(automaton: MarkedDFA, states: int | None = None, budget: Budget = Budget()) -> list[Types]:
-    """The streams of a complete test for implementations of at most so many states (by default the automaton's own).
+    """The streams of a complete test for implementations of at most `states` states (None: those of the automaton).
 
     They are the streams of access word, letter, up to m - n letters more, characterizing word; one that is the
     beginning of another is left out, since an engine answers at every position. Raises InputError, BudgetExceeded.

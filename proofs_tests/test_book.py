@@ -493,7 +493,7 @@ def test_the_tables_of_operators_are_those_of_the_languages() -> None:
 
 
 def texts(section: str, columns: int) -> list[str]:
-    """The texts that the table of a section of the syntax page shows, in so many columns from the left."""
+    """The texts that the table of a section of the syntax page shows, in its first `columns` columns."""
     page = operators.hand_written(operators.PAGE.read_text(encoding="utf-8"))
     table = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     rows = [re.split(r"(?<!\\)\|", line)[1 : 1 + columns] for line in table.splitlines() if line.startswith("| `")]

@@ -15,7 +15,7 @@ from cerify.semantics.values import Value, ValueType, microseconds, time_at, val
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
 LARGEST_TEXTS, MOST_REPEATED = 2**30, 16
-"""The texts of a dictionary may take a gigabyte, and so many times the memory of the column beyond."""
+"""The texts of a dictionary may take a gigabyte, and beyond it 16 times the memory of the column."""
 READY = {arrow.id for name, arrow in ARROW.items() if name != "timestamp"}
 """The Arrow types whose columns are taken as they are; a timestamp may be outside the years that Python has."""
 

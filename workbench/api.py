@@ -323,7 +323,7 @@ def compile(
 
 
 def _parallel(evaluator: Evaluator, workers: int) -> Evaluator:
-    """The evaluator, with so many threads. Raises IllFormed, Unsupported."""
+    """The evaluator, with `workers` threads. Raises IllFormed, Unsupported."""
     require_whole("workers", workers, 1)
     if workers == 1:
         return evaluator

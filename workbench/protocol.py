@@ -139,7 +139,7 @@ def json_of_info(info: EngineInfo) -> Json:
 
 
 def answer_of_json(obj: Json, output: str, events: int) -> Answer:
-    """The answer to run over so many events.
+    """The answer to run over `events` events.
 
     Raises InputError for results of which some are left out, and BudgetExceeded where the time of the caller is over.
     """

@@ -189,7 +189,7 @@ def _iterate(A: CEA) -> CEA:
 
 
 def _single_start(A: CEA, bridges: int) -> CEA:
-    """With one initial state, if that makes for fewer transitions once so many lead to each."""
+    """With one initial state, if that leaves fewer transitions when `bridges` of them lead to each one."""
     leaving = sum(t.source in A.initial for t in A.transitions)
     return separate_start(A) if bridges * len(A.initial) > bridges + leaving else A
 

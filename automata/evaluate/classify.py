@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHORT = 256  # events; below this, going event by event is faster than going by columns
-DENSE = 1 << 16  # numbers; beyond so many they are sorted rather than looked up in a table
+DENSE = 1 << 16  # numbers; more than this are sorted rather than looked up in a table
 
 TYPED = pred.Anything | pred.OfType
 """The atomic predicates that depend on the type of an event only."""

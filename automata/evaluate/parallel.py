@@ -4,7 +4,7 @@ The compiled loops and Arrow run without the interpreter's lock. How a batch is 
 matches do not.
 
 - Where it looks back over a window (cerify.reach), each thread reads a chunk of consecutive events, and before it,
-  without reporting matches, so many events as the window has. The last chunk's partial matches are the batch's.
+  without reporting matches, as many events as the window has. The last chunk's partial matches are the batch's.
 - Else, under PARTITION BY, each thread reads all events and follows the partial matches of some keys. To it the other
   events have no key: it skips them.
 - Else one thread reads the events, while others classify those that come.
@@ -202,7 +202,7 @@ class _Threads:
 def parallel(
     evaluator: Evaluator, workers: int, reach_of: Callable[[Formula], LookbackBounds | None]
 ) -> ParallelEvaluator:
-    """An evaluator of the same query with so many threads. Raises Unsupported for evaluators of other kinds."""
+    """An evaluator of the same query with `workers` threads. Raises Unsupported for evaluators of other kinds."""
     if not isinstance(evaluator, CompiledCelEvaluator):
         raise Unsupported("workers are threads of the compiled loops of CEL; leave them out, or use evaluator='kernel'")
     return ParallelEvaluator(evaluator, workers, reach_of(evaluator.phi))

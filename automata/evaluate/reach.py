@@ -1,6 +1,6 @@
 """How many events before a match a query may depend on, as a value; cerify.reach finds it for formulas of CEL.
 
-A stream can be cut into parts that are read apart: each reads so many events before its own too, and reports the
+A stream can be cut into parts that are read apart: each reads that number of events before its own too, and reports the
 matches at its own events.
 """
 

@@ -2,7 +2,7 @@
 
 Both are filters on the support of a valuation. They commute with whatever keeps supports and judges each valuation on
 its own: IN, FILTER, START, STRICT, the left of UNLESS. Elsewhere (under an operator that joins supports, projects, or
-compares valuations with each other) they stay, and the formula is refused, but for windows of so many events, which the
+compares valuations with each other) they stay, and the formula is refused, but for windows that count events, which the
 automaton counts. See docs/decisions/windows.md.
 """
 

@@ -142,7 +142,7 @@ class NegatedComponents:
         return [array[: self._stored] for array in arrays]
 
     def _resize(self, room: int, without: int = 0) -> None:
-        """Move the events to arrays with room for so many, without the first ones."""
+        """Move the events to arrays with `room` entries, without the first ones."""
         moved = []
         for array in self._arrays():
             larger = np.zeros((room, *array.shape[1:]), array.dtype)

@@ -98,7 +98,7 @@ class PartitionedTable:
         return array if self.order is None else array.take(pa.array(self.order))
 
     def shifted(self, array: pa.Array, rows: int) -> pa.Array:
-        """For each row the value so many rows after it, before it if negative; null outside of its partition."""
+        """For each row the value `rows` rows after it, before it if negative; null outside of its partition."""
         length = len(self)
         far = min(abs(rows), length)
         if not far:

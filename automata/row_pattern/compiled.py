@@ -117,7 +117,7 @@ class CompiledRun:
             raise skip_error(self.q.skip, int(numbers[kernels.MATCH]), error == kernels.FIRST_ROW)
 
     def _words(self, rows: int) -> int:
-        """The words for the states of a row. Raises BudgetExceeded where so many rows in a partition have too many."""
+        """The words for the states of a row. Raises BudgetExceeded for a partition of too many rows."""
         states = len(self.framed.automaton.variables)
         words, most = _words(states), WORDS * self.budget.valuations
         if (rows + 1) * words > most:

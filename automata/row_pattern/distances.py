@@ -87,7 +87,7 @@ class _Distances:
 
 
 def _moved(e: rows.Expression, forward: int) -> rows.Expression:
-    """The expression in the row that is so many rows after the current one."""
+    """The expression in the row that is `forward` rows after the current one."""
     if forward == 0:
         return e
     return rows.Physical("NEXT", e, forward) if forward > 0 else rows.Physical("PREV", e, -forward)

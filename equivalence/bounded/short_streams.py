@@ -11,7 +11,7 @@ from cerify.semantics.events import Event, Schema, Stream
 def streams_of(letters: Sequence[Event], longest: int, most: int, schema: Schema | None = None) -> Iterator[Stream]:
     """All streams of these events: those of 1 event, of 2, and so on, up to the longest length.
 
-    They end with the greatest length for which all together are at most so many; those of 1 event are always there.
+    They end with the greatest length for which all together are at most `most`; those of 1 event are always there.
     """
     number = 0
     for length in range(1, longest + 1):

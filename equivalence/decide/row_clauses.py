@@ -103,7 +103,7 @@ class Comparison:
 
 
 def _undecided(number: int, skips: bool) -> str:
-    """Why there is no verdict, where the matches may differ on a table of so many rows."""
+    """Why there is no verdict, where the matches may differ on a table of `number` rows."""
     table = f"no table of {number} row{'s' * (number != 1)} was found that shows it"
     if skips:
         return (

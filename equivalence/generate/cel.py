@@ -118,7 +118,7 @@ def case(rng: Random, profile: Profile, nodes: int, events: int) -> tuple[Formul
 
 
 def formula(rng: Random, profile: Profile, nodes: int) -> Formula:
-    """A formula of exactly so many nodes, as `cel.size` counts; of fewer where the operators do not admit one."""
+    """A formula of exactly `nodes` nodes, as `cel.size` counts; of fewer where the operators do not admit one."""
     return _formula(rng, profile, nodes)[0]
 
 

@@ -11,7 +11,7 @@ from cerify.semantics.events import Stream
 
 Q = TypeVar("Q")
 CaseMaker: TypeAlias = Callable[[Random, Any, int, int], tuple[Q, Stream]]
-"""Makes a query of at most so many nodes, and a stream of at most so many events, of a profile."""
+"""Makes a query and a stream of a profile, of at most the given numbers of nodes and of events."""
 StreamMaker: TypeAlias = Callable[[Random, Any, int, Q], Stream]
 """Makes a stream of that length, of a profile, for a query."""
 

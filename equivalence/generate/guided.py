@@ -36,7 +36,7 @@ WALKS = 6  # tries at a stream with a match, where comparing events leaves it to
 def guided_case(
     rng: Random, profile: Profile, nodes: int, events: int, guided: float = 0.75, shared: float = 0.2
 ) -> tuple[Formula, Stream]:
-    """A formula and a stream of at most so many nodes and events.
+    """A formula of at most `nodes` nodes, and a stream of at most `events` events.
 
     guided: the share of streams that are led to a match, the others are as chance has them. Where none is found another
     formula of that size is taken, twice. shared: the share of formulas in which a sub-formula is there twice.
@@ -98,7 +98,7 @@ def with_copy(rng: Random, phi: Formula) -> Formula:
 
 
 def _walk(rng: Random, A: CEA, final_after: Sequence[frozenset[int]], drawn: Drawing) -> Sequence[Event] | None:
-    """The events of a random run, None if there is none of so many events, or none of random events."""
+    """The events of a random run, None if there is none of these lengths, or none of random events."""
     ends = [n for n in range(1, len(final_after)) if A.initial & final_after[n]]
     if not ends:
         return None

@@ -43,7 +43,7 @@ OF_TYPE: dict[ValueType, st.SearchStrategy[Value]] = {
 
 
 def formulas(profile: Profile = CORE, nodes: int = 12) -> st.SearchStrategy[Formula]:
-    """Formulas of the operators, types, variables and constants of a profile, of at most so many nodes.
+    """Formulas of the operators, types, variables and constants of a profile, of at most `nodes` nodes.
 
     The weights of the operators do not count: Hypothesis has its own idea of how often to try what.
     """

@@ -168,7 +168,7 @@ class _Maker:
         return Skip(self.rng.choice(("past last row", "next row")))
 
     def condition(self, context: float, depth: int = 2) -> rows.Expression:
-        """A condition; one in so many of its comparisons looks at what the match has so far."""
+        """A condition; `context` is the share of its comparisons that look at what the match has so far."""
         choice = self.rng.random() if depth else 1.0
         if choice < 0.2:
             made = self.rng.choice((rows.And, rows.Or))

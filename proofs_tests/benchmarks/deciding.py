@@ -22,7 +22,7 @@ SLOWEST = 3000  # milliseconds, of all pairs
 
 
 def equivalence(quick: bool) -> Iterator[Figure]:
-    """Deciding a pair of formulas of so many nodes, in the middle and in 95 of 100 cases, against compiling the two.
+    """Deciding a pair of formulas by their nodes, in the middle and in 95 of 100 cases, against compiling the two.
 
     `slowest` is the greatest of all, 300 pairs of each number of nodes.
     """

@@ -85,7 +85,7 @@ def figures(name: str, cores: int, events: int, said: dict[str, Any]) -> Iterato
 
 
 def measured(data: Path, name: str, cores: int, runs: int) -> dict[str, Any]:
-    """What a process of its own measures, with so many cores."""
+    """What a process of its own measures, with `cores` cores."""
     command = [sys.executable, "-W", "ignore", "-m", "proofs_tests.benchmarks.spark", "measure"]
     done = subprocess.run(
         [*command, str(data), name, "--cores", str(cores), "--runs", str(runs)],

@@ -81,7 +81,7 @@ class Tally:
 
 
 def tally(seed: int, first: int, formulas: int) -> Tally:
-    """The cases of so many formulas, the first of which has the number first."""
+    """The cases of `formulas` formulas, the first of which has the number first."""
     found = Tally()
     for number in range(first, first + formulas):
         rng = Random(f"automata/{seed}/{number}")

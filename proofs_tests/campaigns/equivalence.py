@@ -59,7 +59,7 @@ class Outcome:
 
 
 def pair(rng: Random, kind: str, nodes: int) -> tuple[cel.Formula, cel.Formula, Level]:
-    """Two unary formulas of at most so many nodes, and the level at which to compare them."""
+    """Two unary formulas of at most `nodes` nodes, and the level at which to compare them."""
     while True:
         level: Level = rng.choice(("events", "valuations"))
         if kind == "same" and rng.random() < 0.3:

@@ -126,7 +126,7 @@ def drive(folders: Sequence[Path]) -> None:
 
 
 def killed(folders: Sequence[Path], kills: int, rng: Random) -> Counter[str]:
-    """Drivers, one after the other, until all is said; so many of them are killed in mid-stream. Counts what was."""
+    """Drivers, one after the other, until all is said; `kills` of them are killed in mid-stream. Counts what was."""
     counts: Counter[str] = Counter()
     last = {folder: sum(1 for _ in (folder / "in").iterdir()) for folder in folders}
     for life in range(kills + LIVES):

@@ -84,7 +84,7 @@ def compared(phi: Formula, S: Stream) -> tuple[int, int, int | None]:
 
 
 def usable(phi: Formula, S: Stream) -> bool:
-    """Whether both take the formula, it has matches, and not so many that their numbers fill the memory."""
+    """Whether both take the formula, it has matches, and not too many for the memory."""
     try:
         start = S.part(0, TRIED)
         CompiledCelEvaluator(phi, budget=Budget(states=200)).count(start)

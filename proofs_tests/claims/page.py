@@ -42,7 +42,7 @@ def quick(id_: str) -> dict[str, Any]:
 
 
 def page(jobs: int = 1) -> str:
-    """The page, with every claim checked, by so many processes."""
+    """The page, with every claim checked, by `jobs` processes."""
     left = [id_ for id_ in LEDGER if id_ not in _checked]
     _checked.update(zip(left, checked(left, "quick", jobs), strict=True))
     introduction = INTRODUCTION.format(version=version("cerify"))

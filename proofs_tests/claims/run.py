@@ -13,7 +13,7 @@ from proofs_tests.claims.ledger import Effort, entry
 
 
 def checked(ids: Sequence[str], effort: Effort, jobs: int) -> Iterator[dict[str, Any]]:
-    """The entries of these ids, in their order, by so many processes."""
+    """The entries of these ids, in their order, by `jobs` processes."""
     if jobs == 1:
         yield from (_checked(id_, effort) for id_ in ids)
         return

@@ -81,7 +81,7 @@ def _(effort: Effort) -> Finding:
 
 
 def _segments(n: int) -> set[tuple[int, int]]:
-    """Where the matches of the composed query begin and end on a word of so many events."""
+    """Where the matches of the composed query begin and end on a word of n events."""
     S = events(" ".join(f"A@{t}" for t in range(n)))
     found = (m.result.attributes for m in matches_of(parse(EVEN), S, bindings) if m.result is not None)
     return {(result["start"], result["stop"]) for result in found}

@@ -17,7 +17,7 @@ Find = Callable[[sase.Query, Stream], set[Bindings]]
 
 
 def streams(length: int, letters: tuple[str, ...]) -> Iterator[Stream]:
-    """All streams of one up to so many events, an event a second, the shorter first."""
+    """All streams of 1 to `length` events, an event a second, the shorter first."""
     for n in range(1, length + 1):
         for word in product(letters, repeat=n):
             yield events(" ".join(f"{letter}@{time}" for time, letter in enumerate(word)))

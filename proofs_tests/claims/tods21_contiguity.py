@@ -29,7 +29,7 @@ OPERANDS = tuple(map(parse, ("A", "B", "A ; B", "STRICT(A ; B)", "B+")))
 
 
 def at_least(A: CEA, marks: int) -> CEA:
-    """The runs of A that mark so many events or more."""
+    """The runs of A that mark at least `marks` events."""
     step = [
         t._replace(source=t.source * (marks + 1) + n, target=t.target * (marks + 1) + min(marks, n + bool(t.marks)))
         for t in A.transitions

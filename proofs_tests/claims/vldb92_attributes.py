@@ -30,7 +30,7 @@ BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...
 
 
 def _histories(length: int) -> list[Stream]:
-    """All histories of so many events a and b with the value 1 or 2; that the first has 1 is a matter of names."""
+    """All histories of `length` events a and b with the value 1 or 2; that the first has 1 is a matter of names."""
     events = [Event(T, {"n": n}) for n in (1, 2) for T in LETTERS]
     return [Stream(h) for h in product(events, repeat=length) if h[0].get("n") == 1]
 

@@ -43,7 +43,7 @@ def expressions(
 
 
 def histories(length: int, started: bool = False) -> Iterator[tuple[str, ...]]:
-    """All histories of up to so many letters, smallest first; with started also behind a start event."""
+    """All histories of up to `length` letters, smallest first; with started also behind a start event."""
     for n in range(1, length + 1):
         yield from product(LETTERS, repeat=n)
         if started:

@@ -22,7 +22,7 @@ from proofs_tests.mutation.targets import deletions, group_of, modules, sample
 @click.option("--shared", is_flag=True, help="Only modules that a definition shares with what is judged by it.")
 @click.option("--definitions", is_flag=True, help="Only modules of the definitions.")
 @click.option("--operators", is_flag=True, help="All tables of operators, each without an entry, and nothing else.")
-@click.option("--most", type=click.IntRange(1), help="Of the tables of operators, so many; a hash says which.")
+@click.option("--most", type=click.IntRange(1), help="The number of tables of operators; a hash says which.")
 @click.option(
     "--again", type=click.Path(exists=True, path_type=Path), help="Only what this JSON file does not have as killed."
 )

@@ -24,7 +24,7 @@ MEMORY = 8 << 30
 
 
 def in_processes(tasks: Iterable[T], work: Callable[[T, TextIO], None], jobs: int) -> Iterator[tuple[T, list[str]]]:
-    """Each task, as it is done, with the lines that its process has written; so many processes at a time."""
+    """Each task, as it is done, with the lines that its process has written; `jobs` processes at a time."""
     for library in LIBRARIES:
         with suppress(ImportError):
             importlib.import_module(library)

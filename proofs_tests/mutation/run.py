@@ -27,7 +27,7 @@ from proofs_tests.mutation.targets import ROOT, checks_of, own_checks, source
 from proofs_tests.mutation.types import TYPES, with_type_errors
 
 PATIENCE, LEAST = 4.0, 10.0
-"""A mutant is killed by tests that take so many times the time that they take without a mutant, and so many seconds
+"""A mutant is killed by tests that take PATIENCE times the time that they take without a mutant, and LEAST seconds
 of processor time more."""
 
 WAITING = 10
@@ -115,7 +115,7 @@ def outcomes_of(tests: Sequence[str], mutants: Sequence[Mutant], jobs: int) -> I
 
 
 def outcomes(mutants: Sequence[Mutant], jobs: int, folder: Path, killers: Mapping[Key, str]) -> Iterator[Outcome]:
-    """What each mutant did, in the order in which they are done, by so many processes at a time.
+    """What each mutant did, in the order in which they are done, by `jobs` processes at a time.
 
     First each mutant is run against the test that has killed it before, by its node id; a table without one of its
     operators of which no such test is known, against the test of types, as many are parts of an exhaustive match. The

@@ -80,7 +80,7 @@ a test that fails without the mutant counts for nothing.
 The changes are made in the syntax tree, so that they do not depend on lines or layout. Of each module of a definition
 {definition} mutants are taken, of each that a definition shares with what is judged by it {shared}, of each other
 {other}; which ones is decided by a hash of the change. With `--operators` all tables that have an operator of a
-language in them are taken, each without one of its entries, and with `--most N` so many of these. All tests are of
+language in them are taken, each without one of its entries, and with `--most N` N of these. All tests are of
 those that `pytest` runs by default.
 
 ```sh

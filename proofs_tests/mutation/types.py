@@ -22,7 +22,7 @@ TYPES = "proofs_tests/test_architecture.py::test_checks_pass[types]"
 
 
 def with_type_errors(mutants: Sequence[Mutant], jobs: int) -> Iterator[Mutant]:
-    """Those in which mypy finds an error that it does not find in the module; so many processes at a time.
+    """Those in which mypy finds an error that it does not find in the module; `jobs` processes at a time.
 
     Comments are lost in the text of a tree, so that mypy reports what a comment allows in the module as well.
     """

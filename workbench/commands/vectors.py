@@ -28,7 +28,7 @@ from cerify.terminal import echo
 def command(query: str, states: int | None, schema_text: str | None, out: Path | None, as_json: bool) -> int:
     """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
 
-    Every engine that behaves like a deterministic automaton of at most so many states, and is wrong about QUERY on some
+    Every engine that behaves like a deterministic automaton of at most --states states, and is wrong on some
     stream, is wrong on one of these.
     """
     schema = None if schema_text is None else schema_of(schema_text)

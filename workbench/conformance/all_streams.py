@@ -83,7 +83,7 @@ def all_streams(events: Sequence[Event], longest: int, timed: bool) -> Iterator[
 def search(
     engine: Engine, language: Language[Any], text: str, longest: int, output: Any, progress: Any = lambda d, t: None
 ) -> Search:
-    """What an engine does with a query on all streams of at most so many events. Raises ParseError, InputError."""
+    """What an engine does with a query on all streams of at most `longest` events. Raises ParseError, InputError."""
     query = language.parse(text)
     letters = events_of(language, query)
     planned = sum(len(letters) ** length for length in range(1, longest + 1))

@@ -46,7 +46,7 @@ class Window:
 
 
 def windows(name: str, events: int, matches: Sequence[Match]) -> list[Window]:
-    """Windows of a substream with so many events: some that hold a match, some at random places by the name's seed."""
+    """Windows of a substream with `events` events: some that hold a match, some at random places by the name's seed."""
     random = Random(name)
     around = min(AROUND, len(matches))
     chosen = [matches[i * len(matches) // around] for i in range(around)]

@@ -56,7 +56,7 @@ class Listing(Generic[E]):
 
 
 def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E], int]) -> Listing[E]:
-    """The first explanations of all in the order of their positions on a stream of so many events."""
+    """The first explanations of all in the order of their positions on a stream of `length` events."""
     first, last = (0, length - 1) if request.at is None else (request.at, request.at)
     listed = list(islice(found, request.limit + 1))
     more = len(listed) > request.limit

@@ -106,7 +106,7 @@ class Rejection:
         return self.made.place[self.made.row_of(match)][1]
 
     def _at(self, first: int, searched: int, length: int) -> tuple[str, ...]:
-        """Why so many rows from `first` on are no match of the search at a row."""
+        """Why `length` rows from `first` on are no match of the search at a row."""
         partition, r = self.made.place[searched]
         if self.made.place[first][1] not in visible_rows(self.made.q, r, len(partition)):
             return (f"row {first} is not in the frame of row {searched}",)

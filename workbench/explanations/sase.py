@@ -284,7 +284,7 @@ def ways_of(q: sase.Query, events: ComplexEvent) -> Iterator[Bindings]:
 
 
 def _unbindable(q: sase.Query, number: int) -> str:
-    """Why the pattern cannot have so many events."""
+    """Why the pattern cannot have that number of events."""
     pattern = clauses.positive(q)
     least = "at least " if any(k.kleene for k in pattern) else ""
     components = ", ".join(map(show_component, pattern))

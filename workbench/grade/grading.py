@@ -55,7 +55,7 @@ UNDECIDED: Mapping[type[CerifyError], str] = {
 def short_streams(schema: Schema, values: Mapping[str, Sequence[Value]], most: int = STREAMS) -> Iterator[Stream]:
     """All streams of the schema whose attributes have these values: those of 1 event, of 2, and so on.
 
-    They end with the greatest length for which all together are at most so many. Times never decrease.
+    They end with the greatest length for which all together are at most `most`. Times never decrease.
     """
     yield from filter(_in_time, streams_of(list(_events(schema, values)), LONGEST, most, schema))
 

@@ -495,7 +495,7 @@ class Language(ABC, Generic[F]):
 
     @property
     def normal_forms(self) -> Mapping[str, Callable[[F, int], F] | None]:
-        """The normal forms by name: what rewrites a query, to so many nodes at most; None for one that is decided."""
+        """The normal forms by name: what rewrites a query, to at most a number of nodes; None for one decided."""
         return {}
 
     @property

@@ -22,7 +22,7 @@ _Shorter: TypeAlias = int | Literal["start", "ended"]
 
 @dataclass(frozen=True)
 class TwoLengths:
-    """Rows of which the first ones, so many, are a match, and all of them another.
+    """Rows of which the first `first` are a match, and all of them another.
 
     None stands for a row that the solver did not find.
     """

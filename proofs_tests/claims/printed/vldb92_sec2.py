@@ -72,7 +72,7 @@ def between(F: expr.Expression, E: expr.Expression, h: History, of: Applied, as_
 
 
 def prefix(E: expr.Expression, h: History, of: Applied, letters: tuple[str, ...], further: int) -> History:
-    """o: some history identical to h up to e has E at an event after e; looked for among so many events more."""
+    """o: some history identical to h up to e has E at an event after e; looked for among `further` events more."""
 
     def is_viable(n: int) -> bool:
         so_far = tuple(a for _, a in h[: n + 1])

@@ -131,7 +131,7 @@ def spread(S: Stream, C: Sequence[int], span: float, attribute: str) -> Stream |
 
 
 def stretched(S: Stream, C: Sequence[int], span: float) -> Stream | None:
-    """The stream without the events between those of C, and so many others of a type of their own instead."""
+    """The stream without the events between those of C, with others, of a type of their own, in their place."""
     if span < len(C):
         return None
     events = [event for p, event in enumerate(S) if not C[0] < p < C[-1] or p in C]

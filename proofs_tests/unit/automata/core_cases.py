@@ -65,7 +65,7 @@ def wrong(phi: core.Formula, Ss: Iterable[Stream]) -> str | None:
 
 
 def drawn(seed: int, nodes: int, events: int) -> tuple[core.Formula, list[Stream]]:
-    """A random formula of up to so many nodes, with four streams."""
+    """A random formula of up to `nodes` nodes, with four streams."""
     rng = Random(f"core-CEL compiled/{seed}")
     profile = rng.choice(PROFILES)
     phi = formula(rng, profile, rng.randint(1, nodes))

@@ -22,7 +22,7 @@ VALUES: Mapping[ValueType, tuple[Value, ...]] = {
 
 
 def random_profile(rng: Random, base: Profile = EVERYTHING, types: int = 5, attributes: int = 4) -> Profile:
-    """The profile with another schema, of at most so many types and attributes, each with a few values of a kind.
+    """The profile with another schema, of at most `types` types and `attributes` attributes, each with a few values.
 
     Every type has every attribute, in the schema; in half of the profiles events leave some out.
     """

@@ -25,7 +25,7 @@ def marked_words(stream: Types) -> list[tuple[Letter, ...]]:
 
 
 def passing(dfa: MarkedDFA, streams: list[Types], states: int) -> Iterator[tuple[Steps, dict[int, bool]]]:
-    """All automata of at most so many states that answer all prefixes of all markings of the streams as the query does.
+    """All automata of up to `states` states that answer all prefixes of all markings of the streams as the query does.
 
     A transition or a final state is chosen when a word first needs it, a new state being the next number, so that each
     automaton is met once up to the names of its states. Short words come first, as they exclude most.

@@ -12,7 +12,7 @@ Choices: TypeAlias = Mapping[str, str]
 """The value of each axis of a language by the axis's name."""
 
 AT_MOST = {f"at-most-{n}": n for n in range(2, 8)}
-"""Values of the axis of an iteration: so many rounds at most."""
+"""Values of the axis of an iteration: the most rounds."""
 
 AT_MOST_SAYS = {name: f"at most {n}" for name, n in AT_MOST.items()}
 """What these values mean."""

@@ -194,7 +194,7 @@ def _at_least_two(E: expr.RelativePlus, h: History, of: Of, known: Interpreter) 
 
 
 def _rounds(E: expr.RelativePlus, h: History, of: Of, most: int | None = None) -> Events:
-    """The events of all rounds of relative+, or of so many."""
+    """The events of all rounds of relative+, or of the first `most`."""
     found, new = NOWHERE, of(E.operand, h)
     for _ in count() if most is None else range(most):
         if not new:

@@ -20,9 +20,9 @@ MOST_STREAMS = 250  # streams of one template that are looked at, the shortest f
 class Template:
     """A query and the events of which its streams consist.
 
-    letters: events as JSON. One with the key "after" happens so many seconds after the one before it; the stream then
-    has times: whole seconds, or ISO 8601 if some "after" is a float. longest: the length of the longest stream.
-    before: events with which every stream begins.
+    letters: events as JSON. The key "after" is the number of seconds since the event before; the stream then has
+    times: whole seconds, or ISO 8601 if some "after" is a float. longest: the length of the longest stream. before:
+    events with which every stream begins.
     """
 
     query: str

@@ -53,7 +53,7 @@ class Cuts:
 
 
 def cuts_of(df: DataFrame, columns: Columns, reach: LookbackBounds, parts: int) -> Cuts | None:
-    """Cuts into at most `parts` chunks, so many that they together read fewer foreign events than there are events.
+    """Cuts into at most `parts` chunks, which together read fewer foreign events than there are events.
 
     None if the reach has a width on an attribute other than the first one that orders the events.
     """

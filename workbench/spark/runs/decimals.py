@@ -13,7 +13,7 @@ EXACT = {"int": 18, "float": 15}
 
 
 def type_of_decimals(precision: int, scale: int) -> ValueType | None:
-    """The type of the values that stand for such decimals, each for one; None if no type has so many digits."""
+    """The type of the values that stand for such decimals, each for one; None if no type has enough digits."""
     if scale <= 0:
         return "int" if precision - scale <= EXACT["int"] else None
     return "float" if precision <= EXACT["float"] else None

@@ -43,7 +43,7 @@ OPERATORS: dict[str, tuple[int, Callable[..., expr.Expression]]] = {
 
 
 def histories(length: int, started: bool) -> Iterator[Stream]:
-    """All histories of up to so many events a and b, with and without a start event before them."""
+    """All histories of up to `length` events a and b, with and without a start event before them."""
     for n in range(length + 1):
         for types in product("ab", repeat=n):
             yield Stream(map(Event, types))

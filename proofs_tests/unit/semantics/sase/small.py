@@ -28,7 +28,7 @@ def streams(length: int, letters: tuple[str, ...] = LETTERS) -> Iterator[Stream]
 def queries(
     components: int, mixed: bool = False, negated: bool = False, windows: tuple[str, ...] = ("",)
 ) -> Iterator[sase.Query]:
-    """All queries with so many components: each strategy for all, or for each its own; with at most one clause."""
+    """All queries with `components` components: each strategy for all, or for each its own; with at most one clause."""
     return (query(text) for text in texts(components, mixed, negated, windows))
 
 

@@ -29,7 +29,7 @@ class Skip(Exception):
 
 @dataclass(frozen=True)
 class Leaf:
-    """A step that takes one event of a type, or, with least, at least so many and at most `most`, of any number if None.
+    """A step that takes one event of a type, or, with least, from `least` to `most` of them, of any number if None.
 
     absent: it takes none, and none that satisfies its conditions is between its neighbours.
     """

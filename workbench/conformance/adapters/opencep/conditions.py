@@ -98,7 +98,7 @@ def at(some: Sequence[Json], place: int) -> Json:
 
 
 def beginnings(some: Sequence[Json], least: int) -> list[Sequence[Json]]:
-    """The first events, at least so many."""
+    """The beginnings with at least `least` events."""
     return [some[:n] for n in range(least, len(some) + 1)]
 
 
