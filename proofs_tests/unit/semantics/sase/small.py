@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import islice, product, starmap
 from random import Random
 from typing import TypeAlias
 
@@ -26,20 +26,40 @@ def streams(length: int, letters: tuple[str, ...] = LETTERS) -> Iterator[Stream]
 
 
 def queries(
-    components: int, mixed: bool = False, negated: bool = False, windows: tuple[str, ...] = ("",)
+    components: int,
+    mixed: bool = False,
+    negated: bool = False,
+    windows: tuple[str, ...] = ("",),
+    start: int = 0,
+    step: int = 1,
 ) -> Iterator[sase.Query]:
-    """All queries with `components` components: each strategy for all, or for each its own; with at most one clause."""
-    return (query(text) for text in texts(components, mixed, negated, windows))
+    """All queries with `components` components: each strategy for all, or for each its own; with at most one clause.
+
+    Of these, those at the positions start, start + step, and so on.
+    """
+    return (query(text) for text in texts(components, mixed, negated, windows, start, step))
 
 
-def texts(components: int, mixed: bool, negated: bool, windows: tuple[str, ...]) -> Iterator[str]:
+def texts(
+    components: int, mixed: bool, negated: bool, windows: tuple[str, ...], start: int = 0, step: int = 1
+) -> Iterator[str]:
     """Their texts."""
+    return starmap(_text, islice(_parts(components, mixed, negated, windows), start, None, step))
+
+
+Array: TypeAlias = tuple[bool, bool, str]
+"""Of a component: whether it is an array, whether it is negated, its variable."""
+Parts: TypeAlias = tuple[tuple[str, ...], tuple[sase.Strategy, ...], str, tuple[str, ...], str]
+"""Of a query: its components, and the strategy of each; its clause; the cut of each; its window."""
+
+
+def _parts(components: int, mixed: bool, negated: bool, windows: tuple[str, ...]) -> Iterator[Parts]:
     for shape in product(*_kinds(components, negated)):
         if _is_pattern(shape, windows):
             arrays = _arrays(shape)
             for strategies in _strategies(components, mixed):
                 for clause, cut, window in product(_clauses(arrays), product(*_cuts(arrays)), windows):
-                    yield _text(shape, strategies, clause, cut, window)
+                    yield shape, strategies, clause, cut, window
 
 
 def text_by_chance(rng: Random, components: int, windows: tuple[str, ...]) -> str:
@@ -51,10 +71,6 @@ def text_by_chance(rng: Random, components: int, windows: tuple[str, ...]) -> st
     strategies = tuple(rng.choice(STRATEGIES) for _ in shape)
     cut = tuple(map(rng.choice, _cuts(arrays)))
     return _text(shape, strategies, rng.choice(list(_clauses(arrays))), cut, rng.choice(windows))
-
-
-Array: TypeAlias = tuple[bool, bool, str]
-"""Of a component: whether it is an array, whether it is negated, its variable."""
 
 
 def _is_pattern(shape: tuple[str, ...], windows: tuple[str, ...]) -> bool:

@@ -41,8 +41,9 @@ def stream(case: Case) -> Stream:
     return stream_of_json(case.events, schema_of_json(case.schema), case.id)
 
 
-def test_every_case_expects_what_the_denotation_says_today() -> None:
-    for case in suite():
+@pytest.mark.parametrize("start", sampled(range(3), (0,)))
+def test_every_case_expects_what_the_denotation_says_today(start: int) -> None:
+    for case in suite()[start::3]:
         found = matches_of(parse(case.query), stream(case), case.output, Budget())
         assert found == case.matches, case.id
 
@@ -104,19 +105,11 @@ def test_the_examples_of_section_3_expect_what_the_paper_prints() -> None:
         assert expected == {(n, C) for n, Cs in printed.items() for C in Cs}
 
 
-@cache
-def caught() -> Counter[str]:
-    """How many cases each mutant was seen to fail; none is asked any more once it has failed one."""
-    counts: Counter[str] = Counter()
-    for case in sorted(suite(), key=lambda case: (len(case.events), len(case.query))):
-        alive = [mutant for mutant in MUTANTS if not counts[mutant.name]]
-        counts.update(kills(parse(case.query), stream(case), case.output, alive))
-    return counts
-
-
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_every_wrong_semantics_fails_a_case(mutant: Any) -> None:
-    assert caught()[mutant.name] > 0
+    feature = mutant.name.split(":")[0]
+    cases = sorted(parsed(), key=lambda one: (one[0].feature != feature, len(one[0].events), len(one[0].query)))
+    assert any(kills(query, stream(case), case.output, [mutant]) for case, query in cases)
 
 
 def test_mutants_have_names_of_their_own_that_begin_with_a_feature() -> None:
@@ -169,7 +162,7 @@ def test_the_first_edition_is_what_it_was() -> None:
 
 @pytest.mark.parametrize(
     ("feature", "edition"),
-    [("event", 0), *(pytest.param(feature, 0, marks=pytest.mark.thorough) for feature in ("or", "cplus")), ("seq", 1)],
+    [("event", 0), *(pytest.param(*one, marks=pytest.mark.thorough) for one in (("or", 0), ("cplus", 0), ("seq", 1)))],
 )
 def test_the_files_are_what_the_generator_writes(feature: str, edition: int) -> None:
     """Whoever changes the generator, or edits a file by hand, has to write the files anew."""
