@@ -221,7 +221,9 @@ def killed_at_the_end(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGHUP")
-@pytest.mark.parametrize("command", [("conform", "--case", "cel/repeat/1001"), ("identify",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", sampled([("conform", "--case", "cel/repeat/1001"), ("identify",)], [("identify",)]), ids=" ".join
+)
 @pytest.mark.parametrize("until", ["start", "run", "nohup"])
 def test_no_engine_outlives_a_closed_terminal(command: tuple[str, ...], until: str, tmp_path: Path) -> None:
     """Closing a terminal sends SIGHUP, which nohup has ignored."""

@@ -67,7 +67,7 @@ def said(summary: Summary) -> list[tuple[int, str, str]]:
 @pytest.mark.parametrize(
     ("profile", "cases"),
     [
-        (CORE, 280),
+        (CORE, 80),
         (TYPED, 80),
         (EVERYTHING, 50),
         (CORRELATED, 30),

@@ -53,7 +53,7 @@ def test_the_automaton_has_the_meaning_of_every_small_formula(operator: str) -> 
     assert tried > 3
 
 
-@pytest.mark.parametrize("query", sampled(CHOSEN, CHOSEN[::2]))
+@pytest.mark.parametrize("query", sampled(CHOSEN, CHOSEN[::4]))
 def test_chosen_formulas(query: str) -> None:
     phi = parse(query)
     assert wrong(phi, streams(4)) is None
@@ -65,18 +65,19 @@ def test_the_papers_formulas_are_carried(name: str) -> None:
     assert wrong(parse(EXAMPLES[name][0]), streams(3)) is None
 
 
-def test_random_formulas() -> None:
+@pytest.mark.parametrize("cases", sampled([30, 80], [30]))
+def test_random_formulas(cases: int) -> None:
     """Both evaluators, with every operator and strategy below each other."""
     matching = ahead = 0
-    for seed in range(80):
+    for seed in range(cases):
         phi, Ss = drawn(seed, 7, 7)
         ahead += bool(looks_ahead(phi))
         for S in Ss:
             expected = matches_of(phi, S)
             assert matches(phi, S, SMALL) == CompiledCoreEvaluator(phi, SMALL).evaluate(S) == expected, (seed, S.events)
             matching += bool(expected)
-    assert matching > 100
-    assert ahead > 2
+    assert matching > 1.25 * cases
+    assert ahead > cases / 40
 
 
 def test_what_looks_ahead_is_said_at_the_end() -> None:

@@ -16,13 +16,14 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Stream
 from proofs_tests.benchmarks.workloads import uniform
-from proofs_tests.support import EXAMPLES, FIGURE_1, stream
+from proofs_tests.support import EXAMPLES, FIGURE_1, sampled, stream
 
 
+@pytest.mark.parametrize("cases", sampled([80, 200], [80]))
 @pytest.mark.parametrize("profile", ["core", "figure3"])
-def test_the_kernels_give_what_the_readable_evaluator_gives(profile: str) -> None:
+def test_the_kernels_give_what_the_readable_evaluator_gives(profile: str, cases: int) -> None:
     compared = 0
-    for i in range(200):
+    for i in range(cases):
         phi, S = case(Random(f"kernels/{i}"), PROFILES[profile], 9, 10)
         for output in ("matches", "valuations"):
             try:
@@ -31,7 +32,7 @@ def test_the_kernels_give_what_the_readable_evaluator_gives(profile: str) -> Non
                 continue
             assert compiled.matches(phi, S, output) == expected
             compared += bool(expected)
-    assert compared > 100
+    assert compared > cases / 2
 
 
 @pytest.mark.parametrize("name", ["phi1", "phi1'", "phi2", "phi3", "phi3'"])

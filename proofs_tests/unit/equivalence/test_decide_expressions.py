@@ -35,11 +35,12 @@ def streams(length: int) -> list[Stream]:
 STREAMS = sorted(streams(4), key=len)
 
 
+@pytest.mark.parametrize("pairs", sampled([10, 25], [10]))
 @pytest.mark.parametrize("name", ["base", "derived", "started", "correlated"])
-def test_against_the_meaning_on_all_short_histories(name: str) -> None:
+def test_against_the_meaning_on_all_short_histories(name: str, pairs: int) -> None:
     rng = Random(11)
     said = {"same": 0, "different": 0}
-    for _ in range(25):
+    for _ in range(pairs):
         E, F = (expression(rng, PROFILES[name], rng.randint(1, 5)) for _ in range(2))
         for decide, apart in ((equivalent, lambda x, y: x != y), (contained, lambda x, y: x - y)):
             verdict = decide(E, F)
@@ -145,7 +146,7 @@ ORDERS = Schema({"a": {"n": "int", "m": "int"}, "b": {"n": "int"}, "c": {"f": "b
         ("prior(a(I), b(I))", "prior(a(J), b(J))", True, True),
         ("p(I) := prior(a(I), b(I))", "relative(a(J), b(J))", True, True),
         ("prior(a(I), b(I))", "prior(a(I), b(J))", False, True),
-        ("prior(a(I, J), b(I), b(J))", "prior(a(K), b(K))", False, False),
+        pytest.param("prior(a(I, J), b(I), b(J))", "prior(a(K), b(K))", False, False, marks=pytest.mark.thorough),
         ("prior(a(I, J), b(I)) and prior(a, b(J))", "prior(a, b(K)) and prior(a, b(L))", False, True),
         ("relative(a(I), <2> b(I))", "prior(a(I), <2> b(I))", False, False),
         ("prior(c(I), d(I))", "prior(c[f=true], d[f=true]) or prior(c[f=false], d[f=false])", True, True),

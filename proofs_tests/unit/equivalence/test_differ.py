@@ -32,6 +32,7 @@ from cerify.semantics.cel.show import show
 from cerify.semantics.cel.syntax import Formula, size, subformulas
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream, result_of
+from proofs_tests.support import sampled
 
 SMALL = Budget(valuations=100_000)
 small = partial(differ, nodes=6, events=5)
@@ -115,9 +116,10 @@ def test_what_cannot_be_answered_is_no_agreement_and_a_crash_is_a_disagreement()
     assert str(cause(d)) == "an event type: KeyError"
 
 
-def test_cases_come_from_the_seed_alone() -> None:
-    assert said(small(right, two_faults, cases=30, seed=3)) == said(small(right, two_faults, cases=30, seed=3))
-    assert said(small(right, two_faults, cases=30, seed=3)) != said(small(right, two_faults, cases=30, seed=4))
+@pytest.mark.parametrize("cases", sampled([10, 30], [10]))
+def test_cases_come_from_the_seed_alone(cases: int) -> None:
+    assert said(small(right, two_faults, cases=cases, seed=3)) == said(small(right, two_faults, cases=cases, seed=3))
+    assert said(small(right, two_faults, cases=cases, seed=3)) != said(small(right, two_faults, cases=cases, seed=4))
 
 
 @pytest.mark.parametrize(

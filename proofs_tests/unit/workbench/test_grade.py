@@ -38,7 +38,7 @@ def test_there_are_exercises_of_every_language_and_level() -> None:
     assert all(len(e.answers) >= 2 and len(e.wrong) >= 2 and e.hint for e in exercises().values())
 
 
-@pytest.mark.parametrize("id_", sampled(exercises(), [*exercises()][::3]))
+@pytest.mark.parametrize("id_", sampled(exercises(), {*[*exercises()][::3]} - {"sase-after-news"}))
 def test_every_right_answer_is_accepted(id_: str) -> None:
     for answer in exercise(id_).answers:
         assert isinstance(graded(exercise(id_), answer), Right), answer
@@ -207,8 +207,8 @@ def test_without_the_solver_a_right_answer_is_right_as_far_as_it_was_tried(
 @pytest.mark.parametrize(
     ("id_", "text"),
     [
-        ("cel-filter", "T FILTER T.tmp - 40 > 0"),
-        ("cel-range", "T FILTER T.tmp - 20 >= 0 AND T.tmp <= 40"),
+        pytest.param("cel-filter", "T FILTER T.tmp - 40 > 0", marks=pytest.mark.thorough),
+        pytest.param("cel-range", "T FILTER T.tmp - 20 >= 0 AND T.tmp <= 40", marks=pytest.mark.thorough),
         ("cel-sensor", "H FILTER H.id - 1 = 0"),
     ],
 )

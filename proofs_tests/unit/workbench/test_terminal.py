@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import io
 import json
+import shlex
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -116,20 +118,19 @@ def test_commands_write_through_one_function() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("how", ["error", "skip", "die", "start"])
+COMMANDS = ["conform --case cel/repeat/1001", "fuzz --cases 2", "fuzz --query 'A ; B' --all-streams 1", "identify"]
+HOW = ["error", "skip", "die", "start"]
+LONG = [("fuzz --cases 2", "die"), ("identify", "skip"), ("identify", "die")]
+"""The pairs that take longest, for `pytest -m thorough`."""
+
+
 @pytest.mark.parametrize(
-    "command",
-    [
-        ("conform", "--case", "cel/repeat/1001"),
-        ("fuzz", "--cases", "2"),
-        ("fuzz", "--query", "A ; B", "--all-streams", "1"),
-        ("identify",),
-    ],
-    ids=" ".join,
+    ("command", "how"),
+    [pytest.param(*one, marks=[pytest.mark.thorough] * (one in LONG)) for one in product(COMMANDS, HOW)],
 )
-def test_an_engine_begins_no_line_of_a_report(command: tuple[str, ...], how: str, tmp_path: Path, run: Run) -> None:
+def test_an_engine_begins_no_line_of_a_report(command: str, how: str, tmp_path: Path, run: Run) -> None:
     engine = tmp_path / "engine.py"
     engine.write_text(ENGINE.replace("REPORT", repr(FORGED)), encoding="utf-8")
-    _, out, err = run(*command, "--", sys.executable, str(engine), how)
+    _, out, err = run(*shlex.split(command), "--", sys.executable, str(engine), how)
     assert "99 of 99 passed" in out + err
     assert not [line for line in (out + err).splitlines() if line.startswith("99 of 99 passed")]

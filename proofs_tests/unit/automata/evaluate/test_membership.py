@@ -19,7 +19,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, Valuation
-from proofs_tests.support import stream
+from proofs_tests.support import sampled, stream
 
 Evaluate = Callable[..., list[Match]]
 EVALUATORS = {"readable": streaming.matches, "kernel": compiled.matches}
@@ -89,9 +89,10 @@ def test_a_window_inside_an_iteration_is_one_of_each_round(evaluate: Evaluate) -
     assert found == {(0, 1), (2, 3), (0, 1, 2, 3)}
 
 
-def test_random_formulas_agree_with_the_definition() -> None:
+@pytest.mark.parametrize("cases", sampled([160, 320], [160]))
+def test_random_formulas_agree_with_the_definition(cases: int) -> None:
     plans: Counter[str] = Counter()
-    for i in range(320):
+    for i in range(cases):
         rng = Random(f"membership/{i}")
         phi = generate.formula(rng, COMPARING, rng.randint(4, 10))
         for _ in range(rng.choice((0, 1, 1, 2))):
@@ -108,8 +109,8 @@ def test_random_formulas_agree_with_the_definition() -> None:
         for name, evaluator in EVALUATORS.items() if i % 4 == 0 else [("readable", streaming.matches)]:
             assert evaluator(phi, S, output) == expected, (name, show(phi), S.events)
         plans[type(plan).__name__ if expected else "nothing"] += 1
-    assert plans[CheckedPlan.__name__] > 4
-    assert plans[CollectedPlan.__name__] > 4
+    assert plans[CheckedPlan.__name__] > cases / 80
+    assert plans[CollectedPlan.__name__] > cases / 80
 
 
 def test_a_check_that_accepts_too_much_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from proofs_tests.unit.semantics.row_pattern.tables import table
 pytest.importorskip("numba")
 
 
-@pytest.mark.parametrize("cases", sampled([120, 10_000], [120]))
+@pytest.mark.parametrize("cases", sampled([70, 10_000], [70]))
 def test_the_definition_and_the_loops_agree(cases: int) -> None:
     kinds, difference = compared(range(cases), JUDGED)
     assert difference == ""
@@ -67,7 +67,7 @@ TEXTS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", sampled(range(6), range(0, 6, 3)))
 def test_conditions_on_columns_are_those_on_rows(seed: int) -> None:
     """Of all types, at their limits, where Arrow's arithmetic and comparisons are not those of the rows."""
     rng = Random(seed)

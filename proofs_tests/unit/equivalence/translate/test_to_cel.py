@@ -16,7 +16,7 @@ from cerify.semantics.core_cel.show import show as show_core_cel
 from cerify.semantics.core_cel.wellformed import problems
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
-from proofs_tests.support import FIGURE_1, by_position, stream
+from proofs_tests.support import FIGURE_1, by_position, sampled, stream
 from proofs_tests.unit.equivalence.translate.tried import SOURCES, all_tried
 from proofs_tests.unit.semantics.core_cel.examples import EXAMPLES, events
 from proofs_tests.unit.semantics.core_cel.formulas import of_size, stream_of
@@ -227,7 +227,7 @@ def test_a_formula_without_problems_does_not_look_ahead() -> None:
     assert min(seen.values()) > 30
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("size", sampled([1, 2, 3, 4], [1, 2, 3]))
 def test_all_formulas_of_up_to_four_nodes(size: int) -> None:
     rng, matched, refused = Random(size), 0, 0
     for phi in of_size(size):

@@ -108,17 +108,18 @@ def test_or_lacks_a_negation_as_printed() -> None:
     assert found("!(a and !b)", "a") == []
 
 
+@pytest.mark.parametrize("cases", sampled([80, 200], [80]))
 @pytest.mark.parametrize(
     "profile", [DERIVED, MASKED, STARTED, CORRELATED], ids=["derived", "masked", "started", "correlated"]
 )
-def test_random_cases_three_ways(profile: Profile) -> None:
+def test_random_cases_three_ways(profile: Profile, cases: int) -> None:
     """The meaning, that of the expansion, and that of reading one event at a time."""
     rng = Random(11)
     somewhere = 0
-    for _ in range(200):
+    for _ in range(cases):
         E, S = case(rng, profile, 8, 6)
         expected = takes_place(E, S)
         somewhere += bool(expected)
         assert takes_place(expanded(E), S) == expected, f"{show(E)} over {S.events}"
         assert Machine(E, NOTHING_BOUND, {}, {}).events(tuple(map(Letter, S))) == expected, f"{show(E)} over {S.events}"
-    assert somewhere > 60
+    assert somewhere > 0.3 * cases

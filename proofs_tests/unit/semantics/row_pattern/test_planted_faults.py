@@ -48,7 +48,7 @@ def found(cases: int = 400) -> bool:
     return wrong() or compared(range(cases))[1] != ""
 
 
-@pytest.mark.parametrize("cases", sampled([100, 400], [100]))
+@pytest.mark.parametrize("cases", sampled([50, 400], [50]))
 def test_nothing_is_found_without_a_fault(cases: int) -> None:
     assert not found(cases)
 
@@ -131,7 +131,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", sampled(FAULTS, FAULTS.keys() - {"the last permutation is preferred"}))
 def test_a_fault_in_the_definition_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module, name, other = FAULTS[fault]
     monkeypatch.setattr(module, name, other)

@@ -11,6 +11,7 @@ from cerify.semantics.predicates import Comparison, Constant, Either
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.show import show
+from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase.printed import Q4_AND_Q5, QUERIES
 
 
@@ -143,10 +144,11 @@ def test_many_conjuncts_and_queries_are_not_deep() -> None:
     assert show(parse(many)) == many
 
 
+@pytest.mark.parametrize("number", sampled([50, 150], [50]))
 @pytest.mark.parametrize("name", PROFILES)
-def test_a_query_shown_parses_back(name: str) -> None:
+def test_a_query_shown_parses_back(name: str, number: int) -> None:
     profile: Profile = PROFILES[name]
-    for n in range(150):
+    for n in range(number):
         q = query(Random(n), profile, 9)
         assert parse(show(q)) == q
 

@@ -18,7 +18,7 @@ from cerify.semantics.core_cel.wellformed import require_typed
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
-from proofs_tests.support import FIGURE_1
+from proofs_tests.support import FIGURE_1, sampled
 from proofs_tests.tools.make_suite import cases_of, numbered
 from proofs_tests.tools.mutants.core_cel import MUTANTS
 from proofs_tests.tools.mutants.mutant import Mutant
@@ -39,8 +39,9 @@ def test_every_case_expects_what_the_denotation_says_today() -> None:
         assert match(parse(case.query), stream(case), evaluator="denotational") == case.matches
 
 
-def test_every_case_expects_what_the_clauses_alone_say() -> None:
-    for case in suite():
+@pytest.mark.parametrize("start", sampled(range(4), (0,)))
+def test_every_case_expects_what_the_clauses_alone_say(start: int) -> None:
+    for case in suite()[start::4]:
         # the clauses alone remember nothing of what they have computed
         if len(case.events) > 7 and case.feature != "core-examples":
             continue
