@@ -27,6 +27,8 @@ LONG = {
     f"docs/guide/{page}.md" for page in ("spark", "spark-audit", "spark-campaign", "spark-scale", "spark-streaming")
 }
 """Pages whose examples take half a minute each."""
+ASKING = "docs/guide/identify.md"
+"""The page whose commands ask several engines some hundred questions each."""
 
 
 def name(page: Path) -> str:
@@ -64,7 +66,7 @@ def in_a_process(argv: list[str], folder: Path) -> str:
 
 
 @pytest.mark.parametrize("processes", sampled([False, True], [False]), ids=["in one process", "in processes"])
-@pytest.mark.parametrize("page", sampled(WITH_COMMANDS, SHORT), ids=name)
+@pytest.mark.parametrize("page", sampled(WITH_COMMANDS, [page for page in SHORT if name(page) != ASKING]), ids=name)
 def test_command_lines(page: Path, processes: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """In order, in one folder that holds the files a page shows; "..." stands for anything."""
     text = page.read_text(encoding="utf-8")

@@ -119,10 +119,10 @@ def test_memory_is_capped_for_an_engine_that_answers_at_once() -> None:
     """It is looked at between answers too, and not only while one is waited for."""
     with Engine(rude("grows"), replace(LIMITS, run_seconds=20.0)) as engine:
         outcomes = []
-        for i in range(20):
+        for i in range(8):
             outcomes.append(engine.run(case(str(i))).outcome)
             time.sleep(0.06)
-    assert "memory" in outcomes[:8]
+    assert "memory" in outcomes
 
 
 def test_shrinking_takes_from_the_same_restarts(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def test_ids_stand_for_positions_also_of_a_key_that_lasts_over_many_batches(spar
     assert pairs == {("a", f"a{t + 1}", (f"a{t}", f"a{t + 1}")) for t in range(0, 300, 2)} | {("b", "b1", ("b0", "b1"))}
 
 
+@pytest.mark.thorough
 def test_the_outputs(spark: SparkSession) -> None:
     df = seen(spark, *letters("a", "AAB"), *letters("b", "BA")).cache()
     (count_a, count_b) = sorted(match(df, "A ; B", output="count").collect())
@@ -223,6 +224,7 @@ def test_a_line_that_does_not_fit_is_told_if_it_has_no_place(spark: SparkSession
     assert match(fitting, "A ; B FILTER B[x > 0]").count() == 0
 
 
+@pytest.mark.thorough
 def test_the_same_event_twice_is_a_tie_and_the_same_id_elsewhere_is_another_event(spark: SparkSession) -> None:
     with pytest.raises(InputError, match="if it is one event twice, drop one by dropDuplicates"), worker_errors():
         match(seen(spark, *GOOD, GOOD[0]), "A ; B", id_col="n").collect()

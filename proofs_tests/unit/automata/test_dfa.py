@@ -254,7 +254,9 @@ BINDING = "".join(f"exists x{n} (" for n in range(18))
         ("a or !relative(a, <18> any)", "relative(a, <18> any)", (6, 27)),
         ("prefix(b) and !prefix(!relative(a, <18> any and !b))", "relative(a, <18> any and !b)", (23, 51)),
         ("!relative(!NULL, a and !relative(a, <18> b and !c))", "relative(a, <18> b and !c)", (24, 50)),
-        (f"{BINDING}({LEFT}) | ({RIGHT}){')' * 18}", f"({LEFT}) | ({RIGHT})", None),
+        pytest.param(
+            f"{BINDING}({LEFT}) | ({RIGHT}){')' * 18}", f"({LEFT}) | ({RIGHT})", None, marks=pytest.mark.thorough
+        ),
     ],
 )
 def test_what_blows_up_is_named(text: str, named: str, span: tuple[int, int] | None) -> None:

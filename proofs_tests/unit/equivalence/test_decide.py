@@ -30,6 +30,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
+from proofs_tests.support import sampled
 
 TINY = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
 ALPHABET = (Event("A", {"x": 0}), Event("A", {"x": 1}), Event("B", {"x": 0}))
@@ -181,7 +182,7 @@ def test_a_set_grows_by_every_pair_that_it_contains_a_part_of() -> None:
     assert normal_form(0b0100, [(0b0010, 0b0100)]) == 0b0110
 
 
-@pytest.mark.parametrize("schema", [None, *(Schema({"A": {"x": kind}}) for kind in ("int", "float"))])
+@pytest.mark.parametrize("schema", sampled([None, *(Schema({"A": {"x": kind}}) for kind in ("int", "float"))], [None]))
 @pytest.mark.parametrize(
     ("quotient", "same", "other"),
     [("x / 2 = 1", "x = 2", "x = 3"), ("x / -2 <= 1", "x >= -2", "x > -2"), ("1 < x / 2", "2 < x", "1 < x")],

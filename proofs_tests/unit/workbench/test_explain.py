@@ -395,10 +395,14 @@ def test_a_match_far_down_a_stream_is_derived_from_its_own_events() -> None:
     assert isinstance(answer, Derived)
 
 
+@pytest.mark.thorough
 def test_too_long_a_stream_ends_in_an_error_that_says_so() -> None:
-    S = stream(" ".join(["A"] * 40))
     with pytest.raises(BudgetExceeded, match="shorter stream"):
-        ask("MAX(A+)", {5, 7, 39}, 39, S)
+        ask("MAX(A+)", {5, 7, 39}, 39, stream("A " * 40))
+
+
+def test_too_many_questions_end_in_an_error_that_says_so() -> None:
+    S = stream("A " * 40)
     with pytest.raises(BudgetExceeded, match="shorter stream"):
         Oracle(S, steps=100).meaning(parse("A ; A ; A"), 0, 39)
 

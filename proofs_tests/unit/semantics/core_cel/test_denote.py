@@ -164,7 +164,7 @@ def test_the_empty_stream_has_no_complex_event() -> None:
 @pytest.mark.parametrize(
     ("query", "length"),
     [
-        ("(A AS x)+", 40),
+        pytest.param("(A AS x)+", 40, marks=pytest.mark.thorough),
         ("MAX((A AS x)+)", 40),
         ("((A AS x)+ ; (A AS y)+)+", 30),
         ("A AS x FILTER p.a = q.a AND r.a = s.a AND t.a = u.a", 40),

@@ -173,9 +173,10 @@ def test_they_are_found_one_by_one() -> None:
     assert [len(o.parts) for o in listed[:3]] == [1, 2, 2]
 
 
-def test_many_rounds_and_deep_expressions() -> None:
-    last = list(islice(occurrences(parse("relative+(a and first)"), history("a " * 400), 399), 2))
-    assert [len(o.parts) for o in last] == [400]
+@pytest.mark.parametrize("rounds", sampled([150, 400], [150]))
+def test_many_rounds_and_deep_expressions(rounds: int) -> None:
+    last = list(islice(occurrences(parse("relative+(a and first)"), history("a " * rounds), rounds - 1), 2))
+    assert [len(o.parts) for o in last] == [rounds]
     deep = expr.Primitive("a")
     for _ in range(3000):
         deep = expr.Not(deep)  # type: ignore[assignment]

@@ -229,24 +229,27 @@ def test_an_engine_behind_the_protocol(language: str, hypothesis: str) -> None:
 
 
 def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = predictor("event-expression")
-    found, asked = identification("event-expression", {**known.default, "relative": "last"})
-    profile = Profile("toy", "1", "event-expression", found, asked)
+    known = predictor("core-cel")
+    found, asked = identification("core-cel", {**known.default, "comparison": "inclusive"})
+    profile = Profile("toy", "1", "core-cel", found, asked)
     monkeypatch.setattr("cerify.commands.identify.identified", lambda *_: profile)
     shown = CliRunner().invoke(cerify, ["identify", "--", "toy"], standalone_mode=False)
-    assert "last" in shown.output
-    assert "not the definition's any" in shown.output
+    assert "inclusive" in shown.output
+    assert "not the definition's exact" in shown.output
     as_json = CliRunner().invoke(cerify, ["identify", "--json", "--", "toy"], standalone_mode=False)
-    assert json.loads(as_json.output)["axes"]["relative"]["value"] == "last"
+    assert json.loads(as_json.output)["axes"]["comparison"]["value"] == "inclusive"
 
 
+@pytest.mark.usefixtures("kept_answers")
 def test_an_engine_that_answers_nothing_is_not_known(tmp_path: Path, run: Run) -> None:
     engine = tmp_path / "engine.py"
     engine.write_text(
         "import json, sys\n"
         "for line in sys.stdin:\n"
         "    m = json.loads(line)\n"
-        "    info = {'protocol': 1, 'engine': {'name': 'e', 'version': '1'}, 'languages': ['cel']}\n"
+        "    if m['cmd'] == 'stop':\n"
+        "        break\n"
+        "    info = {'protocol': 1, 'engine': {'name': 'e', 'version': '1'}, 'languages': ['core-cel']}\n"
         "    print(json.dumps(info if m['cmd'] == 'start' else {'id': m.get('id'), 'skipped': 'no'}), flush=True)\n"
     )
     status, out, _ = run("identify", "--", sys.executable, str(engine))
