@@ -114,7 +114,7 @@ def measure(checks: Collection[str], jobs: int, folder: Path, compiled: bool) ->
 
 def _timed(file: str, out: TextIO, tests: frozenset[str], compiled: bool) -> None:
     importlib.import_module("numba").config.DISABLE_JIT = not compiled
-    pytest.main([str(ROOT / file), *OPTIONS, *DEFAULT], plugins=[Selection(tests), _Times(out)])
+    pytest.main([str(ROOT / file), *OPTIONS], plugins=[Selection(tests), _Times(out)])
 
 
 def _measured(check: str, out: TextIO, folder: Path, compiled: bool) -> None:

@@ -183,6 +183,15 @@ def test_what_killed_a_mutant_is_written_down_for_the_next_run(monkeypatch: pyte
 
 
 @pytest.mark.thorough
+def test_what_killed_a_mutant_is_timed_also_where_it_is_thorough() -> None:
+    """In a process in which nothing of cerify is imported."""
+    test = "proofs_tests/unit/automata/test_dfa_evaluate.py::test_more_masks_than_fit_into_a_number[3]"
+    code = f"from proofs_tests.mutation.measured import times_of; print(*times_of({{{test!r}}}, 1, compiled=False))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert ran.stdout.split() == [test], ran.stderr
+
+
+@pytest.mark.thorough
 def test_the_command_kills_the_mutants_of_a_module() -> None:
     command = [sys.executable, "-m", "proofs_tests.mutation", "semantics/cel/facts.py", "--jobs", "1"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
