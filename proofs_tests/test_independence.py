@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,8 +49,7 @@ DEFINITION_AND_JUDGED = {
 CLAUSES_OF_CEL = {f"cerify.semantics.cel.{name}" for name in ("denote", "extent", "facts", "interpreter", "registered")}
 
 
-def imported(module: str) -> Iterator[str]:
-    """The modules of the project that a module imports, also for types only."""
+def imports(module: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
@@ -57,6 +57,12 @@ def imported(module: str) -> Iterator[str]:
             for alias in node.names:
                 name = f"{node.module}.{alias.name}"
                 yield from (found for found in (name if name in MODULES else node.module,) if found in MODULES)
+
+
+@cache
+def imported(module: str) -> frozenset[str]:
+    """The modules of the project that a module imports, also for types only."""
+    return frozenset(imports(module))
 
 
 def closure(starts: tuple[str, ...]) -> set[str]:
@@ -99,5 +105,5 @@ def test_a_decider_uses_the_definition_for_replays_only() -> None:
 def test_the_deciders_of_cel_use_the_definition_for_replays_only() -> None:
     """Two modules import it: for differences, and for streams which show that a formula is not in CEL*."""
     folders = ("cerify.automata.", "cerify.equivalence.decide.", "cerify.equivalence.bounded.")
-    found = {m for m in MODULES if m.startswith(folders) and CLAUSES_OF_CEL & set(imported(m))}
+    found = {m for m in MODULES if m.startswith(folders) and CLAUSES_OF_CEL & imported(m)}
     assert found == {"cerify.equivalence.decide.replay", "cerify.equivalence.decide.star"}
