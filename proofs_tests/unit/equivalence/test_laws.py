@@ -94,7 +94,11 @@ def test_a_law_that_holds_has_no_small_counterexample(law: Law) -> None:
     assert not counterexample(law, ((ops, S, PREDICATES) for ops in operands for S in streams))
 
 
-@pytest.mark.parametrize("law", HOLDING, ids=lambda law: law.name)
+@pytest.mark.parametrize(
+    "law",
+    sampled(HOLDING, [law for law in HOLDING if law.name != ":{2,3} begins with a round"]),
+    ids=lambda law: law.name,
+)
 def test_a_law_that_holds_has_no_random_counterexample(law: Law) -> None:
     rng = Random(law.name)
 
