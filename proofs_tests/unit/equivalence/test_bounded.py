@@ -23,6 +23,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.show import show
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Event, Schema, Stream
+from proofs_tests.support import sampled
 
 LENGTH = 3
 TINY = replace(FIGURE_3, types=("A", "B"), attributes=(("x", (0, 1)),), correlated=0.5)
@@ -62,7 +63,7 @@ def wrapped(phi: cel.Formula, rng: Random) -> cel.Formula:
 
 
 @pytest.mark.parametrize("level", ["events", "valuations"])
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", sampled(range(30), range(10)))
 def test_a_verdict_is_what_all_short_streams_say(seed: int, level: Level) -> None:
     rng = Random(seed)
     phi = told(rng)

@@ -21,6 +21,7 @@ from cerify.semantics.core_cel.interpreter import Interpreter, matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.variables import variables
 from cerify.semantics.trees import children, rebuilt
+from proofs_tests.support import sampled
 
 FARM = Stream(
     Event(R, {"id": id_, "tmp" if R == "T" else "hum": value})
@@ -48,11 +49,12 @@ def bare(phi: core.Formula) -> core.Formula:
     return below[0] if isinstance(phi, core.Filter | core.Strategy) else rebuilt(phi, below)
 
 
+@pytest.mark.parametrize("cases", sampled([20, 40], [20]))
 @pytest.mark.parametrize("profile", CORE_CEL_PROFILES)
-def test_every_match_has_a_derivation_and_every_other_set_a_reason(profile: str) -> None:
+def test_every_match_has_a_derivation_and_every_other_set_a_reason(profile: str, cases: int) -> None:
     rng = Random(profile)
     derived = rejected = 0
-    for _ in range(40):
+    for _ in range(cases):
         phi, S = case(rng, CORE_CEL_PROFILES[profile], 6, 4)
         if len(variables(phi)) > 4:
             continue
@@ -70,8 +72,8 @@ def test_every_match_has_a_derivation_and_every_other_set_a_reason(profile: str)
                     assert bool(reasons(phi, C, S)) == (C in possible), (phi, C)
                     assert miscounted(phi, C) is None or C not in possible, (phi, C)
                     rejected += 1
-    assert derived > 10
-    assert rejected > 100
+    assert derived > cases / 4
+    assert rejected > 2.5 * cases
 
 
 @pytest.mark.parametrize(

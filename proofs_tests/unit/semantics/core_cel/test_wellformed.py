@@ -18,6 +18,7 @@ from cerify.semantics.core_cel.wellformed import (
 )
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Event, Schema, Stream
+from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.core_cel.examples import EXAMPLES
 from proofs_tests.unit.semantics.core_cel.formulas import cases
 
@@ -185,17 +186,18 @@ def test_a_misused_variable_is_a_problem_but_no_type_error(query: str, rule: str
     require_typed(parse(query), SCHEMA)
 
 
-def test_a_formula_without_unbound_variables_does_not_look_ahead() -> None:
+@pytest.mark.parametrize("number", sampled([1000, 3000], [1000]))
+def test_a_formula_without_unbound_variables_does_not_look_ahead(number: int) -> None:
     """What well-formed formulas are for (section 5.1): more events change nothing about the complex events so far."""
     checked = 0
-    for phi, S in cases(4, 3000):
+    for phi, S in cases(4, number):
         if any(p.rule == "unbound" for p in problems(phi)):
             continue
         for more in ("A", "B"):
             longer = Stream([*S, Event(more, {"a": 1})])
             assert [m for m in matches_of(phi, longer) if m.at < len(S)] == matches_of(phi, S)
         checked += 1
-    assert checked > 300
+    assert checked > number / 10
 
 
 def test_problems_say_how_to_mend_it() -> None:

@@ -95,7 +95,7 @@ def test_an_engine_is_sent_consumption_only_if_it_names_it() -> None:
     assert "consumption" not in message_of(case)
     message = message_of(replace(case, consumption=Consumption.ANY))
     assert protocol.read(json.dumps(message), "run")["consumption"] == "any"
-    code = ["import json, sys", "for line in sys.stdin:"]
+    code = ["import json, sys", "for line in sys.stdin:", " if 'stop' in line: break"]
     code.append(
         " print(json.dumps({'protocol': 1, 'engine': {'name': 'e', 'version': '1'}, 'languages': ['cel']}), flush=True)"
     )

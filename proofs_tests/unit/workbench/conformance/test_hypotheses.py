@@ -13,6 +13,7 @@ from cerify.languages.language import Options
 from cerify.protocol import Failed, Matches
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Stream
+from proofs_tests.support import sampled
 
 Events = set[tuple[int, ...]]
 
@@ -33,12 +34,13 @@ def found(query: str, S: Stream, language: str = "cel", **hypothesis: str) -> Ev
     return {match.events for match in given.matches}
 
 
+@pytest.mark.parametrize("cases", sampled([60, 150], [60]))
 @pytest.mark.parametrize("language", AXES)
-def test_the_default_of_every_axis_is_the_definition(language: str) -> None:
+def test_the_default_of_every_axis_is_the_definition(language: str, cases: int) -> None:
     plugin, interpretation = LANGUAGES[language], INTERPRETATIONS[language]
     generator, choices = plugin.generator(), choices_of({}, interpretation.axes)
     profiles, matched = list(generator.profiles.values()), 0
-    for seed in range(150):
+    for seed in range(cases):
         query, S = generator.case(Random(seed), profiles[seed % len(profiles)], 7, 6)
         output = "valuations" if not plugin.answer else "matches"
         try:
@@ -47,7 +49,7 @@ def test_the_default_of_every_axis_is_the_definition(language: str) -> None:
             continue
         assert interpretation.matches(query, S, choices, output) == right, plugin.show(query)  # type: ignore[arg-type]
         matched += bool(right)
-    assert matched > 20
+    assert matched > 20 * cases / 150
 
 
 @pytest.mark.parametrize(
