@@ -32,12 +32,17 @@ class StoredEvents(Sequence[Event]):
             del self._firsts[0], self._parts[0]
 
     def table(self) -> pa.Table:
-        """The stored events; a column is there if an event has a value for it."""
-        streams = (
+        """The stored events; a column is there if an event has a value for it.
+
+        Raises InputError where an attribute has values of several types, of which no column has all.
+        """
+        streams = [
             S.part(max(0, self.start - first), len(S)) for first, S in zip(self._firsts, self._parts, strict=True)
-        )
-        tables = [S.table for S in streams]
-        return pa.concat_tables(tables, promote_options="permissive") if tables else Stream().table
+        ]
+        try:
+            return pa.concat_tables([S.table for S in (streams or [Stream()])], promote_options="default")
+        except pa.ArrowException:  # columns of two batches have different types, as a number and a text
+            return Stream([event for S in streams for event in S]).table
 
     def __len__(self) -> int:
         return self._end

@@ -3,8 +3,8 @@
 Queries and streams come from the languages' generators; the constants of a query, and the values of each attribute, are
 then replaced. Half of the streams have values of one type for an attribute: they are written to files and read back,
 and given to what a worker of Spark runs; half of these have a schema. In the others an attribute has values of several
-kinds. Every evaluator, over the whole stream and in batches, has to have the matches of the definition. `spark_batch
---values` gives cases of the first half to Spark itself.
+kinds. Every evaluator, over the whole stream and in two batches, has to have the matches of the definition; in half of
+the cases it is saved and restored between the two. `spark_batch --values` gives cases of the first half to Spark.
 """
 
 from __future__ import annotations
@@ -60,11 +60,15 @@ BEYOND: tuple[Value, ...] = (2**63, -(2**63) - 1, 10**30)
 
 @dataclass(frozen=True)
 class Wild:
-    """A case whose values have been replaced; typed: each attribute has values of one type."""
+    """A case whose values have been replaced.
+
+    typed: each attribute has values of one type. saved: an evaluator is saved between two batches, and restored.
+    """
 
     query: Any
     S: Stream
     typed: bool
+    saved: bool
 
 
 def wild_case(language: Language[Any], seed: str, nodes: int = 8, events: int = 8) -> Wild:
@@ -96,7 +100,7 @@ def wild_case(language: Language[Any], seed: str, nodes: int = 8, events: int = 
     if typed and rng.random() < 0.5:
         S = Stream(replaced, drawn_schema(rng, S))
         language.require_typed(new, S.schema)
-    return Wild(new, S, typed)
+    return Wild(new, S, typed, rng.random() < 0.5)
 
 
 def drawn_schema(rng: Random, S: Stream) -> Schema:
@@ -162,7 +166,11 @@ def in_batches(language: Language[Any], case: Wild, name: str) -> list[Match]:
         raise Unsupported("no batches")
     half = len(case.S) // 2
     first, rest = case.S.part(0, half), case.S.part(half, len(case.S) - half)
-    return sorted([*made.push(first), *made.push(rest), *made.finish()])
+    found = made.push(first)
+    if case.saved:
+        state, made = made.save(), made.fresh()
+        made.restore(state)
+    return sorted([*found, *made.push(rest), *made.finish()])
 
 
 def by_worker(language: Language[Any], case: Wild) -> list[Match]:

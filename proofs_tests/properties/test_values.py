@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cerify import Different, Event, equivalent, match
+from cerify.definition import DefinitionEvaluator
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Stream
@@ -47,6 +48,14 @@ def test_a_writer_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(values, "WRITERS", {"arrow": nothing})
     assert any("arrow: WRONG" in outcome for outcome in seen("cel", 1))
+
+
+def test_a_state_without_its_events_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(self: DefinitionEvaluator[object], data: bytes) -> None:
+        self.position = 4
+
+    monkeypatch.setattr(DefinitionEvaluator, "load", nothing)
+    assert any("denotational in batches: WRONG" in outcome for seed in range(3) for outcome in seen("cel", seed))
 
 
 def test_a_worker_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from cerify.semantics.sase import denote, program
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.reading import Reading, others
+from cerify.semantics.values import Value
 from proofs_tests.support import sampled, sealed
 from proofs_tests.unit.automata.nfab.test_evaluate import WINDOWED, rows
 from proofs_tests.unit.semantics.sase.streams import events, query
@@ -107,6 +108,26 @@ def test_a_column_without_values_in_the_saved_events_keeps_its_kind() -> None:
     assert F.push(Stream([Event("A", {"x": 1}), Event("B", {"x": 2})])) != []
     with pytest.raises(Unsupported, match="first batch"):
         F.push(Stream([Event("A", {"x": "text"})]))
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, "a"), (2**53 + 1, 0.5), (True, 1)])
+def test_a_state_with_values_that_no_column_has_is_refused(first: Value, second: Value) -> None:
+    E = ReadableEvaluator(query("SEQ(A a, B b)"))
+    E.push(Stream([Event("A", {"x": first})]))
+    E.push(Stream([Event("A", {"x": second})]))
+    with pytest.raises(InputError, match="attribute 'x'"):
+        E.save()
+    assert len(E.push(Stream([Event("B")]))) == 2
+
+
+def test_whole_numbers_and_others_are_saved_as_numbers() -> None:
+    q = query("SEQ(A a, B b) WHERE a.x = b.x")
+    E, F = ReadableEvaluator(q), ReadableEvaluator(q)
+    E.push(Stream([Event("A", {"x": 1})]))
+    E.push(Stream([Event("A", {"x": 1.5})]))
+    F.restore(E.save())
+    B = Stream([Event("B", {"x": 1.0}), Event("B", {"x": 1.5})])
+    assert F.push(B) == E.push(B) != []
 
 
 @pytest.mark.parametrize(
