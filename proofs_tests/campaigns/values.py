@@ -14,7 +14,7 @@ import math
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -37,6 +37,7 @@ from cerify.semantics.events import TIME, TYPE, Event, Match, Schema, Stream
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.predicates import Constant, InRange, OneOf
 from cerify.semantics.readers import read
+from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.values import Value, parse_time
 from proofs_tests.robustness import store, stored
 from proofs_tests.unit.workbench.spark.pairs import matches
@@ -93,7 +94,7 @@ def wild_case(language: Language[Any], seed: str, nodes: int = 8, events: int = 
         Event(e.type, {n: value(n, v) for n, v in e.attributes.items() if n == TIME or rng.random() >= absent})
         for e in S
     ]
-    new = with_constants(query, lambda: rng.choice(constants))
+    new = with_constants(query, rng, constants)
     if language.parse(language.show(new)) != new:
         raise AssertionError(f"{language.show(new)} is read back as another query")
     S = Stream(replaced)
@@ -130,21 +131,31 @@ def as_read(value: Value) -> Value:
     return parse_time(value.isoformat()) if isinstance(value, datetime) else value
 
 
-def with_constants(tree: Any, chosen: Callable[[], Value]) -> Any:
+def with_constants(tree: Any, rng: Random, constants: Sequence[Value]) -> Any:
     """The tree with every constant of a condition replaced; no other number, such as that of a window."""
     match tree:
         case Constant():
-            return Constant(chosen())
+            return Constant(rng.choice(constants))
         case OneOf():
-            return replace(tree, values=tuple(chosen() for _ in tree.values))
+            return replace(tree, values=tuple(rng.choice(constants) for _ in tree.values))
         case InRange():
-            return replace(tree, low=chosen(), high=chosen())
+            return replace(tree, low=rng.choice(constants), high=rng.choice(constants))
+        case rows.Constant(str() | int() | float() as value) if not isinstance(
+            value, bool
+        ):  # SQL compares like with like
+            of = ("string",) if isinstance(value, str) else ("int", "float")
+            return replace(tree, value=rng.choice([v for kind in of for v in POOLS[kind] if written(v)]))
         case tuple():
-            return tuple(with_constants(part, chosen) for part in tree)
+            return tuple(with_constants(part, rng, constants) for part in tree)
     if not is_dataclass(tree) or isinstance(tree, type):
         return tree
-    parts = {one.name: with_constants(getattr(tree, one.name), chosen) for one in fields(tree) if one.init}
+    parts = {one.name: with_constants(getattr(tree, one.name), rng, constants) for one in fields(tree) if one.init}
     return replace(tree, **parts)
+
+
+def written(value: Value) -> bool:
+    """Whether SQL writes the value as one literal: a number with a sign is an expression."""
+    return writable(value) and not (isinstance(value, int | float) and math.copysign(1, value) < 0)
 
 
 def answers(language: Language[Any], case: Wild) -> Iterator[tuple[str, Callable[[], list[Match]]]]:
@@ -204,9 +215,9 @@ def write_csv(S: Stream, path: Path) -> None:
     if any(value == "" for event in S for value in event.attributes.values()):
         raise InputError("CSV has no empty strings")
     with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.DictWriter(file, S.table.column_names)
-        rows.writeheader()
-        rows.writerows({TYPE: event.type} | {n: cell(v) for n, v in event.attributes.items()} for event in S)
+        writer = csv.DictWriter(file, S.table.column_names)
+        writer.writeheader()
+        writer.writerows({TYPE: event.type} | {n: cell(v) for n, v in event.attributes.items()} for event in S)
 
 
 def cell(value: Value) -> str:
