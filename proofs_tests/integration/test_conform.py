@@ -222,7 +222,9 @@ def killed_at_the_end(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGHUP")
 @pytest.mark.parametrize(
-    "command", sampled([("conform", "--case", "cel/repeat/1001"), ("identify",)], [("identify",)]), ids=" ".join
+    "command",
+    sampled([("conform", "--case", "cel/repeat/1001"), ("identify",)], [("conform", "--case", "cel/repeat/1001")]),
+    ids=" ".join,
 )
 @pytest.mark.parametrize("until", ["start", "run", "nohup"])
 def test_no_engine_outlives_a_closed_terminal(command: tuple[str, ...], until: str, tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def test_generated_pairs_and_flights(spark: SparkSession, monkeypatch: pytest.Mo
     assert list(spark_batch.flights_differing(spark, counts)) == []
 
 
+@pytest.mark.thorough
 def test_ids_stand_for_positions_also_of_a_key_that_lasts_over_many_batches(spark: SparkSession) -> None:
     rows = letters("a", "AB" * 150) + letters("b", "AB")
     found = match(seen(spark, *rows), "A : B WITHIN 2 EVENTS", id_col="n").collect()

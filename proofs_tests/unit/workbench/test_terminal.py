@@ -120,7 +120,7 @@ def test_commands_write_through_one_function() -> None:
 
 COMMANDS = ["conform --case cel/repeat/1001", "fuzz --cases 2", "fuzz --query 'A ; B' --all-streams 1", "identify"]
 HOW = ["error", "skip", "die", "start"]
-LONG = [("fuzz --cases 2", "die"), ("identify", "skip"), ("identify", "die")]
+LONG = [("fuzz --cases 2", "die"), ("identify", "error"), ("identify", "skip"), ("identify", "die")]
 """The pairs that take longest, for `pytest -m thorough`."""
 
 
