@@ -1,6 +1,6 @@
 """One Spark session for all tests of this folder; without pyspark they are skipped.
 
-By default the session is started for test_batch.py alone; CI runs most of the others by `pytest -m thorough`.
+Tests with a session are thorough; CI runs most of them in a step of its own.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ collect_ignore_glob = [] if find_spec("pyspark") else ["test_*.py"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Makes the tests of other files with a session thorough."""
+    """Makes the tests with a session thorough."""
     for item in items:
         of_session = isinstance(item, pytest.Function) and "spark" in item.fixturenames
-        if of_session and item.path.parent == Path(__file__).parent and item.path.name != "test_batch.py":
+        if of_session and item.path.parent == Path(__file__).parent:
             item.add_marker("thorough")
 
 

@@ -45,7 +45,6 @@ def letters(k: str | None, types: str, first: int = 0) -> list[tuple[Any, ...]]:
     return [(k, first + t, R, t, f"{k}{t}") for t, R in enumerate(types)]
 
 
-@pytest.mark.thorough
 def test_generated_pairs_and_flights(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """A part of the campaign."""
     table = flights.load().slice(0, 60_000)
@@ -57,7 +56,6 @@ def test_generated_pairs_and_flights(spark: SparkSession, monkeypatch: pytest.Mo
     assert list(spark_batch.flights_differing(spark, counts)) == []
 
 
-@pytest.mark.thorough
 def test_ids_stand_for_positions_also_of_a_key_that_lasts_over_many_batches(spark: SparkSession) -> None:
     rows = letters("a", "AB" * 150) + letters("b", "AB")
     found = match(seen(spark, *rows), "A : B WITHIN 2 EVENTS", id_col="n").collect()
@@ -65,7 +63,6 @@ def test_ids_stand_for_positions_also_of_a_key_that_lasts_over_many_batches(spar
     assert pairs == {("a", f"a{t + 1}", (f"a{t}", f"a{t + 1}")) for t in range(0, 300, 2)} | {("b", "b1", ("b0", "b1"))}
 
 
-@pytest.mark.thorough
 def test_the_outputs(spark: SparkSession) -> None:
     df = seen(spark, *letters("a", "AAB"), *letters("b", "BA")).cache()
     (count_a, count_b) = sorted(match(df, "A ; B", output="count").collect())
@@ -86,7 +83,6 @@ def test_a_number_that_no_column_holds_is_written_out(spark: SparkSession) -> No
     assert int(row["digits"]) == 2**150 - 1
 
 
-@pytest.mark.thorough
 def test_clustered_data_is_not_shuffled_again_and_other_data_is(spark: SparkSession) -> None:
     df = spark.range(0, 6, 1, 3).selectExpr("CAST(id % 2 AS STRING) AS k", "id AS ts", "IF(id < 3, 'A', 'B') AS type")
     grouped = df.groupBy("k").agg({"ts": "max"}).selectExpr("k", "explode(sequence(0, `max(ts)`)) AS ts")
@@ -103,7 +99,6 @@ def test_clustered_data_is_not_shuffled_again_and_other_data_is(spark: SparkSess
     }  # fmt: skip
 
 
-@pytest.mark.thorough
 def test_the_text_of_a_plan_may_be_cut(spark: SparkSession) -> None:
     """Nothing depends on how Spark shows its plans."""
     before = spark.conf.get("spark.sql.maxPlanStringLength")
@@ -117,7 +112,6 @@ def test_the_text_of_a_plan_may_be_cut(spark: SparkSession) -> None:
         spark.conf.set("spark.sql.maxPlanStringLength", str(before))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("clustered", [False, True])
 def test_a_table_with_as_many_buckets_as_there_are_shuffle_partitions(spark: SparkSession, clustered: bool) -> None:
     """Of a repartition by its key alone Spark makes no shuffle, and then reads it without its buckets."""
@@ -131,7 +125,6 @@ def test_a_table_with_as_many_buckets_as_there_are_shuffle_partitions(spark: Spa
 # --- rows that are not as they should be ------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
 def test_rows_without_a_key_are_in_no_stream_and_are_counted(spark: SparkSession) -> None:
     from pyspark.sql import Observation
 
@@ -145,31 +138,19 @@ GOOD = [("a", 1, "A", 1, "n1"), ("a", 2, "B", 2, "n2")]
 SCHEMA = Schema({"A": {"x": "int"}, "B": {"x": "int"}})
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("row", "given", "message"),
     [
         (("a", 3, None, 1, "n3"), {}, "k='a', ts=3: the column 'type' is empty"),
-        pytest.param(("a", 3, "", 1, "n3"), {}, "k='a', ts=3, field 'type': empty", marks=pytest.mark.thorough),
-        pytest.param(
+        (("a", 3, "", 1, "n3"), {}, "k='a', ts=3, field 'type': empty"),
+        (
             ("a", None, "A", 1, "n3"),
             {},
             "k='a', ts=None: the column 'ts' is empty; every event has a place in the order",
-            marks=pytest.mark.thorough,
         ),
         (("a", 2, "A", 1, "n3"), {}, "k='a', ts=2: two events of k have the same place in the order"),
-        pytest.param(
-            ("a", 3, "C", 1, "n3"),
-            {"schema": SCHEMA},
-            "k='a', ts=3, field 'type': unknown event type 'C'",
-            marks=pytest.mark.thorough,
-        ),
-        pytest.param(
-            ("a", 3, "A", 5, "n3"),
-            {"budget": Budget(matches=1)},
-            "k='a': more than 1 matches",
-            marks=pytest.mark.thorough,
-        ),
+        (("a", 3, "C", 1, "n3"), {"schema": SCHEMA}, "k='a', ts=3, field 'type': unknown event type 'C'"),
+        (("a", 3, "A", 5, "n3"), {"budget": Budget(matches=1)}, "k='a': more than 1 matches"),
     ],
 )
 def test_a_malformed_row_is_told_with_its_place(
@@ -210,7 +191,6 @@ def test_rows_and_keys_that_fail_come_back_with_their_reasons(spark: SparkSessio
     assert [row["events"] for row in matches(one).collect()] == [[0, 1]]
 
 
-@pytest.mark.thorough
 def test_a_line_that_does_not_fit_is_told_if_it_has_no_place(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "events.csv"
     file.write_text("k,ts,type,x\na,1,A,1\na,2,B,much\na,soon,A,1\n")
@@ -225,7 +205,6 @@ def test_a_line_that_does_not_fit_is_told_if_it_has_no_place(spark: SparkSession
     assert match(fitting, "A ; B FILTER B[x > 0]").count() == 0
 
 
-@pytest.mark.thorough
 def test_the_same_event_twice_is_a_tie_and_the_same_id_elsewhere_is_another_event(spark: SparkSession) -> None:
     with pytest.raises(InputError, match="if it is one event twice, drop one by dropDuplicates"), worker_errors():
         match(seen(spark, *GOOD, GOOD[0]), "A ; B", id_col="n").collect()
@@ -271,7 +250,6 @@ def test_a_column_of_another_type_than_the_schema_says_is_told_at_once(spark: Sp
         match(df, "A FILTER A[x > 1]", schema=SCHEMA)
 
 
-@pytest.mark.thorough
 def test_the_time_of_events_is_the_order_where_there_is_no_column_of_that_name(spark: SparkSession) -> None:
     df = seen(spark, *letters("a", "AB"), ("a", 9, "B", 0, "late"))
     assert [row["at"] for row in match(df, "A ; B WITHIN 3 seconds").collect()] == [1]
@@ -279,7 +257,6 @@ def test_the_time_of_events_is_the_order_where_there_is_no_column_of_that_name(s
     assert sorted(row["at"] for row in match(timed, "A ; B WITHIN 3 seconds").collect()) == [1, 2]
 
 
-@pytest.mark.thorough
 def test_times_are_in_utc_whatever_their_type(spark: SparkSession) -> None:
     df = seen(spark, *letters("a", "ABAB")).selectExpr(
         "timestamp_seconds(ts * 86400) AS ts", "type", "date(timestamp_seconds(0)) AS k"
@@ -290,7 +267,6 @@ def test_times_are_in_utc_whatever_their_type(spark: SparkSession) -> None:
     assert len(local_match("A ; B", S)) == 3
 
 
-@pytest.mark.thorough
 def test_a_session_in_another_time_zone_finds_the_same(spark: SparkSession) -> None:
     """Half an hour from one to the next, over the night in which the clocks of New York are put forward."""
     zone = spark.conf.get("spark.sql.session.timeZone")
