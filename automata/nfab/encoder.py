@@ -156,9 +156,10 @@ class ColumnEncoder:
         if kind is None or kind == self.kinds.get(name):
             return kind
         before = self.kinds.get(name)
+        first = "no value" if before is None else f"values of the type {before}"
         self._refuse(
-            f"the column {name} has values of the kind {kind}, in the first batch {before or 'none, of no kind'}; "
-            "give all batches the same columns, or use the readable evaluator"
+            f"the column {name} has values of the type {kind}, and had {first} in the first batch; give all batches "
+            "the same columns, or use the readable evaluator"
         )
         return None
 

@@ -40,8 +40,8 @@ class StoredEvents(Sequence[Event]):
             S.part(max(0, self.start - first), len(S)) for first, S in zip(self._firsts, self._parts, strict=True)
         ]
         try:
-            return pa.concat_tables([S.table for S in (streams or [Stream()])], promote_options="default")
-        except pa.ArrowException:  # columns of two batches have different types, as a number and a text
+            return pa.concat_tables([S.table for S in (streams or [Stream()])], promote_options="permissive")
+        except pa.ArrowException:  # no type has the values of both columns, as of a number and a text
             return Stream([event for S in streams for event in S]).table
 
     def __len__(self) -> int:

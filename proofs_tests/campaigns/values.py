@@ -140,9 +140,9 @@ def with_constants(tree: Any, rng: Random, constants: Sequence[Value]) -> Any:
             return replace(tree, values=tuple(rng.choice(constants) for _ in tree.values))
         case InRange():
             return replace(tree, low=rng.choice(constants), high=rng.choice(constants))
-        case rows.Constant(str() | int() | float() as value) if not isinstance(
-            value, bool
-        ):  # SQL compares like with like
+        case rows.Constant(bool() | datetime() | None):
+            return tree
+        case rows.Constant(value):  # SQL compares like with like
             of = ("string",) if isinstance(value, str) else ("int", "float")
             return replace(tree, value=rng.choice([v for kind in of for v in POOLS[kind] if written(v)]))
         case tuple():
@@ -261,7 +261,7 @@ def refusable(case: Wild, error: CerifyError) -> bool:
     return not case.typed or any(text in error.message for text in ("JSON", "CSV", "one type", "in its order"))
 
 
-def keep(name: str, first: int, cases: int, counted: Counter[str], seed: int) -> None:
+def store_figures(name: str, first: int, cases: int, counted: Counter[str], seed: int) -> None:
     """Store the figures, added to those of the cases from 0 to the first one where these have been stored."""
     before = stored().get("values", {}).get(name, {})
     if first and (before.get("seed"), before.get("cases")) == (seed, first):
@@ -296,7 +296,7 @@ def main(languages: tuple[str, ...], cases: int, seed: int, first: int, stores: 
                     click.echo(f"{name} {i} {evaluator}: {outcome}: {text}")
         wrong += counted["wrong"]
         if stores:
-            keep(name, first, cases, counted, seed)
+            store_figures(name, first, cases, counted, seed)
         click.echo(f"{name}: {cases:,} cases, {', '.join(f'{n:,} {what}' for what, n in sorted(counted.items()))}")
     sys.exit(1 if wrong else 0)
 

@@ -69,7 +69,7 @@ def test_a_worker_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch
 def test_figures_of_cases_that_follow_stored_ones_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robustness, "STORED", tmp_path / "r.json")
     for first, seed, cases in ((0, 1, 5), (5, 1, 10), (5, 1, 5), (5, 2, 5)):
-        values.keep("cel", first, 5, Counter(matched=5), seed)
+        values.store_figures("cel", first, 5, Counter(matched=5), seed)
         found = robustness.stored(robustness.STORED)["values"]["cel"]
         assert (found["cases"], found["seed"]) == (cases, seed)
         assert found["outcomes"] == {"matched": cases}

@@ -111,11 +111,8 @@ def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
     match verdict:
         case Equivalent(certificate, (left, right)) | Contained(certificate, (left, right)):
             same = "both take place at the same events of every history"
-            said = (
-                same
-                if certificate.claim == "equivalent"
-                else "in every history the right takes place wherever the left does"
-            )
+            one_way = "in every history the right takes place wherever the left does"
+            said = same if certificate.claim == "equivalent" else one_way
             sizes = f"the minimal automata have {left} and {right} states"
             return [f"{certificate.claim}: {said}; {sizes}"]
         case Equivalent(certificate):

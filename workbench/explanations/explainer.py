@@ -65,12 +65,12 @@ def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E],
 
 
 class Explainer(ABC, Generic[E]):
-    """What explains a query over a stream; E is the type of an explanation.
+    """Explanations of the matches of a query over a stream; E is their type.
 
-    S: the stream that positions count on. query: the query as the JSON of a listing writes it.
-    Of a page, heading is its title, legend says how to read it, and walk is the heading of the stream as a whole. idle:
-    what there is at a position without a match. nothing: the text where nothing is explained. hint: which option says
-    why there is no match. in_order: whether the query reads the stream in the order of its positions.
+    S: the stream; positions are those of its events. query: the query, as listing_json writes it. in_order: whether
+    the query reads the stream in the order of its positions. heading, legend, walk: the title of a page, how to read
+    its drawings, and the heading above the whole stream. idle: the text of a position without a match. nothing: that of
+    a page without explanations. hint: which option of the command line explains that there is no match.
     """
 
     S: Stream
