@@ -118,11 +118,11 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
         names = "" if word.isascii() else "; a name has letters, digits and _"
         wrong = f"the character {word!r} is not expected here{names}"
     else:
-        wrong = f"{word!r} is not expected here" if word else "the formula ends too early"
+        wrong = f"{word!r} is not expected here" if word else "the query ends too early"
     tokens, accepted = read_before(text, span.start, parser)
     if span.start == len(text):
         if "RPAR" in accepted and (bracket := _unclosed(text)) is not None:
-            return ParseError("the formula ends too early; this bracket is never closed", Span(bracket, bracket + 1))
+            return ParseError("the query ends too early; this bracket is never closed", Span(bracket, bracket + 1))
         if text.rstrip().endswith(";"):
             wrong += "; leave the ; at its end out, or write what follows"
     if word == "-" and re.search(r"(?i)\bWITHIN\s*\Z", text[: span.start]):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from random import Random
 
@@ -26,6 +25,17 @@ MARK = "CERIFY_FAULTS"  # in the environment of all that is started, so that wha
 GONE = 20.0  # seconds within which what a killed command has started has ended
 LONGEST = 600.0  # seconds for a call that is not killed
 DROP, OVERRIDE = 24, 1  # PR_CAPBSET_DROP of prctl(2), CAP_DAC_OVERRIDE
+PAGE = 4096  # bytes; a tmpfs counts in pages
+UNSHARE = ("unshare", "--map-root-user", "--mount")
+SMALL_DISK = """
+kept=$1.kept folder=$1 size=$2
+cp -a "$folder" "$kept" && mount -t tmpfs -o size="$size" tmpfs "$folder" && cp -a "$kept/." "$folder" || exit 99
+shift 2
+"$@"
+status=$?
+rm -r "$kept" && cp -a "$folder" "$kept" || exit 98
+exit $status
+"""  # a folder becomes a file system of some bytes while a command runs; what it holds then is in FOLDER.kept
 JUMPS = """
 import random, time
 now, now_ns, jump = time.time, time.time_ns, lambda: random.choice((0, 3600, -3600, 10**8, -10**8))
@@ -54,6 +64,15 @@ class Call:
         return self.err.read_text(encoding="utf-8", errors="replace")
 
 
+@dataclass(frozen=True)
+class Whole:
+    """The result of a call, its seconds, and the pages of its folder."""
+
+    found: object
+    seconds: float
+    pages: int
+
+
 class Trial:
     """A work, what an undisturbed call of it leads to, and how long that takes."""
 
@@ -63,11 +82,11 @@ class Trial:
         self.number = 0
 
     @cached_property
-    def undisturbed(self) -> tuple[object, float]:
-        """The result of a call that nothing disturbs, and its seconds."""
+    def undisturbed(self) -> Whole:
+        """What came of a call that nothing disturbs."""
         folder, began = self.folder(), time.monotonic()
         found = self.whole(folder)
-        return found, time.monotonic() - began
+        return Whole(found, time.monotonic() - began, pages(folder))
 
     def folder(self) -> Path:
         """A new folder."""
@@ -84,15 +103,16 @@ class Trial:
         limit: Callable[[], None] | None = None,
         out: Path | None = None,
         slow: bool = False,
+        before: Sequence[str] = (),
     ) -> Call:
-        """Begin a call. limit: what the process does before it becomes the command."""
+        """Begin a call. limit: what the process does before it becomes the command. before: a command that runs it."""
         self.number += 1
         out, err = out or self.place / f"{self.number}.out", self.place / f"{self.number}.err"
         argv = self.work.with_slow_engine if slow else self.work.argv
         assert argv is not None
         with out.open("w") as output, err.open("w") as errors:
             process = subprocess.Popen(
-                argv(folder),
+                [*before, *argv(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=errors,
@@ -114,7 +134,7 @@ class Trial:
 
     def require_same(self, found: object) -> None:
         """Raises AssertionError if it is not what an undisturbed call finds."""
-        assert found == self.undisturbed[0], "the result differs from that of an undisturbed call"
+        assert found == self.undisturbed.found, "the result differs from that of an undisturbed call"
 
     def require_refused(self, call: Call) -> None:
         """Raises AssertionError unless the call has ended with a message and status 2."""
@@ -145,7 +165,7 @@ class Trial:
 def killed(trial: Trial, kills: int) -> str:
     """A call is killed at a random moment, again and again; what is there then is always a part of the whole."""
     whole, folder, done = 0, trial.folder(), 0
-    seconds = trial.undisturbed[1]
+    seconds = trial.undisturbed.seconds
     while done < kills:
         call = trial.start(folder)
         if call.ended(trial.rng.uniform(0, 1.1 * seconds)) is None:
@@ -162,21 +182,39 @@ def killed(trial: Trial, kills: int) -> str:
     return f"killed {done} times, {whole + 1} wholes, all the same"
 
 
+def pages(folder: Path) -> int:
+    """How many pages of a tmpfs the files of a folder take."""
+    return sum(-(-path.stat().st_size // PAGE) for path in folder.glob("**/*") if path.is_file())
+
+
+def ended_with_room(trial: Trial, folder: Path, room: int) -> Call:
+    """A call that has ended, whose folder was a file system of so many pages; what it wrote is in the folder."""
+    call = trial.start(folder, before=(*UNSHARE, "sh", "-c", SMALL_DISK, "sh", str(folder), str(PAGE * room)))
+    call.ended()
+    shutil.rmtree(folder)
+    folder.with_suffix(".kept").rename(folder)
+    return call
+
+
 def full(trial: Trial, times: int = 5) -> str:
-    """No file grows beyond some size, and standard output is full; the next call has room."""
-    sizes = [path.stat().st_size for path in trial.place.glob("1/**/*") if path.is_file()]
+    """The folder is a file system with too little room, and then standard output is full; the next call has room."""
     folder, refused = trial.folder(), 0
-    for _ in range(times if sizes else 0):
-        size = trial.rng.randrange(max(sizes))
-        call = trial.start(folder, limit=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size)))
-        if call.ended() not in (0, 1):
+    few, whole = pages(folder), trial.undisturbed.pages
+    limited = times if whole > few and subprocess.run([*UNSHARE, "true"], check=False).returncode == 0 else 0
+    for _ in range(limited):
+        there = pages(folder)
+        call = ended_with_room(trial, folder, trial.rng.randint(there, max(there, whole)))
+        if call.ended() in (0, 1):
+            trial.require_same(trial.result(folder, call))
+            folder = trial.folder()
+        else:
             trial.require_refused(call)
             refused += 1
         trial.work.partial(folder)
     trial.require_refused(trial.start(folder, out=Path("/dev/full")))
     trial.require_same(trial.whole(folder))
     trial.require_none_left()
-    return f"{refused + 1} of {(times if sizes else 0) + 1} calls without room refused, then the same"
+    return f"{refused + 1} of {limited + 1} calls without room refused, then the same"
 
 
 def read_only(trial: Trial) -> str:

@@ -131,7 +131,7 @@ def test_on_a_terminal_the_events_are_shown(figure_1: str, run: Run, monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["T ; (H", "{}"], "cerify: the formula ends too early; this bracket is never closed\nT ; (H\n    ^\n"),
+        (["T ; (H", "{}"], "cerify: the query ends too early; this bracket is never closed\nT ; (H\n    ^\n"),
         (["T", "gone.csv"], "cerify: no file gone.csv\n"),
         (["T", "{}", "--schema", '{"T": {"id": "int"}}'], "cerify: {}, line 2, field 'type': unknown event type 'H'"),
         (["T", "{}", "--schema", "gone.json"], "cerify: no file gone.json\n"),
