@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from cerify.semantics.errors import InputError
 
@@ -35,7 +35,7 @@ def write_whole(path: Path, text: str) -> None:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
 
 
-def lock(file: IO[str], path: Path) -> None:
+def lock(file: IO[Any], path: Path) -> None:
     """Make this process the only one that has locked the file, until it closes it or ends; on Windows, do nothing.
 
     Raises InputError if another process has locked it.

@@ -11,7 +11,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO, cast, get_args
+from typing import Any, BinaryIO, cast, get_args
 
 from cerify.equivalence.differential.campaign import Disagreement, Plan
 from cerify.equivalence.differential.judge import Answer, Outcome, Output
@@ -37,18 +37,18 @@ class Checkpoint:
         self.known: dict[int, tuple[Outcome, Disagreement | None]] = {}
         header = _header(plan, name)
         try:
-            self._file: TextIO = path.open("a+", encoding="utf-8", newline="\n")
+            self._file: BinaryIO = path.open("a+b")  # a line may be cut off within a character
             lock(self._file, path)
             self._file.seek(0)
-            text = self._file.read()
-            whole = text[: text.rfind("\n") + 1]
-            lines = whole.split("\n")[:-1]  # not splitlines: JSON may have the other line ends inside a string
+            content = self._file.read()
+            whole = content[: content.rfind(b"\n") + 1]
+            lines = whole.decode().split("\n")[:-1]  # not splitlines: JSON may have the other line ends inside a string
             for number, line in enumerate(lines, 1):
                 self._read(line, number, header, plan)
-            if not whole and not _text(header).startswith(text):  # more than what a killed run leaves of its first line
+            if not whole and not _line(header).startswith(content):  # more than a killed run leaves of its first line
                 raise self._foreign()
-            if whole != text:
-                self._file.truncate(len(whole.encode()))
+            if whole != content:
+                self._file.truncate(len(whole))
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot use {path} to resume: {error}") from None
         if not whole:
@@ -68,7 +68,7 @@ class Checkpoint:
 
     def _write(self, obj: dict[str, Any]) -> None:
         try:
-            self._file.write(_text(obj))
+            self._file.write(_line(obj))
             self._file.flush()
         except OSError as error:
             raise InputError(f"cannot write {self.path}: {error.strerror}; resume from it once there is room") from None
@@ -101,9 +101,9 @@ class Checkpoint:
         return InputError(f"{self.path} is no file of a campaign; give one that --resume made, or a new name")
 
 
-def _text(obj: dict[str, Any]) -> str:
+def _line(obj: dict[str, Any]) -> bytes:
     """The line of an object in the file."""
-    return json.dumps(obj, ensure_ascii=False) + "\n"
+    return (json.dumps(obj, ensure_ascii=False) + "\n").encode()
 
 
 def _header(plan: Plan, name: str) -> dict[str, Any]:

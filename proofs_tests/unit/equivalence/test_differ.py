@@ -256,11 +256,14 @@ def test_several_processes_go_on_as_one(tmp_path: Path) -> None:
     assert said(interrupted(50, path, processes=2)) == said(whole)
 
 
-def test_a_line_that_was_cut_off_is_asked_again_and_one_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cut", [b'{"case": ', '{"case": 19, "query": "é'.encode()[:-1]])  # within a character
+def test_a_line_that_was_cut_off_is_asked_again_and_one_that_is_there_twice_counts_once(
+    cut: bytes, tmp_path: Path
+) -> None:
     path = tmp_path / "campaign.jsonl"
     whole = interrupted(40, path)
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join([*lines[:20], lines[5], lines[20][:9]]), encoding="utf-8")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:20], lines[5], cut]))
     again = interrupted(40, path)
     assert again.resumed == 19
     assert again.outcomes == whole.outcomes
