@@ -214,7 +214,7 @@ def full(trial: Trial, times: int = 5) -> str:
     trial.require_refused(trial.start(folder, out=Path("/dev/full")))
     trial.require_same(trial.whole(folder))
     trial.require_none_left()
-    return f"{refused + 1} of {limited + 1} calls without room refused, then the same"
+    return f"{refused + 1} of {limited + 1} calls with little room refused, all others the same"
 
 
 def read_only(trial: Trial) -> str:
