@@ -22,6 +22,14 @@ with path.open("a") as file:
 print("done")
 """
 LEAVES = "import subprocess, time; subprocess.Popen(['sleep', '60']); time.sleep(1)"
+ENDS = """
+import os, sys
+try:
+    open(sys.argv[1] + "/out", "w").write("x" * 10_000)
+    print(1, flush=True)
+except OSError:
+    os._exit(3)
+"""
 BREAKS = "import sys; open(sys.argv[1] + '/out', 'w').write('x' * 10_000); print(1, flush=True)"
 
 
@@ -39,8 +47,8 @@ def program(text: str) -> Work:
     [
         (WRITES, "killed", "the result differs"),  # it begins anew in the same file
         (LEAVES, "killed", "still running"),
-        (BREAKS, "disk full", "status 1, not 2"),  # a traceback
-        (BREAKS, "read-only", "status 1, not 2"),
+        (ENDS, "disk full", "status 3, not 2"),
+        (BREAKS, "read-only", "status 1, not 2"),  # a traceback
         (WRITES, "two at once", "differs"),
     ],
 )
