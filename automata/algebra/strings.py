@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LARGEST_REPETITION = 50
 LARGEST_AUTOMATON = 130  # states of the automaton of one pattern
+LARGEST_PATTERN = 4 * LARGEST_AUTOMATON  # characters of one pattern, and ranges of them, each written once
 LARGEST_PRODUCT = 30_000  # transitions of the automaton of all patterns and constants of an attribute
 FIRST, LAST, SURROGATES = "\0", "\U0010ffff", range(0xD800, 0xE000)
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
@@ -136,6 +137,7 @@ def _letters(languages: Iterable[_Language], constants: Iterable[str]) -> list[s
     begins = {0, SURROGATES.stop, *(low for low, _ in ranges), *(high + 1 for _, high in ranges)}
     found: dict[object, str] = {}
     for c in (*PLAIN, *(chr(code) for code in sorted(begins) if code <= ord(LAST) and code not in SURROGATES)):
+        check_time()
         kind = tuple(klass.accepts(c) for klass in classes), bisect_left(known, c), bisect_right(known, c)
         found.setdefault(kind, c)
     return sorted(found.values(), key=lambda c: (c not in PLAIN, c))
@@ -158,7 +160,7 @@ class _Language:
 
     @property
     def fits(self) -> bool:
-        return len(self.classes) <= 4 * LARGEST_AUTOMATON and self._parts <= 40 * LARGEST_AUTOMATON
+        return len(self.classes) <= LARGEST_PATTERN and self._parts <= 40 * LARGEST_AUTOMATON
 
     def step(self, reached: Reached, c: str) -> Reached:
         """The positions after one more character."""
@@ -208,7 +210,7 @@ class _Language:
 
 @lru_cache(maxsize=256)
 def _language(pattern: str) -> _Language | None:
-    """The strings of a pattern; None for one that is not of the core."""
+    """The strings of a pattern; None for one that is not of the core, or too long to be parsed."""
     from greenery import parse
 
     translated = _translated(pattern)
@@ -216,15 +218,17 @@ def _language(pattern: str) -> _Language | None:
 
 
 def _translated(pattern: str) -> str | None:
-    """The pattern in greenery's syntax, where a dot is every character; None for what is not of the core."""
-    translated, at, nested = "", 0, 0
+    """The pattern in greenery's syntax, where a dot is every character; None if it is not of the core, or too long."""
+    translated, at, nested, characters = "", 0, 0, 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
         if token is None or max(int(token["least"] or 0), int(token["most"] or 0)) > LARGEST_REPETITION:
             return None
         text = _token(token)
         nested += {"(": 1, ")": -1}.get(text, 0)
-        if nested < 0:
+        if token.lastgroup in ("any", "shorthand", "character", "items"):
+            characters += len(_ITEM.findall(token["items"] or "")) or 1
+        if nested < 0 or characters > LARGEST_PATTERN:
             return None
         translated += text
         at = token.end()

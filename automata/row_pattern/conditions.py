@@ -7,7 +7,7 @@ from typing import assert_never
 
 from cerify.automata.row_pattern.compile import compile_pattern
 from cerify.automata.row_pattern.windows import last_place, searched_pattern
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize
@@ -67,8 +67,12 @@ def _fixed(e: rows.Expression, its: set[str]) -> bool:
 
 
 def truths(e: rows.Expression, variable: str, columns: Columns, length: int) -> list[bool]:
-    """For each row of a partition whether the condition of a variable is true there."""
-    return [value_in(e, variable, columns, r, length) is True for r in range(length)]
+    """For each row of a partition whether the condition of a variable is true there. Raises BudgetExceeded."""
+    found = []
+    for r in range(length):
+        check_time()  # an IN may have thousands of items
+        found.append(value_in(e, variable, columns, r, length) is True)
+    return found
 
 
 def value_in(e: rows.Expression, variable: str, columns: Columns, r: int, length: int) -> Nullable:

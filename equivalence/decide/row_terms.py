@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from cerify.equivalence.decide.certificate import Word
 from cerify.equivalence.decide.row_words import ClausePair, nulls_of
+from cerify.semantics.budget import check_time
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TYPE, Schema
 from cerify.semantics.packages import z3
@@ -239,7 +240,10 @@ class Rows:
                 return _turned(_both(self._compared(">=", x, above), self._compared("<=", x, under)), negated)
             case rows.In(operand, items, negated):
                 x = self._value(operand, r)
-                equal = [self._compared("=", x, self._value(one, r)) for one in items]
+                equal = []
+                for one in items:
+                    check_time()
+                    equal.append(self._compared("=", x, self._value(one, r)))
                 return _turned((z3.Or([t for t, _ in equal]), z3.And([f for _, f in equal])), negated)
             case rows.Like(operand, pattern, escape, negated):
                 x, y = self._value(operand, r), self._value(pattern, r)

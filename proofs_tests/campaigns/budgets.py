@@ -37,6 +37,11 @@ LITTLE = Stream([Event("A", {"x": 1})])
 FAR = " : ".join(["(A OR B)"] * 16)  # which of the last sixteen events was an A: 2^16 sets of runs
 WIDE = " OR ".join(f"(A FILTER A.x{i} > 0)" for i in range(18))
 PATTERNS = " AND ".join(f"A[s like '({'a' * n})*']" for n in (7, 11, 13, 17))
+NUMBERS = ", ".join(map(str, range(8_000)))
+TEXTS = ", ".join(f"'s{i}'" for i in range(8_000))
+LONG = "a" * 100_000
+CHOICE = "|".join(f"x{i}" for i in range(20_000))
+CLASS = "[" + "".join(chr(code) for code in range(0x4E00, 0x9E00, 2)) + "]"
 CUBES = " AND ".join(f"A[x{i} * x{i + 1} * x{i + 2} = {10007 + i}]" for i in range(12))
 
 
@@ -61,6 +66,11 @@ QUERIES = {
         "correlated": "(A IN X ; A IN Y ; A IN Z ; A IN W) FILTER X.x < Y.x AND Y.x < Z.x AND Z.x + W.x = 40",
         "rounds": "((A+ IN X) ; (B+ IN Y) ; A IN Z) FILTER X.x = Y.x OR Y.x + Z.x = 99",
         "deep": "(" * 60 + "A" + " ; A)+" * 60,
+        "numbers": f"A FILTER A[x in {{{NUMBERS}}}]",
+        "texts": f"A FILTER A[s in {{{TEXTS}}}]",
+        "long pattern": f"A FILTER A[s like '{LONG}']",
+        "choice": f"A FILTER A[s like '{CHOICE}']",
+        "class": f"A FILTER A[s like '{CLASS}']",
     },
     "core-cel": {
         "matches": "(A AS x)+",
@@ -72,17 +82,21 @@ QUERIES = {
         "prefix": "prefix(relative(A, relative(B, relative(A, B))) and prefix(relative+(A)))",
         "th": "every <40> relative(A, B) and <41> prior(B, A) and every <37> A",
         "deep": "!relative(" * 12 + "A" + ", B)" * 12,
+        "numbers": f"relative(A[x in {{{NUMBERS}}}], B)",
         "exists": "exists x (exists y (exists z (prior(A = x, B = y, A = z, x, y, z))))",
     },
     "sase": {
         "matches": "PATTERN SEQ(A a, A+ b[], A c) WHERE skip_till_any_match(a, b[], c) { a.x > 0 } RETURN a.x",
         "rounds": "PATTERN SEQ(A a, A+ b[], B c) WHERE skip_till_any_match(a, b[], c) { b[i].x > b[1].x } RETURN a.x",
+        "numbers": f"PATTERN SEQ(A a, B b) WHERE skip_till_any_match {{ a.x in {{{NUMBERS}}} }} RETURN b.x",
         "sums": "PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { sum(a[..i-1].x) < b.x } RETURN b.x",
     },
     "row-pattern": {
         "sums": rows("(a | b)+ c", "a AS SUM(a.x) < 900, b AS SUM(b.x) < 900, c AS SUM(a.x) = 12345"),
         "rounds": rows("((a+ b?)+ c?)+ d", "d AS COUNT(a.x) = COUNT(b.x) + 999"),
         "permute": rows("PERMUTE(a, b, c, d, e, f, g)", "g AS g.x > SUM(a.x) + SUM(b.x) + SUM(c.x) + 99"),
+        "numbers": rows("a b", f"a AS x IN ({NUMBERS})"),
+        "texts": rows("a b", f"a AS s IN ({TEXTS})"),
         "counted": rows("((a{50}){50}){50} b", "b AS b.x > 99"),
     },
 }

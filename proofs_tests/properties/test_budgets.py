@@ -29,6 +29,7 @@ FEW = [
     ("sase", "rounds", "match-denotational"),
     ("sase", "matches", "match-automaton"),
     ("sase", "matches", "explain"),
+    ("row-pattern", "texts", "match-automaton"),
 ]
 
 
@@ -44,6 +45,17 @@ def test_the_clock_ends_it(language: str, name: str, function: str, monkeypatch:
     else:
         with pytest.raises(BudgetExceeded, match="more than 1 seconds"):
             case(Budget(seconds=1))
+
+
+def test_the_clock_ends_the_encoding_of_many_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The solver of the conditions of rows was given each item of an IN, however long that took."""
+    clause = "MATCH_RECOGNIZE (ORDER BY x PATTERN (a) DEFINE a AS x IN ({}))"
+    monkeypatch.setattr(time, "monotonic", itertools.count(0, 0.001).__next__)
+    items = ", ".join(map(str, range(500)))
+    languages = ("row-pattern", "row-pattern")
+    found = cerify.contained(clause.format(items), clause.format(1), budget=Budget(seconds=0.5), languages=languages)
+    assert isinstance(found, Undecided)
+    assert "more than 0.5 seconds" in found.reason
 
 
 @pytest.mark.parametrize("function", [cerify.match, cerify.count, cerify.explain])

@@ -21,6 +21,7 @@ from cerify.automata.algebra import symbolic as s
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.algebra.minterms import minterms
 from cerify.automata.algebra.strings import decidable, samples_of_strings
+from cerify.automata.algebra.values import _passed, pieces
 from cerify.equivalence.generate.cel import TYPED, formula
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
@@ -37,6 +38,7 @@ from cerify.semantics.predicates import (
     Either,
     Not,
     OfType,
+    OneOf,
     Predicate,
     holds,
     matches,
@@ -167,6 +169,20 @@ def test_too_many_types_stop() -> None:
         minterms(predicates(*(f"x{i} = 0" for i in range(12))), None, Budget(states=100))
 
 
+def test_a_value_of_many_is_looked_up_as_the_definition_compares_it() -> None:
+    values: list[Value] = [1, 2.0, 2**53 + 1, math.nan, math.inf, -0.0, True, "a", datetime(2021, 6, 1, tzinfo=UTC)]
+    some = OneOf(Attribute("x"), tuple(values))
+    for value in [*values, 0, 1.0, 2, 2.0**53, 3, False, "b", None]:
+        assert _passed(some)(value) == satisfied(some, lambda _, value=value: value)
+
+
+def test_the_values_of_one_attribute_are_found_within_the_time_of_the_call() -> None:
+    """With some thousand constants it took a minute whatever the budget was."""
+    some = OneOf(Attribute("x"), tuple(range(100)))
+    with pytest.raises(BudgetExceeded, match="more than 0 seconds"), Budget(seconds=0).timed():
+        pieces([some], None)
+
+
 def test_the_types_are_found_within_the_time_of_the_call() -> None:
     """Each of many questions of simplify had the seconds of the budget anew."""
     with pytest.raises(BudgetExceeded, match="more than 0 seconds"), Budget(seconds=0).timed():
@@ -193,6 +209,13 @@ def test_each_side_of_a_pattern_is_shown(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["(a|b)*a(a|b){14}", "((a|b)*a(a|b){9})?", ".*a.{8}", "a{49}b{49}c{49}"])
 def test_a_pattern_whose_automaton_is_large_is_not_decided(pattern: str) -> None:
     """greenery would build it, for hours where its size is exponential in that of the pattern."""
+    assert not decidable(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["a" * 1000, "|".join(["ab"] * 300), "[" + "acegik" * 100 + "]"])
+def test_a_long_pattern_is_not_decided(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """greenery took ten seconds to parse one of 100,000 characters, which no budget ended."""
+    monkeypatch.setattr(greenery, "parse", None)
     assert not decidable(pattern)
 
 
