@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.arrow_types import ARROW
@@ -27,17 +27,23 @@ def arrow_table(source: object) -> pa.Table:
     `__arrow_c_stream__` or `__arrow_c_array__`, such as frames of polars. NaN is null in a pandas frame.
     """
     try:
-        if isinstance(source, pa.Table):
-            return source
-        if isinstance(source, pa.RecordBatch):
-            return pa.Table.from_batches([source])
-        if type(source).__module__.startswith("pandas.") and hasattr(source, "columns"):
-            return pa.Table.from_pandas(source, preserve_index=False)
-        if hasattr(source, "__arrow_c_stream__"):
-            return pa.RecordBatchReader.from_stream(source).read_all()
-        return pa.Table.from_batches([pa.record_batch(source)])
+        table = _converted(source)
+        table.validate(full=True)  # that texts are UTF-8, which Arrow does not check when it receives them
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"{type(source).__name__}: no table of events can be made of it: {error}") from None
+    return table
+
+
+def _converted(source: Any) -> pa.Table:
+    if isinstance(source, pa.Table):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if type(source).__module__.startswith("pandas.") and hasattr(source, "columns"):
+        return pa.Table.from_pandas(source, preserve_index=False)
+    if hasattr(source, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(source).read_all()
+    return pa.Table.from_batches([pa.record_batch(source)])
 
 
 def stream_table(table: pa.Table, type_column: str) -> pa.Table:

@@ -39,6 +39,12 @@ def test_a_name_with_two_types_is_refused_with_both_places() -> None:
         Schema({"T": {"id": "int"}, "H": {"id": "string"}})
 
 
+@pytest.mark.parametrize("types", [{"T": {5: "int"}}, {5: {"x": "int"}}, {"T": {"\ud800": "int"}}])
+def test_the_names_of_a_schema_are_texts(types: Any) -> None:
+    with pytest.raises(IllFormed, match="each of its names is to be a text"):
+        Schema(types)
+
+
 def test_the_name_type_is_reserved() -> None:
     with pytest.raises(IllFormed, match="reserved"):
         Schema({"T": {"type": "string"}})

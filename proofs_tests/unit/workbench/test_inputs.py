@@ -127,15 +127,23 @@ def test_values_of_numpy_and_not_a_number() -> None:
     assert [type(found[name]) for name in "ntx"] == [int, bool, float]
 
 
+NO_TEXT = pa.array([b"\xff"]).view(pa.string())  # as it may come from a socket
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
         ([{"x": 1}], "event 0: no field 'type' for the event type"),
         ([{"type": None}], "event 0: its type is None"),
+        ([{"type": "A", 5: 1}], "event 0: an attribute is called 5; its name is to be a text"),
+        ([{"type": "A", "x": 1}, {"type": "A", "\ud800": 1}], "event 1: an attribute is called"),
         ([5], r"event 0 is 5; write Event\('T', {'x': 1}\) or {'type': 'T', 'x': 1}"),
         (pa.table({"x": [1]}), "no column 'type' for the event type; the columns are x"),
         (pa.table({"type": ["A"], "x": [[1]]}), "field 'x': a column of type list"),
         (Foreign(pa.chunked_array([[1]])), "Foreign: no table of events can be made of it"),
+        (pa.table({"type": ["A"], "x": NO_TEXT}), "Table: no table of events can be made of it: .*UTF8"),
+        (pa.table({"type": NO_TEXT.dictionary_encode()}), "Table: no table of events can be made of it: .*UTF8"),
+        (pa.record_batch({"type": NO_TEXT}), "RecordBatch: no table of events can be made of it: .*UTF8"),
         ("nothing.csv", "no file nothing.csv"),
     ],
 )
