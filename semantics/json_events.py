@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -38,6 +39,7 @@ JSON_KINDS: Mapping[type, str] = {
     str: "a string",
     list: "a list",
 }
+HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class _Doubled(Exception):
@@ -92,9 +94,9 @@ def parse_json(text: str | bytes, where: str) -> Any:
 
 
 def _require_whole_pairs(text: str, where: str) -> None:
-    if half := next((c for c in text if "\ud800" <= c <= "\udfff"), ""):
+    if half := HALF_OF_A_PAIR.search(text):
         raise InputError(
-            f"{where}: the escape \\u{ord(half):x} is half of a surrogate pair, and no character; "
+            f"{where}: the escape \\u{ord(half[0]):x} is half of a surrogate pair, and no character; "
             "write both halves, as \\ud83d\\ude00"
         )
 

@@ -23,6 +23,7 @@ from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.values import plain
 
 PROTOCOL = 1
+LONGEST_TEXT = 10_000  # characters of a text of an engine that are kept and shown
 KINDS = ("matches", "tables", "skipped", "error")  # of which an answer to run has one; a null is there too
 
 Json: TypeAlias = dict[str, Any]
@@ -70,6 +71,12 @@ class Failed:
 
 
 Answer: TypeAlias = Matches | Skipped | Failed
+
+
+def bounded(text: str) -> str:
+    """The text of an engine as it is kept and shown: cut after LONGEST_TEXT characters, with how many are left out."""
+    rest = len(text) - LONGEST_TEXT
+    return text if rest <= 0 else f"{text[:LONGEST_TEXT]}… ({rest:,} more characters)"
 
 
 def line(message: Mapping[str, Any]) -> str:
@@ -123,7 +130,11 @@ def info_of_json(obj: Json) -> EngineInfo:
     """The answer to start."""
     engine = obj["engine"]
     return EngineInfo(
-        engine["name"], engine["version"], obj["languages"], obj.get("features", ()), obj.get("claims", {})
+        bounded(engine["name"]),
+        bounded(engine["version"]),
+        obj["languages"],
+        obj.get("features", ()),
+        obj.get("claims", {}),
     )
 
 
@@ -144,10 +155,10 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
     Raises InputError for results of which some are left out, and BudgetExceeded where the time of the caller is over.
     """
     if "skipped" in obj:
-        return Skipped(obj["skipped"], obj.get("link", ""))
+        return Skipped(bounded(obj["skipped"]), bounded(obj.get("link", "")))
     if "error" in obj:
         error = obj["error"]
-        return Failed(error["code"], error["message"], Span(*error["span"]) if error.get("span") else None)
+        return Failed(error["code"], bounded(error["message"]), Span(*error["span"]) if error.get("span") else None)
     problems: list[str] = []
     matches = [_match(match, f"matches[{i}]", output, problems) for i, match in enumerate(timed_items(obj["matches"]))]
     twice = [match for match, times in Counter(matches).items() if times > 1]
@@ -158,7 +169,7 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
             problems.append(f"the match {json_of_match(match)} speaks of a position beyond the {events} events sent")
     if len({match.result is None for match in matches}) > 1:
         raise InputError("some of the matches have a 'result' and others have none")
-    return Matches(sorted(set(matches)), problems[0] if problems else "")
+    return Matches(sorted(set(matches)), bounded(problems[0]) if problems else "")
 
 
 def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:

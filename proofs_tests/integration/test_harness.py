@@ -1,27 +1,29 @@
 """The harness against engines that die, hang, flood and talk nonsense: one clear result, and nothing left running."""
 
 import itertools
+import json
 import os
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import psutil
 import pytest
 
 from cerify.automata.evaluator import Output
-from cerify.conformance import peeling
+from cerify.conformance import harness, peeling
 from cerify.conformance.engines import command_of
 from cerify.conformance.harness import Engine
 from cerify.conformance.html import render
 from cerify.conformance.losses import Losses
 from cerify.conformance.model import Case
 from cerify.conformance.process import LONGEST_LINE, Limits
-from cerify.conformance.report_json import summary
+from cerify.conformance.report_json import case_json, summary
 from cerify.conformance.run import conform
+from cerify.conformance.words import sentence
 from cerify.languages.language import Language
 from cerify.semantics import budget
 from cerify.semantics.errors import InputError
@@ -103,6 +105,45 @@ def test_reading_an_answer_is_bounded_by_the_time_limit(monkeypatch: pytest.Monk
         assert engine.run(case("first")).outcome == "passed"
         second = engine.run(case("second"))
     assert (second.outcome, "bytes takes more than 1 s to read" in second.detail) == ("timeout", True), second.detail
+
+
+@pytest.mark.parametrize(
+    ("how", "outcome", "says"),
+    [
+        ("a long skip", "skipped", "a… (2,345 more characters)"),
+        ("a long id", "protocol", "… (2,3"),
+        ("a long key twice", "protocol", "… (2,3"),
+        ("a long translation", "failed", "… (2,345 more characters)"),
+        ("wrong matches", "failed", "of its wrong matches are left out here"),
+        ("a wrong match of many positions", "failed", "1 of its wrong matches are left out here"),
+    ],
+)
+def test_what_is_kept_of_an_answer_is_bounded(how: str, outcome: str, says: str) -> None:
+    with Engine(rude(how), LIMITS) as engine:
+        engine.run(case("first"))
+        second = engine.run(case("second"))
+    assert second.outcome == outcome
+    assert says in second.detail + second.translation
+    assert len(json.dumps(case_json(second))) < 50_000
+    missed = how in ("a long translation", "a wrong match of many positions")
+    assert outcome != "failed" or ("missing" in sentence(second)) == missed  # what is expected is never left out
+
+
+def test_an_answer_to_start_is_no_longer_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness, "LONGEST_START", 20)
+    with pytest.raises(InputError, match=r"its answer to start has [0-9]+ bytes, more than 20"):
+        Engine(rude("dies"), LIMITS)
+
+
+def test_an_answer_for_which_there_is_no_memory_fails_its_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(*_: object) -> NoReturn:
+        raise MemoryError
+
+    with Engine(rude("unsupported"), LIMITS) as engine:
+        monkeypatch.setattr(harness, "parse_json", none_left)
+        result = engine.run(case("first"))
+    assert result.outcome == "memory"
+    assert "takes more memory to read than there is" in result.detail
 
 
 def test_a_line_that_nobody_asked_for_fails_the_next_case() -> None:

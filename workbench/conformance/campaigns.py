@@ -70,7 +70,7 @@ class EngineEvaluator:
         require_typed(self.language, query, S.schema)
         if has_unbound(self.language, query, S):
             raise Unsupported("the query names a variable that nothing binds")
-        result = self.engine.run(
+        result = self.engine.answer(
             Case(
                 id=f"fuzz/{next(self._numbers)}",
                 feature="fuzz",

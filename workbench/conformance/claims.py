@@ -13,7 +13,7 @@ from cerify.conformance.hypotheses import INTERPRETATIONS
 from cerify.conformance.model import Case, Result, of_output
 from cerify.conformance.query_tree import nodes_in, tree_of, tree_of_text
 from cerify.languages import LANGUAGES
-from cerify.protocol import EngineInfo
+from cerify.protocol import EngineInfo, bounded
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.events import TIME, Event, Stream
 from cerify.semantics.json_events import event_of_json
@@ -31,6 +31,7 @@ PREDICATES = {
 }
 """The names that claims have for the nodes of conditions; beside them there is "correlated"."""
 
+WARNED = 20  # unknown names of a field that a warning names
 PROBES = 3  # the shortest queries with an operator that an engine is asked before the operator counts as skipped
 
 
@@ -121,16 +122,19 @@ def features_of(language: str) -> frozenset[str]:
 
 
 def unknown_names(claims: Mapping[str, Json]) -> Iterator[str]:
-    """A sentence for each name of an operator or a strategy in claims that is none; features of the suite are some."""
+    """A sentence for each name, or for many, of an operator or a strategy in claims that is none; features are some."""
     for language, claimed in claims.items():
         for field in ("operators", "strategies"):
             if not claimed.get(field) or language not in INTERPRETATIONS:
                 continue
             others = set(claimed[field]) - features_of(language)
-            for name in sorted(others - names_of(language)) if others else ():  # all queries are parsed for them
+            unknown = sorted(others - names_of(language)) if others else []  # all queries are parsed for them
+            for name in unknown[:WARNED]:
                 names = names_of(language)
                 meant = did_you_mean(name, names) or f"; there are {', '.join(sorted(names))}"
-                yield f"claims.{language}.{field}: no operator has the name {name!r}{meant}"
+                yield f"claims.{language}.{field}: no operator has the name {bounded(name)!r}{meant}"
+            if len(unknown) > WARNED:
+                yield f"claims.{language}.{field}: nor have {len(unknown) - WARNED:,} more names"
 
 
 @lru_cache(maxsize=10_000)

@@ -23,7 +23,8 @@ from cerify.semantics.events import Match
 from cerify.semantics.json_events import parse_json
 
 STOP_SECONDS = 2.0
-TRANSLATION = 10_000  # characters of it that are kept
+LONGEST_START = 2**16  # bytes of the answer to start, all of whose names and claims are kept
+WRONG_MATCHES = 30_000  # characters of JSON of the matches that are kept of an answer beside the expected ones
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,10 @@ class Engine:
             raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
     def run(self, case: Case, then: Case | None = None) -> Result:
+        """The result of a case as a report keeps it: as that of `answer`, but with few of the wrong matches."""
+        return _kept(self.answer(case, then))
+
+    def answer(self, case: Case, then: Case | None = None) -> Result:
         """The result of a case, which has the output that the engine claims.
 
         then: the case that is asked next, if that is known; its message is made while the engine answers this one.
@@ -162,10 +167,12 @@ class Engine:
         self._answered.clear()
         message = protocol.line({"cmd": "start", "protocol": protocol.PROTOCOL})
         text = self._process.ask(message, self.limits.start_seconds)
+        if len(text) > LONGEST_START:
+            raise EngineFailure("protocol", f"its answer to start has {len(text):,} bytes, more than {LONGEST_START:,}")
         try:
             return protocol.info_of_json(protocol.read(text, "started", "the answer to start"))
         except InputError as error:
-            raise EngineFailure("protocol", f"{error.message}{WROTE}{excerpt(text)}") from None
+            raise EngineFailure("protocol", _wrong(error, text)) from None
 
     def _ask(self, case: Case) -> protocol.Answer | Wrong | None:
         """The answer; None if a second answer to an earlier case came in its place. Raises EngineFailure.
@@ -180,6 +187,9 @@ class Engine:
         except BudgetExceeded:
             why = f"its answer of {len(text):,} bytes takes more than {self.limits.run_seconds:g} s to read"
             raise EngineFailure("timeout", why) from None
+        except MemoryError:
+            why = f"its answer of {len(text):,} bytes takes more memory to read than there is"
+            raise EngineFailure("memory", why) from None
 
     def _message(self, case: Case) -> str:
         """The line that asks a case, which may have been prepared."""
@@ -203,16 +213,36 @@ class Engine:
                     return None
                 raise InputError(f"the answer has the id {obj['id']!r}, where {case.id!r} was asked")
         except InputError as error:
-            raise EngineFailure("protocol", f"{error.message}{WROTE}{excerpt(text)}") from None
+            raise EngineFailure("protocol", _wrong(error, text)) from None
         self._answered.add(case.id)
         try:
             answer = protocol.checked(obj, "answer", "the answer")
-            self._translation = answer.get("translation", "")[:TRANSLATION]
+            self._translation = protocol.bounded(answer.get("translation", ""))
             if "tables" in answer:
                 answer = sql.answer(case, answer["tables"])
             return protocol.answer_of_json(answer, case.output, len(case.events))
         except InputError as error:
-            return Wrong(f"{error.message}{WROTE}{excerpt(text)}")
+            return Wrong(_wrong(error, text))
+
+
+def _wrong(error: InputError, text: bytes) -> str:
+    """What is wrong with a line, and its beginning."""
+    return f"{protocol.bounded(error.message)}{WROTE}{excerpt(text)}"
+
+
+def _kept(result: Result) -> Result:
+    """The result with all matches that are expected, and of the others those that fit in WRONG_MATCHES."""
+    matches, expected, room = result.matches or (), set(result.case.matches), WRONG_MATCHES
+    kept = []
+    for match in matches:
+        if match not in expected and room >= 0:
+            room -= len(protocol.line(protocol.json_of_match(match)))
+        if match in expected or room >= 0:
+            kept.append(match)
+    if len(kept) == len(matches):
+        return result
+    left_out = f"{len(matches) - len(kept):,} of its wrong matches are left out here"
+    return replace(result, matches=kept, detail="; ".join(part for part in (result.detail, left_out) if part))
 
 
 def message_of(case: Case) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from cerify.conformance.model import Case
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.query_tree import parsed
 from cerify.semantics import trees
+from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import CerifyError, InputError, Unsupported
 from cerify.semantics.events import Schema, Stream, result_of
 from cerify.semantics.row_pattern import syntax as rows
@@ -143,10 +144,16 @@ def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
     if (q := _clause(case)) is None:
         raise InputError("it has tables, and the query is no clause of MATCH_RECOGNIZE")
     try:
-        found = matches(q, [[dict(zip(names(table), row, strict=True)) for row in table["rows"]] for table in tables])
-    except (KeyError, TypeError, ValueError, Unsupported) as error:
+        found = matches(q, [list(_rows(table)) for table in tables])
+    except (LookupError, TypeError, ValueError, Unsupported) as error:
         raise InputError(f"the tables do not show matches: {type(error).__name__}: {error}") from None
     return {"id": case.id, "matches": list(map(protocol.json_of_match, found))}
+
+
+def _rows(table: protocol.Json) -> Iterator[Row]:
+    """The rows of a result by the names of its columns. Raises ValueError, BudgetExceeded."""
+    columns = names(table)
+    return (dict(zip(columns, row, strict=True)) for row in timed_items(table["rows"]))
 
 
 def names(table: protocol.Json) -> list[str]:

@@ -49,6 +49,20 @@ def misbehave(how: str, id_: str) -> None:
             say({"id": id_, "matches": [{"at": 0.0, "events": [0]}]})
         case "at length":
             say({"id": id_, "matches": [{"at": 0, "events": [0]}] * 20_000})
+        case "a long skip":
+            say({"id": id_, "skipped": "a" * 12_345})
+        case "a long id":
+            say({"id": "i" * 12_345, "matches": []})
+        case "a long key twice":
+            print(f'{{"id": "{id_}", "{"k" * 12_345}": 1, "{"k" * 12_345}": 1}}', flush=True)
+        case "a long translation":
+            say({"id": id_, "matches": [], "translation": "t" * 12_345})
+        case "wrong matches":
+            say(
+                {"id": id_, "matches": [{"at": 0, "events": [0]}, *({"at": i, "events": [i]} for i in range(1, 5_000))]}
+            )
+        case "a wrong match of many positions":
+            say({"id": id_, "matches": [{"at": 0, "events": [*range(20_000)]}]})
         case "a position twice":
             say({"id": id_, "matches": [{"at": 0, "events": [0, 0]}]})
         case "a null beside":

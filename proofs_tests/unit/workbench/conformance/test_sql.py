@@ -16,7 +16,8 @@ from cerify.conformance.cases import load
 from cerify.conformance.harness import Engine, message_of
 from cerify.conformance.model import Case
 from cerify.conformance.run import conform
-from cerify.semantics.errors import InputError
+from cerify.semantics.budget import Budget
+from cerify.semantics.errors import BudgetExceeded, InputError
 from proofs_tests.support import sampled
 
 CASES = load("row-pattern")
@@ -124,11 +125,19 @@ def test_an_engine_that_answers_with_tables(step: int) -> None:
         ([{"columns": ["x"], "rows": [[1]]}], "KeyError: 'cerify_number'"),
         ([{"columns": ["x"], "rows": [[1, 2]]}], "ValueError"),
         ([{"columns": ["cerify_number", "cerify_place", "cerify_label"], "rows": [[None, 0, "A"]]}], "TypeError"),
+        ([{"columns": [], "rows": []}], "IndexError"),
     ],
 )
 def test_tables_that_show_no_matches(tables: list[dict[str, Any]], problem: str) -> None:
     protocol.read(json.dumps({"id": "c", "tables": tables}), "answer")
+    clause = f"MATCH_RECOGNIZE ({'MEASURES A.x AS y ' if problem == 'IndexError' else ''}PATTERN (A))"
     with pytest.raises(InputError, match=f"the tables do not show matches: {problem}"):
+        sql.answer(case(clause, [{"type": "row", "x": 1}], {"x": "int"}), tables)
+
+
+def test_reading_tables_is_bounded_by_the_time_of_the_caller() -> None:
+    tables = [{"columns": ["x"], "rows": [[1]]}]
+    with pytest.raises(BudgetExceeded), Budget(seconds=0).timed():
         sql.answer(case("MATCH_RECOGNIZE (PATTERN (A))", [], {}), tables)
 
 
