@@ -15,7 +15,6 @@ from cerify.conformance.words import second_sentence, sentence, shown_match, una
 from cerify.draw.page import markup, page
 from cerify.draw.timeline import Column, Presence, Row, timeline
 from cerify.semantics.events import TYPE, Match
-from cerify.terminal import shielded
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -39,8 +38,8 @@ KEYS: dict[Presence, str] = {"common": "in common", "missing": "missing", "extra
 
 
 def render(report: Report) -> str:
-    """The page of a conformance run, with escapes in the place of characters that are not printable."""
-    text = page(
+    """The page of a conformance run."""
+    return page(
         "conformance/report.html",
         report=report,
         opening=opening(report),
@@ -54,7 +53,6 @@ def render(report: Report) -> str:
         disputed=report.disputed,
         reasons=list(reasons(report)),
     )
-    return shielded(text)
 
 
 def summary(report: Report) -> dict[str, int]:

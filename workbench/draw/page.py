@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cerify.semantics.packages import naming_extras
+from cerify.terminal import shielded
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -19,8 +20,11 @@ STYLES = (*DRAWINGS, "draw/page.css")
 
 
 def page(template: str, **values: Any) -> str:
-    """The page of a template, named by its path in the package, which extends draw/page.html."""
-    return _environment().get_template(template).render(values)
+    """The page of a template, named by its path in the package, which extends draw/page.html.
+
+    Characters that are not printable are escaped.
+    """
+    return shielded(_environment().get_template(template).render(values))
 
 
 def markup(text: str) -> Markup:

@@ -13,6 +13,7 @@ from textwrap import wrap
 from cerify.draw.diagram import MEANING, Diagram, Edge, EdgeKind, require_legible
 from cerify.draw.layout import CHARACTER, LINE, RADIUS, Arrow, Layout, Size, layout
 from cerify.draw.page import DRAWINGS, css
+from cerify.terminal import shielded
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 MARGIN = 10
@@ -64,13 +65,16 @@ def svg(diagram: Diagram) -> str:
 
 
 def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
-    """Inline SVG as the text of an SVG file, with its styles, light and dark, and a ground to stand on."""
+    """Inline SVG as the text of an SVG file, with its styles, light and dark, and a ground to stand on.
+
+    Characters that are not printable are escaped, which are also all that XML cannot have.
+    """
     head, rest = inline.replace("<svg ", f'<svg xmlns="{NAMESPACE}" ', 1).split(">", 1)
     title = ""
     if label := re.search('aria-label="([^"]*)"', head):  # of a timeline, which has no title to show on every card
         title = f"<title>Timeline</title><desc>{label[1]}</desc>"
     ground = '<rect width="100%" height="100%" style="fill: var(--paper)"/>'
-    return f"{head}>{title}<style>{css(styles)}</style>{ground}{rest}\n"
+    return shielded(f"{head}>{title}<style>{css(styles)}</style>{ground}{rest}\n")
 
 
 def _text(edge: Edge, numbered: dict[tuple[str, ...], int]) -> _Text:

@@ -7,6 +7,7 @@ import io
 import json
 import shlex
 import sys
+import xml.etree.ElementTree as ElementTree
 from itertools import product
 from pathlib import Path
 
@@ -106,6 +107,32 @@ def test_values_of_events_are_shown_without_codes(tmp_path: Path, run: Run) -> N
     for command in (["match", "A"], ["explain", "A"], ["match", "A FILTER A.y > 1"], ["match", "B\x1b"]):
         _, out, err = run(*command, str(path))
         assert not steers(out + err)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "draw 'A ; B' {events} -o {out}.svg",
+        "draw 'A ; B' {events} -o {out}.html",
+        "draw \"A FILTER A.x = '\x1b'\" -o {out}.svg",
+        "explain 'A ; B' {events} --html {out}.html",
+        "explain 'A ; B' {events} --match 0 --at 1 --html {out}.html",
+        "step 'A ; B' {events} -o {out}.html",
+    ],
+)
+def test_no_page_and_no_picture_has_codes_of_values(command: str, tmp_path: Path, run: Run) -> None:
+    """`cat` of the file would steer the terminal, and an SVG with such characters is no XML."""
+    events, out = tmp_path / "e.jsonl", tmp_path / "out"
+    value = "\0\x1b]0;t\x07\x9b31m\u202e\ufffe"
+    events.write_text("".join(json.dumps({"type": R, "x": value, "y\x1b": 1}) + "\n" for R in ("A", "B")))
+    status, *_ = run(*shlex.split(command.format(events=events, out=out)))
+    (written,) = tmp_path.glob("out.*")
+    text = written.read_text(encoding="utf-8")
+    assert status in (0, 1)
+    assert "\\u001b" in text
+    assert not steers(text)
+    if written.suffix == ".svg":
+        ElementTree.fromstring(text)
 
 
 def test_commands_write_through_one_function() -> None:
