@@ -15,6 +15,7 @@ import pytest
 
 from cerify.automata.evaluator import Output
 from cerify.conformance import harness, peeling
+from cerify.conformance.campaigns import EngineEvaluator
 from cerify.conformance.engines import command_of
 from cerify.conformance.harness import Engine
 from cerify.conformance.html import render
@@ -24,10 +25,12 @@ from cerify.conformance.process import LONGEST_LINE, Limits
 from cerify.conformance.report_json import case_json, summary
 from cerify.conformance.run import conform
 from cerify.conformance.words import sentence
+from cerify.languages import LANGUAGES
 from cerify.languages.language import Language
 from cerify.semantics import budget
+from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import Event, Match, Stream
 
 RUDE = Path(__file__).parent / "engines" / "rude.py"
 LIMITS = Limits(start_seconds=10, run_seconds=1.0, memory=300 * 2**20, restarts=3)
@@ -127,6 +130,13 @@ def test_what_is_kept_of_an_answer_is_bounded(how: str, outcome: str, says: str)
     assert len(json.dumps(case_json(second))) < 50_000
     missed = how in ("a long translation", "a wrong match of many positions")
     assert outcome != "failed" or ("missing" in sentence(second)) == missed  # what is expected is never left out
+
+
+def test_a_campaign_compares_whole_answers() -> None:
+    with Engine(rude("wrong matches"), LIMITS) as engine:
+        evaluator = EngineEvaluator(engine, LANGUAGES["cel"])
+        evaluator(parse("A"), Stream([Event("A")]), "matches")
+        assert len(evaluator(parse("A"), Stream([Event("A")]), "matches")) == 5_000
 
 
 def test_an_answer_to_start_is_no_longer_than_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:

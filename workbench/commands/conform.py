@@ -106,7 +106,7 @@ class Arguments:
 
     def cases(self) -> list[Case]:
         """The cases to run. Raises InputError for the suite, and UsageError for a feature or a case that it has not."""
-        cases = [case for case in load(self.suite) if self.language in (None, case.language)]
+        cases = [case for case in load(self.suite, self.time_limit) if self.language in (None, case.language)]
         if self.features:
             _require("feature", self.features, {case.feature for case in cases})
             cases = [case for case in cases if case.feature in self.features]

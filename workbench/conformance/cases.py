@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -12,13 +13,17 @@ from cerify import protocol
 from cerify.conformance.model import Case, of_output
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
+from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.events import Match
 from cerify.semantics.json_events import lines_of, parse_json, schema_of_json, stream_of_json
 
 T = TypeVar("T")
 
 SUITES = Path(__file__).parent / "suite"
 FEW = 5  # matches that a message names
+SECONDS = 10.0  # in which the matches of a case are computed by the definition
+SUITE_SECONDS = 600  # the same for all cases of a file
 FIELDS = {
     "id": str,
     "feature": str,
@@ -30,10 +35,11 @@ FIELDS = {
 }
 
 
-def load(name: str | None) -> list[Case]:
+def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
     """The cases of a built-in suite by name (all of them if None), or of a file by its path. Raises InputError.
 
-    A file is checked line by line, which takes some milliseconds each; the built-in suites have been.
+    A file is checked line by line, which takes some milliseconds each, at most the seconds each and SUITE_SECONDS
+    together; the built-in suites have been.
     """
     built_in = {path.stem: path for path in sorted(SUITES.glob("*.jsonl"))}
     if name is None or name in built_in:
@@ -41,7 +47,11 @@ def load(name: str | None) -> list[Case]:
         return [case for path in paths for case in _built_in(path)]
     if not Path(name).is_file():
         raise InputError(f"no suite {name!r}: neither a file nor one of {', '.join(built_in)}")
-    cases = [case_of_line(text, where) for text, where in lines_of(Path(name))]
+    cases, until = [], time.monotonic() + SUITE_SECONDS
+    for text, where in lines_of(Path(name)):
+        if time.monotonic() > until:
+            raise InputError(f"{where}: computing the matches up to here took {SUITE_SECONDS} seconds; split the suite")
+        cases.append(case_of_line(text, where, seconds))
     seen: set[str] = set()
     for case in cases:
         if case.id in seen:
@@ -58,10 +68,11 @@ def _built_in(path: Path) -> list[Case]:
     return [_case(json.loads(text)) for text, _ in lines_of(path)]
 
 
-def case_of_line(text: str, where: str) -> Case:
+def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
     """The case that a line of a suite writes; without the field "matches" it has those of the definition.
 
-    Raises InputError naming the place and the field, also for matches that are not those of the definition.
+    Raises InputError naming the place and the field, also for matches that are not those of the definition, and where
+    these take longer than the seconds.
     """
     obj = parse_json(text, where)
     if not isinstance(obj, dict):
@@ -78,11 +89,12 @@ def case_of_line(text: str, where: str) -> Case:
     if schema is not None:
         _of_field("query", where, partial(language.require_typed, phi, schema))
     options = Options(obj["output"])
-    meant = _of_field(
-        "query",
-        where,
-        lambda: of_output(language.matches(phi, S, DENOTATIONAL, options), language.name, options.output),
-    )
+
+    def by_definition() -> list[Match]:
+        with Budget(seconds=seconds).timed():
+            return of_output(language.matches(phi, S, DENOTATIONAL, options), language.name, options.output)
+
+    meant = _of_field("query", where, by_definition)
     if obj.get("matches") is None:
         return _case(obj | {"matches": [protocol.json_of_match(match) for match in meant]})
     answer = protocol.checked({"id": obj["id"], "matches": obj["matches"]}, "answer", where)

@@ -58,7 +58,7 @@ def identified(
             )
             if engine.losses.why_not(case) is not None:
                 return None
-            result = engine.run(case)
+            result = engine.answer(case)
             match result.outcome:
                 case "not_run":
                     stopped.append(result.detail)

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from cerify.commands import fuzz
+from cerify.conformance import cases
 from cerify.conformance.all_streams import search
 from cerify.conformance.cases import line_of_case, load
 from cerify.conformance.model import Case, Result
@@ -27,6 +28,7 @@ from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.event_expressions.residual import Machine
 from cerify.semantics.events import Match, Stream
+from proofs_tests.conftest import Run
 from proofs_tests.support import stream
 
 QUERY, S = "A ; NXT(A ; B)", stream("A A A B")
@@ -119,6 +121,30 @@ def test_expected_matches_may_be_left_out(tmp_path: Path) -> None:
     suite = tmp_path / "mine.jsonl"
     suite.write_text(json.dumps(line) + "\n", encoding="utf-8")
     assert load(str(suite)) == [right]
+
+
+def blowing_up(tmp_path: Path) -> Path:
+    """A suite of a case without matches, which take half a minute."""
+    case = Oracle().case(parse("A"), stream("A"), ORIGIN)
+    line = json.loads(line_of_case(case)) | {"query": "A+ ; B+ ; A+ ; B+", "events": [{"type": R} for R in "AB" * 40]}
+    del line["matches"]
+    suite = tmp_path / "mine.jsonl"
+    suite.write_text(f"{line_of_case(case)}\n{json.dumps(line)}\n", encoding="utf-8")
+    return suite
+
+
+def test_expected_matches_have_the_time_limit_of_a_case(tmp_path: Path, run: Run) -> None:
+    status, _, err = run(
+        "conform", "--suite", str(blowing_up(tmp_path)), "--time-limit", "0.02", "--engine", "automaton"
+    )
+    assert status == 2
+    assert "mine.jsonl, line 2: the field 'query': it takes more than 0.02 seconds; simplify it, or allow more" in err
+
+
+def test_expected_matches_of_a_suite_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases, "SUITE_SECONDS", 0)
+    with pytest.raises(InputError, match="computing the matches up to here took 0 seconds; split the suite"):
+        load(str(blowing_up(tmp_path)))
 
 
 def test_a_case_that_expects_something_else_is_disputed() -> None:

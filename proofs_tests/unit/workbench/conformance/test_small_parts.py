@@ -457,7 +457,7 @@ class Recorder:
         self.cases: list[Case] = []
         self.twice: dict[str, str] = {}
 
-    def run(self, case: Case) -> Result:
+    def answer(self, case: Case) -> Result:
         self.cases.append(case)
         return Result(case, "passed", [])
 
