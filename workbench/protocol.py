@@ -164,12 +164,18 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
     twice = [match for match, times in Counter(matches).items() if times > 1]
     if twice:
         problems.append(f"the answer is a set, but it has the match {json_of_match(min(twice))} more than once")
-    for match in timed_items(matches):
-        if max((match.at, *match.events)) >= events:
-            problems.append(f"the match {json_of_match(match)} speaks of a position beyond the {events} events sent")
+    beyond = (match for match in timed_items(matches) if max((match.at, *match.events)) >= events)
+    if (match := next(beyond, None)) is not None:
+        problems.append(f"the match {json_of_match(match)} speaks of a position beyond the {events} events sent")
     if len({match.result is None for match in matches}) > 1:
         raise InputError("some of the matches have a 'result' and others have none")
-    return Matches(sorted(set(matches)), bounded(problems[0]) if problems else "")
+    found = sorted(dict.fromkeys(matches), key=_sort_key)
+    return Matches(found, bounded(problems[0]) if problems else "")
+
+
+def _sort_key(match: Match) -> tuple[object, ...]:
+    """What orders matches as they order themselves; there may be millions, and tuples are compared in C."""
+    return (match.at, match.events, match.bindings, match.result, match)
 
 
 def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:

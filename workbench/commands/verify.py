@@ -11,9 +11,11 @@ from cerify.equivalence.decide.certificate import Certificate
 from cerify.languages import language_named
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import CerifyError
-from cerify.semantics.json_events import text_of
+from cerify.semantics.events import Schema
+from cerify.semantics.json_events import json_of_schema, text_of
 from cerify.terminal import echo, picked, printable
 
+SHOWN = 1000  # characters of a schema
 SECONDS = 600  # whoever sends a certificate cannot keep the checker busy for longer
 
 
@@ -39,7 +41,7 @@ def command(file: Path, as_json: bool) -> int:
         return 0 if wrong is None else 1
     claim = {"equivalent": "is equivalent to", "contained": "is contained in"}[certificate.claim]
     what = "complex events" if certificate.level == "events" else "valuations"
-    under = ", under a schema" if certificate.schema else ""
+    under = "" if certificate.schema is None else f", under the schema {_shown(certificate.schema)}"
     stated = f"{printable(certificate.left)}  {claim}  {printable(certificate.right)}  ({what}{under})"
     if wrong is None:
         echo(f"proved: {stated}", colour="green")
@@ -47,3 +49,10 @@ def command(file: Path, as_json: bool) -> int:
     echo(f"not proved: {stated}", colour="red")
     echo(printable(wrong))
     return 1
+
+
+def _shown(schema: Schema) -> str:
+    """A schema on one line, cut where it is long."""
+    text = printable(json.dumps(json_of_schema(schema), ensure_ascii=False))
+    rest = len(text) - SHOWN
+    return text if rest <= 0 else f"{text[:SHOWN]}… and {rest:,} characters more, which the file has"

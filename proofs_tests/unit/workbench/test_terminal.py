@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 import shlex
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -18,6 +19,7 @@ import cerify.commands
 from cerify.api import equivalent
 from cerify.console import screen
 from cerify.equivalence.verdict import Equivalent
+from cerify.semantics.events import Schema
 from cerify.terminal import printable, shielded
 from proofs_tests.conftest import Run
 
@@ -73,6 +75,20 @@ def test_a_screen_prints_neither_codes_nor_markup() -> None:
     assert "[red]x[/red] :smile: [/]" in out
     assert "[bold]y" in out
     assert not steers(out.replace("\x1b[1m", "").replace("\x1b[0m", ""))
+
+
+def test_the_schema_of_a_proved_claim_is_shown_on_one_line(tmp_path: Path, run: Run) -> None:
+    """Without it the claim may be false: the queries differ on events that the schema does not have."""
+    schema = Schema({"A": {"x\x1b\nproved": "int"}, "B": {"y" * 2000: "int"}})
+    verdict = equivalent("A ; B", "(A ; B)", schema=schema)
+    assert isinstance(verdict, Equivalent)
+    file = tmp_path / "certificate.json"
+    file.write_text(verdict.certificate.to_json())
+    status, out, _ = run("verify", str(file))
+    assert (status, out.count("\n"), steers(out)) == (0, 1, False)
+    start = r'(complex events, under the schema {"A": {"x\u001b\nproved": "int"}, "B": {"'
+    assert start in out
+    assert re.search("y… and 1,[0-9]{3} characters more, which the file has\\)", out)
 
 
 @pytest.mark.parametrize("field", ["left", "right"])
