@@ -25,8 +25,14 @@ from cerify.semantics.values import BLANKS, EXACT, INT64, PATTERNS, Value, Value
 
 BLOCK = 2**20  # bytes; also how many Arrow reads at a time, and in these a row ends
 
-UTF_16, GZIP = "it is text in UTF-16: write it as UTF-8", "it is compressed (gzip): unpack it first"
-MARKS: Mapping[bytes, str] = {b"\xff\xfe": UTF_16, b"\xfe\xff": UTF_16, b"\x1f\x8b": GZIP}
+UTF_16, UTF_32 = (f"it is text in UTF-{bits}: write it as UTF-8" for bits in (16, 32))
+MARKS: Mapping[bytes, str] = {
+    b"\xff\xfe\0\0": UTF_32,  # before UTF-16, whose mark it begins with
+    b"\0\0\xfe\xff": UTF_32,
+    b"\xff\xfe": UTF_16,
+    b"\xfe\xff": UTF_16,
+    b"\x1f\x8b": "it is compressed (gzip): unpack it first",
+}
 """How files begin that are not text in UTF-8, and what they are."""
 
 TEXT = re.compile(r"(?!(?i:nan|inf|infinity|true|false|0x.*)\Z)[A-Za-z_](.*\S)?", re.DOTALL)
@@ -295,8 +301,8 @@ class _Column:
             case "timestamp":
                 try:
                     return parse_time(cell)
-                except (ValueError, OverflowError):
-                    self._refuse(row, "is not an ISO 8601 time, such as 2013-01-31T14:05:00Z")
+                except ValueError as error:
+                    self._refuse(row, str(error))
             case _:
                 pattern, expected = PATTERNS[value_type]
                 if re.fullmatch(pattern, cell) is None:

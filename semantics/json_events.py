@@ -223,10 +223,8 @@ def _int64(value: int, where: str, field: str) -> int:
 def _timestamp(text: str, where: str, field: str) -> datetime:
     try:
         return parse_time(text)
-    except (ValueError, OverflowError):
-        raise InputError(
-            f"{where}, field {field!r}: {text!r} is not an ISO 8601 time, such as 2013-01-31T14:05:00Z"
-        ) from None
+    except ValueError as error:
+        raise InputError(f"{where}, field {field!r}: {text!r} {error}") from None
 
 
 def _json_of_value(value: Value, name: str) -> bool | int | float | str:

@@ -50,7 +50,9 @@ def parsed(
     with errors_in(text):
         if not encodable(text):
             half = next(i for i, character in enumerate(text) if not encodable(character))
-            raise ParseError(f"{text[half]!r} is no text in Unicode", Span(half, half + 1))
+            locale = ": the locale's encoding does not have it; set PYTHONUTF8=1 for UTF-8"
+            hint = locale if "\udc80" <= text[half] <= "\udcff" else ""  # as Python reads arguments of a command
+            raise ParseError(f"{text[half]!r} is no text in Unicode{hint}", Span(half, half + 1))
         too_deep = (
             f"the formula is nested more than {MAX_DEPTH} operators deep; write it with fewer inside each other "
             "(in a row of them each is inside of the next)"
@@ -135,8 +137,8 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
         text = str(token).split("'")[1]
         try:
             return pred.Constant(parse_time(text))
-        except ValueError:
-            raise ParseError(f"{text!r} is not an ISO 8601 time, such as 2013-01-31T14:05:00Z", span_of(meta)) from None
+        except ValueError as error:
+            raise ParseError(f"{text!r} {error}", span_of(meta)) from None
 
 
 def comparator_of(token: Token) -> pred.Comparator:

@@ -66,19 +66,20 @@ def read(
     """
     if format is not None and format not in get_args(Format):
         raise InputError(f"no format {format!r}; there is {', '.join(get_args(Format))}")
-    opened = _source(str(source))
     reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
-    match format or SUFFIXES.get(Path(source).suffix.lower()) or _sniffed(opened):
-        case "csv":
-            return _csv(opened, schema, reserved, default_type)
-        case "jsonl":
-            return read_json_lines(opened, schema, reserved, default_type)
-        case "parquet":
-            rows = with_type(_read_parquet(opened, reserved, attributes), type_column, default_type)
-            return _positioned(rows, schema, reserved, opened.name, attributes is not None)
-        case "arrow":
-            rows = with_type(_read_ipc(opened), type_column, default_type)
-            return _positioned(rows, schema, reserved, opened.name)
+    with _reading(str(source)):
+        opened = _source(str(source))
+        match format or SUFFIXES.get(Path(source).suffix.lower()) or _sniffed(opened):
+            case "csv":
+                return _csv(opened, schema, reserved, default_type)
+            case "jsonl":
+                return read_json_lines(opened, schema, reserved, default_type)
+            case "parquet":
+                rows = with_type(_read_parquet(opened, reserved, attributes), type_column, default_type)
+                return _positioned(rows, schema, reserved, opened.name, attributes is not None)
+            case "arrow":
+                rows = with_type(_read_ipc(opened), type_column, default_type)
+                return _positioned(rows, schema, reserved, opened.name)
 
 
 def as_stream(
@@ -139,10 +140,11 @@ def read_schema(
         return schema_of_json(parse_json(text, "schema"))
     if Path(text).suffix.lower() in SUFFIXES:
         return observed(read(text, type_column=type_column, time_column=time_column, default_type=default_type))
-    source = _source(text)
-    require_text(source)
-    with source.open() as file:
-        obj = parse_json(file.read(), source.name)
+    with _reading(text):
+        source = _source(text)
+        require_text(source)
+        with source.open() as file:
+            obj = parse_json(file.read(), source.name)
     try:
         return schema_of_json(obj)
     except CerifyError as error:
@@ -155,18 +157,25 @@ def _source(path: str) -> Source:
         return Source("standard input", lambda: io.BytesIO(data))
     if not path or "\0" in path:
         raise InputError(f"{path!r} is no name of a file")
+    if os.path.isfile(path):  # False for a name that is too long, which the reading below says
+        Path(path).open("rb").close()
+        return Source(path, lambda: Path(path).open("rb"))
+    data = Path(path).read_bytes()  # a pipe, which can be read only once
+    return Source(path, lambda: io.BytesIO(data))
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Errors of the operating system inside, when a file is opened or later, become InputErrors that name the file."""
     try:
-        if os.path.isfile(path):  # False for a name that is too long, which the reading below says
-            Path(path).open("rb").close()
-            return Source(path, lambda: Path(path).open("rb"))
-        data = Path(path).read_bytes()  # a pipe, which can be read only once
+        yield
     except FileNotFoundError:
         raise InputError(f"no file {path}") from None
     except IsADirectoryError:
         raise InputError(f"{path} is a folder, not a file") from None
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    return Source(path, lambda: io.BytesIO(data))
+        name = "standard input" if path == STDIN else path
+        raise InputError(f"cannot read {name}: {error.strerror or error}") from None
 
 
 def _sniffed(source: Source) -> Format:

@@ -96,9 +96,8 @@ def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.Chu
     for row, cell in enumerate(text.to_pylist()):
         try:
             times.append(None if cell is None else parse_time(cell))
-        except (ValueError, OverflowError):
-            problem = f"is not an ISO 8601 time, such as 2013-01-31T14:05:00Z{blanks_around(cell)}"
-            _refuse(text, row, problem, field, place)
+        except ValueError as error:
+            _refuse(text, row, f"{error}{blanks_around(cell)}", field, place)
     return pa.chunked_array([pa.array(times, ARROW["timestamp"])])
 
 

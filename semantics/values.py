@@ -147,9 +147,17 @@ def plain(value: Any) -> Any:
 
 
 def parse_time(text: str) -> datetime:
-    """The UTC time of an ISO 8601 text; one without an offset is taken as UTC. Raises ValueError."""
-    time = datetime.fromisoformat(text)
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    """The UTC time of an ISO 8601 text; one without an offset is taken as UTC.
+
+    Raises ValueError, whose message says of the text what is wrong, as in "is not an ISO 8601 time".
+    """
+    try:
+        time = datetime.fromisoformat(text)
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, OverflowError) or str(error).startswith("year"):
+            raise ValueError("is outside the years 1 to 9999") from None
+        raise ValueError("is not an ISO 8601 time, such as 2013-01-31T14:05:00Z") from None
 
 
 def show_time(time: datetime) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from itertools import accumulate, chain
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
@@ -28,7 +28,7 @@ from cerify.languages.language import (
     without_numba,
 )
 from cerify.plan import Plan, Want, plan
-from cerify.semantics.arguments import require_keywords, require_kind, require_whole
+from cerify.semantics.arguments import MOST, require_keywords, require_kind, require_whole, shortened
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.errors import (
     BudgetExceeded,
@@ -406,19 +406,23 @@ def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
     """What is to be explained. Raises IllFormed for an argument of a wrong kind."""
     require_whole("count", count, 1)
     if at is not None:
-        require_kind("at", at, int, "a position")
+        _position(at, "at")
     require_kind("valuation", valuation, Mapping | None, 'a mapping from variables to positions, as {"T": [1]}')
     require_kind("match", match, Iterable | None, "the positions of a match")
-    positions = None if match is None else frozenset(match)
-    mu = None if valuation is None else frozenset((A, p) for A, places in valuation.items() for p in _places(places))
-    for p in chain(positions or (), (p for _, p in mu or ())):
-        require_kind("a position", p, int, "a whole number")
+    positions = None if match is None else frozenset(map(_position, match))
+    if valuation is None:
+        return Request(positions, None, at, count)
+    for places in valuation.values():
+        require_kind("what a variable binds", places, Iterable, "the positions of events")
+    mu = frozenset((A, _position(p)) for A, places in valuation.items() for p in places)
     return Request(positions, mu, at, count)
 
 
-def _places(places: Any) -> Iterable[int]:
-    require_kind("what a variable binds", places, Iterable, "the positions of events")
-    return cast("Iterable[int]", places)
+def _position(p: Any, name: str = "a position") -> int:
+    require_kind(name, p, int, "a whole number")
+    if abs(p) > MOST:
+        raise IllFormed(f"{name}: {shortened(p)} is on no stream")
+    return cast("int", p)
 
 
 def check(

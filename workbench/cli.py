@@ -13,7 +13,7 @@ import signal
 import sys
 import traceback
 import warnings
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 from cerify.semantics.arguments import LANGUAGE_ARGUMENT, did_you_mean, nearest
 from cerify.semantics.errors import CerifyError, QueryWarning
 from cerify.semantics.packages import naming_extras
-from cerify.terminal import echo_error, ending_signals
+from cerify.terminal import cut, echo_error, ending_signals, prepare_streams
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
@@ -45,6 +45,7 @@ COMMANDS = {
     "vectors": "Write a complete test of a query for implementations of bounded size.",
     "verify": "Check a certificate of cerify equiv.",
 }
+UNREAD = 128 + 13  # the status that shells give for SIGPIPE
 
 
 class _Commands(click.Group):
@@ -65,6 +66,16 @@ class _Commands(click.Group):
         if args[0] not in COMMANDS:
             ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], COMMANDS) or '; cerify --help lists them'}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """What the command returns. Exits where nobody reads standard output any more: click's status 1 means "no"."""
+        try:
+            status = super().invoke(ctx)
+            sys.stdout.flush()
+            return status
+        except BrokenPipeError:
+            _discard_output()
+            sys.exit(UNREAD)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         names = (CompletionItem(name, help=COMMANDS[name]) for name in sorted(COMMANDS) if name.startswith(incomplete))
@@ -91,6 +102,7 @@ class CompilationNotice(logging.Handler):
 
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
+    prepare_streams()
     for number in ending_signals():  # unwinds, so that no engine under test is left behind
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     warnings.simplefilter("ignore", QueryWarning)  # what reads events prints them itself
@@ -100,7 +112,6 @@ def main() -> NoReturn:
     try:
         with naming_extras():
             status = cerify.main(prog_name="cerify", standalone_mode=False)
-        sys.stdout.flush()
     except click.exceptions.Abort:
         fail("interrupted", 130)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -109,18 +120,20 @@ def main() -> NoReturn:
     except click.ClickException as error:
         fail(_usage(error), 2)
     except CerifyError as error:
-        error.message = re.sub(LANGUAGE_ARGUMENT, r"--language \1", error.message)
+        error.message = cut(re.sub(LANGUAGE_ARGUMENT, r"--language \1", error.message))
         fail(error.described(), 2)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:  # readers and writers of files raise InputError: this is standard output
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to fail at the exit
+        _discard_output()
         fail(f"cannot write: {error.strerror}", 2)
     except Exception:  # status 1, as Python has it, would be the answer "no"
         traceback.print_exc()
         fail("this is a fault of cerify, and nothing above is an answer: please report it", 70)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _discard_output() -> None:
+    """Lead standard output nowhere, so that nothing is left to fail at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fail(message: str, status: int) -> NoReturn:

@@ -97,7 +97,7 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
     Raises IllFormed for an evaluator that the language does not have, and for options that break its rules.
     """
     names = language.evaluators
-    if want.evaluator is not None and want.evaluator not in names:
+    if want.evaluator is not None and want.evaluator not in tuple(names):  # it may be no text, and not hashable
         raise IllFormed(f"there is no evaluator {want.evaluator!r} of {language.title}; use one of {', '.join(names)}")
     why_not: dict[str, Unsupported] = {}
     ways = (_in_batches, _whole) if want.counting else (_in_batches,) if want.batches else (_whole,)

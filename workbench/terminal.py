@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import shutil
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -14,7 +17,39 @@ from typing import Any
 import click
 
 WIDEST = 100_000  # characters of a line in a pipe, where lines are as long as they need to be
+LONGEST = 4_000  # characters of a message, of which the query below it is no part
+JSON_ESCAPES = "cerify.json_escapes"  # of characters that an encoding does not have, as of those of `shielded`
 LAYOUT = "\n\t"  # all that a text itself may have of characters that are not printable
+
+
+class _Unfailing(io.FileIO):
+    """What is written to standard error; it is lost where there is no room, or nobody reads it."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or len(data)
+        except OSError:
+            return len(data)
+
+
+def prepare_streams() -> None:
+    """Make the standard streams such that commands need not look at what they are.
+
+    One that is closed is the empty file, opened to be read. So standard input is empty; an answer on standard output
+    cannot be written, which is an OSError, since a status without its answer could be taken for one; what goes to
+    standard error is lost, where also every other error of writing changes nothing: the status says what the answer is.
+    Of a character that the encoding of standard output does not have the escape of JSON is written, as `shielded` does.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDONLY)  # that of the stream: the first that is free
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors=JSON_ESCAPES)
+    with suppress(io.UnsupportedOperation):  # no file: an object in its place
+        raw = _Unfailing(sys.stderr.fileno(), "w", closefd=False)
+        encoding = sys.stderr.encoding
+        sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), encoding, "backslashreplace", line_buffering=True)
 
 
 def printable(text: str) -> str:
@@ -34,6 +69,11 @@ def shielded(text: str) -> str:
     if all(line.isprintable() for line in text.split("\n")):
         return text
     return "".join(c if c.isprintable() or c in LAYOUT else _json_escape(c) for c in text)
+
+
+def cut(message: str) -> str:
+    """The message without its middle where that is long: the name of a column may have a million characters."""
+    return message if len(message) <= LONGEST else f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
 
 
 def echo(text: str, *, colour: str = "", error: bool = False, newline: bool = True) -> None:
@@ -61,6 +101,14 @@ def picked(source: object, *names: str) -> dict[str, Any]:
 def _json_escape(c: str) -> str:
     data = c.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{data[i : i + 2].hex()}" for i in range(0, len(data), 2))
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return _json_escape(error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(JSON_ESCAPES, _escaped)
 
 
 def ending_signals() -> list[signal.Signals]:

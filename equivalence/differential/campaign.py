@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -195,7 +195,7 @@ def campaign(
         return not d.disputed and (why is None or causes[why] >= EACH)
 
     try:
-        with closing(_outcomes(plan, processes, [i for i in range(plan.cases) if i not in known])) as outcomes:
+        with closing(_outcomes(plan, processes, (i for i in range(plan.cases) if i not in known))) as outcomes:
             for index in range(plan.cases):
                 if index in known:
                     outcome, disagreement = known[index]
@@ -309,12 +309,12 @@ def shrunk(
     return disagreement(*small)
 
 
-def _outcomes(plan: Plan, processes: int, indices: Sequence[int]) -> Generator[CaseOutcome, None, None]:
+def _outcomes(plan: Plan, processes: int, indices: Iterator[int]) -> Generator[CaseOutcome, None, None]:
     """The outcomes of the cases in order; other processes are at most a few chunks ahead of what is asked for."""
     if processes == 1:
         yield from _chunk(plan, indices)
         return
-    chunks = (indices[start : start + CHUNK] for start in range(0, len(indices), CHUNK))
+    chunks = iter(lambda: list(islice(indices, CHUNK)), [])
     with ProcessPoolExecutor(processes, get_context("spawn"), end_with_parent) as pool:
         pending: deque[Future[list[CaseOutcome]]] = deque()
         try:
@@ -340,7 +340,7 @@ def end_with_parent() -> None:
     Thread(target=watch, daemon=True).start()
 
 
-def _chunk(plan: Plan, indices: Sequence[int]) -> Iterator[CaseOutcome]:
+def _chunk(plan: Plan, indices: Iterable[int]) -> Iterator[CaseOutcome]:
     return ((i, *compare(plan, *plan.case(i))) for i in indices)
 
 

@@ -181,8 +181,8 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         text = str(token).split("'")[1]
         try:
             return rows.Constant(parse_time(text), span=span_of(meta))
-        except (ValueError, OverflowError):
-            raise ParseError(f"{text!r} is not a time, such as 2013-01-31 14:05:00", span_of(meta)) from None
+        except ValueError as error:
+            raise ParseError(f"{text!r} {error}", span_of(meta)) from None
 
 
 def _case(whens: list[Any], otherwise: rows.Expression, span: Span) -> rows.Expression:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from cerify.commands.options import FILE, OUTPUT, LanguageChoice, argument, completes, option, takes
+from cerify.commands.options import FILE, OUTPUT, AtLeast, LanguageChoice, argument, completes, option, takes
 from cerify.commands.progress import interruptible, progress
 from cerify.conformance.cases import SUITES, load
 from cerify.conformance.engines import NAMES, command_of, command_of_database
@@ -85,10 +85,8 @@ class Arguments:
     junit: Path | None = option("--junit", type=OUTPUT, help="Write JUnit XML to this file.")
     badge: Path | None = option("--badge", type=OUTPUT, help="Write a badge, an SVG, to this file.")
     time_limit: float = option("--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds per case.")
-    memory: int = option("--memory", type=click.IntRange(min=16), default=2048, help="Cap in MiB.")
-    restarts: int = option(
-        "--restarts", type=click.IntRange(min=0), default=10, help="How often it may be started again."
-    )
+    memory: int = option("--memory", type=AtLeast(16), default=2048, help="Cap in MiB.")
+    restarts: int = option("--restarts", type=AtLeast(0), default=10, help="How often it may be started again.")
     command_line: tuple[str, ...] = argument(metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
 
     def require_consistent(self) -> None:

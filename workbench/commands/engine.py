@@ -98,8 +98,9 @@ def serve(info: protocol.EngineInfo, served: Served) -> None:
                 answer = answered(text, info, served)
                 if answer is None:
                     return
-                sys.stdout.write(protocol.line(answer) + "\n")
-                sys.stdout.flush()
+                line = protocol.line(answer) + "\n"
+                sys.stdout.buffer.write(line.encode(errors="backslashreplace"))  # UTF-8, whatever the locale says
+                sys.stdout.buffer.flush()
 
 
 def answered(text: bytes, info: protocol.EngineInfo, served: Served) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ import click
 
 from cerify.api import BOUND, contained, equivalent
 from cerify.commands.files import schema_of
-from cerify.commands.options import LEVELS, OUTPUT, LanguageChoice, argument, language, option, takes
+from cerify.commands.options import LEVELS, OUTPUT, AtLeast, LanguageChoice, argument, language, option, takes
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
@@ -41,7 +41,7 @@ class Arguments:
     schema_text: str | None = option("--schema", metavar="JSON|FILE", help="Ask about the streams of this schema.")
     bound: int = option(
         "--bound",
-        type=click.IntRange(min=0),
+        type=AtLeast(0),
         default=BOUND,
         metavar="N",
         help="Of queries that compare events with each other, look at all streams of up to N events; at none for 0.",

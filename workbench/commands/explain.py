@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -12,9 +13,10 @@ import click
 from cerify.api import read_query
 from cerify.automata.evaluator import Output
 from cerify.commands.files import Source, warn_of_never
-from cerify.commands.options import EVENTS, OUTPUT, Choice, argument, group, language, option, takes
+from cerify.commands.options import EVENTS, OUTPUT, AtLeast, Choice, argument, group, language, option, takes
 from cerify.explanations.explainer import Explainer, Request
 from cerify.explanations.text import explanation_lines, listing_lines
+from cerify.semantics.arguments import shortened
 from cerify.semantics.errors import InputError, errors_in
 from cerify.semantics.events import ComplexEvent, Valuation
 from cerify.semantics.output_files import write_whole
@@ -45,8 +47,8 @@ class Arguments:
     at: int | None = option(
         "--at", type=int, metavar="N", help="Where it is reported.  [default: the last of POSITIONS]"
     )
-    derivations: int = option("--derivations", type=click.IntRange(min=1), default=1, metavar="N", help="With --match.")
-    limit: int = option("--limit", type=click.IntRange(min=1), default=10, metavar="N", help="Without --match.")
+    derivations: int = option("--derivations", type=AtLeast(1), default=1, metavar="N", help="With --match.")
+    limit: int = option("--limit", type=AtLeast(1), default=10, metavar="N", help="Without --match.")
     source: Source = group(Source)
     as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
     html_file: Path | None = option("--html", type=OUTPUT, metavar="FILE", help="Write a page.")
@@ -99,9 +101,9 @@ def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
     """The positions that --match names. Raises InputError."""
     places: list[int] = []
     for part in text.split(",") if text.strip() else ():
-        if not part.strip().isascii() or not part.strip().isdecimal():
+        if not re.fullmatch(r"\s*[0-9]{1,40}\s*", part):  # of more than 4,300 digits Python makes no number
             raise InputError(
-                f"--match takes positions from 0 with commas between them, as in 1,8; not {part.strip()!r}"
+                f"--match takes positions from 0 with commas between them, as in 1,8; not {shortened(part.strip())}"
             )
         explainer.require_on_stream(int(part), "--match")
         places.append(int(part))

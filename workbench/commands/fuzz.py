@@ -23,6 +23,7 @@ from cerify.commands.options import (
     OUTPUT,
     OUTPUT_FOLDER,
     SELECTIONS,
+    AtLeast,
     Choice,
     argument,
     completes,
@@ -93,7 +94,7 @@ class Arguments:
     engine: str | None = option(
         "--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES)
     )
-    cases: int = option("--cases", type=click.IntRange(min=1), default=1000, help="How many cases.")
+    cases: int = option("--cases", type=AtLeast(1), default=1000, help="How many cases.")
     seed: int = option("--seed", type=int, default=0, help="The same seed gives the same cases.")
     nodes: int = option("--nodes", type=click.IntRange(1, 60), default=12, help="Size of a formula, at most.")
     events: int = option("--events", type=click.IntRange(1, 100), default=10, help="Length of a stream, at most.")
@@ -121,7 +122,7 @@ class Arguments:
     )
     stop_after: int = option(
         "--stop-after",
-        type=click.IntRange(min=1),
+        type=AtLeast(1),
         default=10,
         help="Causes to stop at, or five times as many disagreements.",
     )
@@ -134,16 +135,14 @@ class Arguments:
         metavar="FILE",
         help="What an earlier call printed with --json: what is still answered so is known, and does not fail.",
     )
-    only: int | None = option("--case", type=click.IntRange(min=0), metavar="N", help="Only the case of this number.")
-    together: int = option(
-        "--together", type=click.IntRange(min=1), default=1, help="How many cases in a row share their query."
-    )
+    only: int | None = option("--case", type=AtLeast(0), metavar="N", help="Only the case of this number.")
+    together: int = option("--together", type=AtLeast(1), default=1, help="How many cases in a row share their query.")
     query: str | None = option("--query", metavar="QUERY", help="Ask this query; goes with --all-streams.")
     longest: int | None = option(
-        "--all-streams", type=click.IntRange(min=1), metavar="N", help="On all streams of at most N events."
+        "--all-streams", type=AtLeast(1), metavar="N", help="On all streams of at most N events."
     )
     processes: int | None = option(
-        "--processes", type=click.IntRange(min=1), help="For --evaluator.  [default: one for each core]"
+        "--processes", type=AtLeast(1), help="For --evaluator.  [default: one for each core]"
     )
     time_limit: float = option(
         "--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds an engine has for a case."
@@ -163,8 +162,8 @@ class Arguments:
     mix: str | None = option(
         "--mix", type=Choice(list(MIXES)), help="For --spark: several languages with every operator."
     )
-    first: int = option("--first", type=click.IntRange(min=0), default=0, help="For --spark: the first case's number.")
-    memory: int = option("--memory", type=click.IntRange(min=16), default=2048, help="Cap of an engine in MiB.")
+    first: int = option("--first", type=AtLeast(0), default=0, help="For --spark: the first case's number.")
+    memory: int = option("--memory", type=AtLeast(16), default=2048, help="Cap of an engine in MiB.")
     as_json: bool = option(
         "--json", is_flag=True, help="Print the summary, and one object for each disagreement, a line each."
     )

@@ -14,7 +14,18 @@ import click
 from cerify.api import planned, read_query
 from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.files import Source, warn_of_never
-from cerify.commands.options import CONSUMPTIONS, EVENTS, SELECTIONS, Choice, argument, group, language, option, takes
+from cerify.commands.options import (
+    CONSUMPTIONS,
+    EVENTS,
+    SELECTIONS,
+    AtLeast,
+    Choice,
+    argument,
+    group,
+    language,
+    option,
+    takes,
+)
 from cerify.languages.language import (
     DENOTATIONAL,
     EVALUATORS,
@@ -57,7 +68,7 @@ class Arguments:
     )
     limit: int | None = option(
         "--limit",
-        type=click.IntRange(min=1),
+        type=AtLeast(1),
         metavar="N",
         help=f"Stop after N matches.  [default: {TABLE_ROWS} in the table, none with --json]",
     )

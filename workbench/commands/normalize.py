@@ -7,7 +7,7 @@ import json
 import click
 
 from cerify.api import read_query
-from cerify.commands.options import Choice, language_option
+from cerify.commands.options import AtLeast, Choice, language_option
 from cerify.equivalence.rewrite.normal_forms.limit import NODES
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.errors import errors_in
@@ -20,7 +20,7 @@ FORMS = ("disjunctive", "push-in", "push-filters", "star", "safe", "lp-normal")
 @click.argument("query")
 @click.option("--to", "form", type=Choice(FORMS), required=True, help="Which form.")
 @language_option
-@click.option("--nodes", type=click.IntRange(1), default=NODES, show_default=True, help="The most nodes of a result.")
+@click.option("--nodes", type=AtLeast(1), default=NODES, show_default=True, help="The most nodes of a result.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(query: str, form: str, language: str, nodes: int, as_json: bool) -> int:
     """Rewrite QUERY to a normal form that has the same meaning, and print it with the nodes before and after.

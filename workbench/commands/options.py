@@ -15,7 +15,7 @@ import click
 from cerify.automata.evaluator import Consumption
 from cerify.equivalence.claim import Level
 from cerify.languages import DEFAULT, LANGUAGES, meant_language
-from cerify.semantics.arguments import did_you_mean
+from cerify.semantics.arguments import MOST, did_you_mean, shortened
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.selection import Selection
 
@@ -31,6 +31,16 @@ class Choice(click.Choice):  # type: ignore[type-arg]
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         message = super().get_invalid_choice_message(value, ctx).removesuffix(".")
         return message + did_you_mean(str(value), self.choices)
+
+
+class AtLeast(click.IntRange):
+    """A whole number from this one on, and no larger than an argument of a function may be."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if number > MOST:
+            self.fail(f"{shortened(number)} is more than 10**18", param, ctx)
+        return number
 
 
 SELECTIONS = Choice([one.value for one in Selection])

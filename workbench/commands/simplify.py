@@ -11,7 +11,7 @@ import click
 
 from cerify.automata.cea.compile import compilable
 from cerify.commands.files import schema_of
-from cerify.commands.options import LEVELS, OUTPUT, argument, option, takes
+from cerify.commands.options import LEVELS, OUTPUT, AtLeast, argument, option, takes
 from cerify.equivalence.claim import Level
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
 from cerify.semantics.budget import Budget
@@ -34,7 +34,7 @@ class Arguments:
     )
     schema_text: str | None = option("--schema", metavar="JSON|FILE", help="Keep them on the streams of this schema.")
     show_steps: bool = option("--steps", is_flag=True, help="Print the steps too.")
-    tries: int = option("--tries", type=click.IntRange(0), default=TRIES, help="Questions to the decider.")
+    tries: int = option("--tries", type=AtLeast(0), default=TRIES, help="Questions to the decider.")
     seconds: float | None = option(
         "--seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, with what there is."
     )

@@ -8,7 +8,7 @@ import click
 
 from cerify.api import match, parse
 from cerify.commands.files import schema_of
-from cerify.commands.options import OUTPUT
+from cerify.commands.options import OUTPUT, AtLeast
 from cerify.conformance.cases import line_of_case
 from cerify.conformance.model import Case
 from cerify.equivalence.complete_tests import marked_dfa, vectors
@@ -21,7 +21,7 @@ from cerify.terminal import echo
 
 @click.command("vectors")
 @click.argument("query")
-@click.option("--states", type=click.IntRange(min=1), help="Of the implementation.  [default: those of the query]")
+@click.option("--states", type=AtLeast(1), help="Of the implementation.  [default: those of the query]")
 @click.option("--schema", "schema_text", metavar="JSON|FILE", help="Only events of this schema.")
 @click.option("--out", type=OUTPUT, help="Write the cases to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary.")

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from cerify.languages.language import Language
-from cerify.semantics.arguments import did_you_mean
+from cerify.semantics.arguments import did_you_mean, require_kind
 from cerify.semantics.errors import IllFormed
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def register(language: Language[Any]) -> None:
 
 def language_named(name: str) -> Language[Any]:
     """The language of that name. Raises IllFormed if there is none."""
+    require_kind("language", name, str, "the name of a language")
     if name not in LANGUAGES:
         meant = meant_language(name) or f"; use one of {', '.join(LANGUAGES)}"
         raise IllFormed(f"there is no language {name!r}{meant}")

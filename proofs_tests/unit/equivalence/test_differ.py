@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import tracemalloc
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -192,6 +193,16 @@ def test_a_query_that_disagrees_on_several_streams_in_a_row_is_made_smaller_once
         campaign(replace(plan, cases=1, maker=lambda *_, d=d: d.found, together=1), stop_after=99, cause_of=cause)
     assert found
     assert in_a_row < (len(asked) - in_a_row) / 2
+
+
+def test_cases_are_numbered_as_they_are_asked_for() -> None:
+    """A list of the numbers of all cases was made first, which for very many took the memory of the machine."""
+    plan = Plan(FunctionEvaluator(right), FunctionEvaluator(right), CORE, 1_000_000, 0)
+    tracemalloc.start()
+    summary = campaign(plan, seconds=0.0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (summary.cases, peak < 10_000_000) == (1, True)
 
 
 def test_streams_have_ten_events_at_most() -> None:

@@ -28,7 +28,7 @@ from cerify.semantics.csv_rows import Source, renamed
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.json_events import json_of_event, lines_of, parse_json, text_of
-from cerify.semantics.readers import IPC_STREAM, read, read_schema
+from cerify.semantics.readers import IPC_STREAM, Format, read, read_schema
 
 SCHEMA = Schema(
     {
@@ -425,6 +425,10 @@ def test_a_reserved_name_that_is_taken_is_refused(write: Callable[..., Path]) ->
          ", position 0, field 'when': a time outside the years 1 to 9999"),
         ("e.jsonl", '{"kind": "T", "when": "31/01/2013"}\n', ", line 1, field 'when': '31/01/2013' is not an ISO 8601 "
          "time, such as 2013-01-31T14:05:00Z"),
+        ("e.jsonl", '{"kind": "T", "when": "9999-12-31T23:59:59-23:59"}\n', ", line 1, field 'when': "
+         "'9999-12-31T23:59:59-23:59' is outside the years 1 to 9999"),
+        ("e.jsonl", '{"kind": "T", "when": "0000-01-01"}\n', ", line 1, field 'when': '0000-01-01' is outside the "
+         "years 1 to 9999"),
         ("e.jsonl", '{"kind": "T", "when": 1.5}\n', ", line 1, field 'when': float; a time is in whole seconds or "
          "ISO 8601"),
         ("e.jsonl", '{"kind": 1, "when": 1}\n', ", line 1: an event has the key 'kind' with its event type, a string"),
@@ -767,15 +771,25 @@ def test_lines_end_where_a_file_has_the_end_of_a_line_and_nowhere_else(tmp_path:
     [
         ("type,x\nA,1\n".encode("utf-16"), "it is text in UTF-16: write it as UTF-8"),
         (b"\xfe\xff" + "type,x\nA,1\n".encode("utf-16-be"), "it is text in UTF-16: write it as UTF-8"),
+        ("type,x\nA,1\n".encode("utf-32"), "it is text in UTF-32: write it as UTF-8"),
+        (b"\0\0\xfe\xff" + "type,x\nA,1\n".encode("utf-32-be"), "it is text in UTF-32: write it as UTF-8"),
         (gzip.compress(b"type,x\nA,1\n"), "it is compressed (gzip): unpack it first"),
     ],
-    ids=["utf-16-le", "utf-16-be", "gzip"],
+    ids=["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "gzip"],
 )
 def test_what_is_no_text_is_named(data: bytes, message: str, name: str, write: Callable[..., Path]) -> None:
     path = write(name, data)
     for reads in (read_schema, text_of) if name == "s.json" else (read, text_of):
         with pytest.raises(InputError, match=f"^{re.escape(f'{path}: {message}')}$"):
             reads(path if reads is text_of else str(path))  # type: ignore[operator]
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file of Linux whose reading fails")
+@pytest.mark.parametrize("format", [None, "csv", "jsonl"])
+def test_a_file_whose_reading_fails_is_named(format: Format | None) -> None:
+    """The command line said that it cannot write."""
+    with pytest.raises(InputError, match=r"^cannot read /proc/self/mem: "):
+        read("/proc/self/mem", format=format)
 
 
 def test_a_row_that_is_too_long_for_arrow_is_located(write: Callable[..., Path]) -> None:

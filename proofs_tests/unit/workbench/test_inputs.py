@@ -119,6 +119,8 @@ def test_text_is_a_time_where_the_schema_or_the_key_says_so() -> None:
     assert as_stream(rows, schema=declared)[0].attributes == {"time": new_year, "x": new_year}
     with pytest.raises(InputError, match="event 0, attribute 'time': 'soon' is not an ISO 8601 time"):
         Stream([{"type": "A", "time": "soon"}])
+    with pytest.raises(InputError, match="event 0, attribute 'time': '0000-01-01' is outside the years 1 to 9999"):
+        Stream([{"type": "A", "time": "0000-01-01"}])
 
 
 def test_values_of_numpy_and_not_a_number() -> None:

@@ -85,6 +85,7 @@ def test_show_parses_back(text: str) -> None:
         ("A FILTER A.x like '('", "'('", "regular expression"),
         ("A FILTER A.x > 1e999", "1e999", "too large"),
         ("A FILTER A.t > timestamp 'noon'", "timestamp 'noon'", "ISO 8601"),
+        ("A FILTER A.t > timestamp '9999-12-31T23:59-23:59'", "timestamp '9999-12-31T23:59-23:59'", "years 1 to 9999"),
         ("A WITHIN 0 EVENTS", "0", "at least 1"),
         ("A FILTER A.type = 'B'", "type", "no attribute"),
         ("A FILTER A[x = 1 and type = 'B']", "type", "no attribute"),

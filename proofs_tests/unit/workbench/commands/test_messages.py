@@ -367,6 +367,18 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("events are", lambda: Stream(3)),  # type: ignore[arg-type]
     ("events are", lambda: cerify.match("A", None)),  # type: ignore[arg-type]
     ("event 0: its attributes", lambda: Stream([Event("A", 3)])),  # type: ignore[arg-type]
+    ("language: expected the name", lambda: cerify.match("A", S, language=None)),  # type: ignore[call-overload]
+    ("language: expected the name", lambda: cerify.equivalent("A", "A", languages=(5, "cel"))),  # type: ignore[arg-type]
+    ("there is no evaluator", lambda: cerify.match("A", S, evaluator=[])),  # type: ignore[call-overload]
+    ("a position", lambda: cerify.explain("A", S, [[0]])),  # type: ignore[list-item]
+    ("a position", lambda: cerify.explain("A", S, valuation={"A": [[0]]})),  # type: ignore[list-item]
+    ("a position: .* is on no stream", lambda: cerify.explain("A", S, [10**5000])),
+    ("at: .* is on no stream", lambda: cerify.explain("A", S, [0], at=10**30)),
+    (r"count: expected at most 10\*\*18", lambda: cerify.explain("A", S, [0], count=2**63 - 1)),
+    (r"limit: expected at most 10\*\*18", lambda: cerify.compile("A").push(S, limit=10**30)),
+    (r"matches: expected at most 10\*\*18", lambda: cerify.match("A", S, budget=Budget(matches=2**63 - 1))),
+    ("states: .* not one of more than 4300 digits", lambda: Budget(states=10**5000)),
+    ("seconds: expected a number that fits in a float", lambda: Budget(seconds=10**400)),
 ]
 
 
@@ -398,6 +410,47 @@ def test_a_keyword_argument_that_there_is_not_is_named(message: str, call: Calla
 def test_an_argument_of_a_wrong_kind_is_named(name: str, call: Callable[[], Any]) -> None:
     with pytest.raises(CerifyError, match=f"^{name}"):
         call()
+
+
+@pytest.mark.parametrize("number", ["99999999999999999999", str(2**63 - 1), "9" * 4000], ids=len)
+@pytest.mark.parametrize(
+    "command", ["match --limit", "match --json --limit", "explain --limit", "explain --derivations"]
+)
+def test_a_number_that_is_too_large_for_an_option_is_refused(
+    command: str, number: str, run: Run, tmp_path: Path
+) -> None:
+    """islice raised a ValueError, with the status of a fault."""
+    (tmp_path / "g.csv").write_text("type\nA\nB\n")
+    name, *options = command.split()
+    status, out, err = run(name, "A ; B", str(tmp_path / "g.csv"), *options, number)
+    assert (status, out) == (2, "")
+    assert re.match(rf"cerify: invalid value for '{options[-1]}': [0-9.]+ is more than 10\*\*18\n", err)
+    status, out, _ = run(name, "A ; B", str(tmp_path / "g.csv"), *options, str(10**18))
+    assert (status, out == "") == (0, False)
+
+
+def test_positions_of_very_many_digits_are_refused_in_short(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text("type\nA\n")
+    status, _, err = run("explain", "A", str(tmp_path / "g.csv"), "--match", "9" * 5000)
+    assert (status, len(err) < 200, "as in 1,8; not '999" in err) == (2, True, True)
+
+
+def test_a_name_of_very_many_characters_is_cut_in_a_message(run: Run, tmp_path: Path) -> None:
+    """It went to standard error as a whole."""
+    (tmp_path / "g.csv").write_text(f"type,{'x' * 1_000_000}\nA,1\n")
+    for query, options in (("A", ["--type", "kind"]), ("A FILTER A.y > 1", []), ("A FILTER A.y > 1", ["--strict"])):
+        status, _, err = run("match", query, str(tmp_path / "g.csv"), *options)
+        assert (status, len(err) < 5_000, "x … x" in err) == (2 if options else 1, True, True)
+
+
+def test_an_argument_in_another_encoding_than_the_locale_points_to_it(run: Run) -> None:
+    status, _, err = run("check", "A \udce2\udc88\udca8 B")
+    assert status == 2
+    assert err.startswith(
+        "cerify: '\\udce2' is no text in Unicode: the locale's encoding does not have it; set PYTHONUTF8"
+    )
+    with pytest.raises(ParseError, match=r"is no text in Unicode$"):
+        cerify.parse("A \ud83d B")
 
 
 @pytest.mark.parametrize(
