@@ -9,7 +9,6 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -46,10 +45,10 @@ def prepare_streams() -> None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=JSON_ESCAPES)
-    with suppress(io.UnsupportedOperation):  # no file: an object in its place
-        raw = _Unfailing(sys.stderr.fileno(), "w", closefd=False)
-        encoding = sys.stderr.encoding
-        sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), encoding, "backslashreplace", line_buffering=True)
+    buffer = getattr(sys.stderr, "buffer", None)
+    if isinstance(getattr(buffer, "raw", buffer), io.FileIO):  # not the console of Windows, nor an object of a test
+        writer = io.BufferedWriter(_Unfailing(sys.stderr.fileno(), "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(writer, sys.stderr.encoding, "backslashreplace", line_buffering=True)
 
 
 def printable(text: str) -> str:
