@@ -18,6 +18,7 @@ from cerify.semantics.values import (
     Value,
     ValueType,
     encodable,
+    is_text,
     joined,
     parse_time,
     plain,
@@ -79,9 +80,8 @@ class Schema:
         require_kind("the types of a schema", self.types, Mapping, wanted)
         for name, attributes in self.types.items():
             require_kind("the types of a schema", attributes, Mapping, wanted)
-            for text in (name, *attributes):
-                if not _is_text(text):
-                    raise IllFormed(f"a schema has the name {text!r}; each of its names is to be a text")
+            if wrong := [text for text in (name, *attributes) if not is_text(text)]:
+                raise IllFormed(f"a schema has the name {wrong[0]!r}; each of its names is to be a text")
             for attribute, value_type in attributes.items():
                 if value_type not in KIND_OF:
                     raise IllFormed(f"attribute {name}.{attribute} has type {value_type!r}; use {', '.join(KIND_OF)}")
@@ -295,16 +295,16 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
         event = _of_mapping(event, position, schema)
     if not isinstance(event, Event):
         raise InputError(f"event {position} is {event!r}; write Event('T', {{'x': 1}}) or {{'type': 'T', 'x': 1}}")
-    if not _is_text(event.type):
+    if not is_text(event.type):
         raise InputError(f"event {position}: its type is {event.type!r}; it is to be a text")
     if not isinstance(event.attributes, Mapping):
         raise InputError(f"event {position}: its attributes are {event.attributes!r}; write them as {{'x': 1}}")
     for name, value in event.attributes.items():
-        if not _is_text(name) or (type(value) not in PLAIN and not (type(value) is str and encodable(value))):
+        if not is_text(name) or (type(value) not in PLAIN and not (type(value) is str and encodable(value))):
             break
     else:
         return event
-    if (wrong := next((name for name in event.attributes if not _is_text(name)), ...)) is not ...:
+    if (wrong := next((name for name in event.attributes if not is_text(name)), ...)) is not ...:
         raise InputError(f"event {position}: an attribute is called {wrong!r}; its name is to be a text")
     attributes = {
         name: value_of(v, f"event {position}, attribute {name!r}")
@@ -312,11 +312,6 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
         if v is not None
     }
     return Event(event.type, attributes)
-
-
-def _is_text(name: object) -> bool:
-    """Whether a name is a text that UTF-8 can carry."""
-    return isinstance(name, str) and encodable(name)
 
 
 def _of_mapping(obj: Mapping[str, Any], position: int, schema: Schema | None) -> Event:

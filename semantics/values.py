@@ -84,6 +84,11 @@ def value_of(value: object, where: str) -> Value:
             )
 
 
+def is_text(name: object) -> bool:
+    """Whether a name is a text that UTF-8 can carry."""
+    return isinstance(name, str) and encodable(name)
+
+
 def encodable(text: str) -> bool:
     """Whether the text has no half of a surrogate pair, which no file and no Arrow column can have."""
     if text.isascii():
