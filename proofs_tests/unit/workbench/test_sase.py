@@ -92,10 +92,10 @@ def test_the_command_check() -> None:
 def answered(evaluator: str, messages: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     lines = "".join(json.dumps(message) + "\n" for message in messages)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
-    said = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", said)
+    said = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=said))
     engine.command.callback(evaluator, "cel", None)  # type: ignore[misc]
-    return [json.loads(line) for line in said.getvalue().splitlines()]
+    return [json.loads(line) for line in said.getvalue().decode().splitlines()]
 
 
 def test_the_engine_answers_with_results(monkeypatch: pytest.MonkeyPatch) -> None:
