@@ -267,20 +267,20 @@ def combined(
 ) -> T:
     """What `of_atom` gives for the atomic predicates, combined as these are in the predicate."""
 
-    def of(P: Predicate) -> T:
-        match P:
-            case Not(inner):
-                return negation(of(inner))
-            case Both(left, right):
-                return conjunction(of(left), of(right))
-            case Either(left, right):
-                return disjunction(of(left), of(right))
-            case Anything() | OfType() | Comparison() | OneOf() | InRange() | Like():
-                return of_atom(P)
-            case _:
-                assert_never(P)
+    def of(P: Predicate) -> T:  # no cycle of references, which would keep what of_atom holds, such as a table of events
+        return combined(P, of_atom, negation, conjunction, disjunction)
 
-    return of(predicate)
+    match predicate:
+        case Not(inner):
+            return negation(of(inner))
+        case Both(left, right):
+            return conjunction(of(left), of(right))
+        case Either(left, right):
+            return disjunction(of(left), of(right))
+        case Anything() | OfType() | Comparison() | OneOf() | InRange() | Like():
+            return of_atom(predicate)
+        case _:
+            assert_never(predicate)
 
 
 def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]]) -> tuple[bool, bool]:
