@@ -66,7 +66,7 @@ def value_of(value: object, where: str) -> Value:
 
     A scalar of NumPy becomes a Python value, and a time without an offset is UTC.
     """
-    if hasattr(value, "dtype") and hasattr(value, "item"):
+    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
     match value:
         case bool() | int() | float():

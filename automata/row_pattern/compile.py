@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import permutations, repeat
+from itertools import permutations
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.budget import Budget
@@ -150,7 +150,7 @@ class _Graph:
         loop.body = self.built(p.pattern, loop, excluded)
         if p.low == 0:
             return _Branch((_Enter(loop), after) if p.greedy else (after, _Enter(loop)))
-        return self._in_order(repeat(p.pattern, p.low - 1), _Enter(loop), excluded)
+        return self._in_order((p.pattern for _ in range(p.low - 1)), _Enter(loop), excluded)
 
     def _bounded(self, p: rows.Quantified, high: int, after: _Node, excluded: bool) -> _Node:
         """The iterations that are needed, then each of the others inside the one before it."""
@@ -158,7 +158,7 @@ class _Graph:
         for _ in range(high - p.low):
             more = self.built(p.pattern, node, excluded)
             node = _Branch((more, after) if p.greedy else (after, more))
-        return self._in_order(repeat(p.pattern, p.low), node, excluded)
+        return self._in_order((p.pattern for _ in range(p.low)), node, excluded)
 
     def ways(self, entry: _Node) -> Iterator[Way]:
         """The ways from a node to the states, and to the end, in the order of preferment."""

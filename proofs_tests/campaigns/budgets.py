@@ -97,6 +97,7 @@ QUERIES = {
         "permute": rows("PERMUTE(a, b, c, d, e, f, g)", "g AS g.x > SUM(a.x) + SUM(b.x) + SUM(c.x) + 99"),
         "numbers": rows("a b", f"a AS x IN ({NUMBERS})"),
         "texts": rows("a b", f"a AS s IN ({TEXTS})"),
+        "like": rows("a b", f"a AS s || s || s || s || s || s LIKE '{'%a' * 40}%c'"),
         "counted": rows("((a{50}){50}){50} b", "b AS b.x > 99"),
     },
 }

@@ -1,9 +1,12 @@
 """The values of operators: three-valued logic, arithmetic, LIKE, CAST."""
 
+from random import Random
 from typing import Any
 
 import pytest
 
+import cerify
+from cerify.semantics.row_pattern.scalars import _like
 from proofs_tests.unit.semantics.row_pattern.tables import rows, table
 
 S = table("i f s b n t l", (7, 2.5, "ab", True, None, "2020-01-02T03:04:05Z", "a\nb"))
@@ -50,3 +53,30 @@ def test_aggregates_of_values_of_two_kinds_have_no_value() -> None:
     T = table("x", (1,), ("b",), (4,))
     measures = ", ".join(f"{e}(x) AS m{n}" for n, e in enumerate(("SUM", "AVG", "MIN", "MAX", "COUNT")))
     assert rows(f"MATCH_RECOGNIZE (MEASURES {measures} PATTERN (A+))", T) == [(None, None, None, None, 3)]
+
+
+def test_like_takes_no_more_steps_than_the_lengths_multiplied() -> None:
+    """Each % doubled the steps: with twenty of them a match did not end."""
+    query = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS s LIKE '{}')"
+    events = [{"type": "row", "s": "a" * 2_000}]
+    assert not cerify.match(query.format("%a" * 40 + "%b"), events, language="row-pattern")
+    assert cerify.match(query.format("%a" * 40 + "%_a"), events, language="row-pattern")
+
+
+def test_like_finds_what_all_divisions_of_the_text_find() -> None:
+    """Against the definition: some division of the text into a part for each sign of the pattern."""
+
+    def alike(text: str, pattern: str) -> bool:
+        if not pattern:
+            return not text
+        if pattern[0] == "%":
+            return any(alike(text[i:], pattern[1:]) for i in range(len(text) + 1))
+        return text[:1] != "" and pattern[0] in ("_", text[0]) and alike(text[1:], pattern[1:])
+
+    rng = Random(1)
+    for _ in range(2_000):
+        pattern, text = (
+            "".join(rng.choices("ab_%%", k=rng.randrange(8))),
+            "".join(rng.choices("ab\n", k=rng.randrange(8))),
+        )
+        assert (_like(text, pattern, ()) is True) == alike(text, pattern), (text, pattern)
