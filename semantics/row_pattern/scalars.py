@@ -206,6 +206,7 @@ def _like_regex(pattern: str, escape: tuple[str, ...]) -> re.Pattern[str]:
         else:
             parts[-1] += "." if character == "_" and not literal else re.escape(character)
         literal = False
-    first, *middle, last = parts if len(parts) > 1 else (parts[0], "")
-    written = first + "".join(f"(?>.*?{part})" for part in middle) + (".*" if len(parts) > 1 else "") + last
-    return re.compile(written, re.DOTALL)
+    first, *others = parts
+    searched = "".join(f"(?>.*?{part})" for part in others[:-1])
+    end = "".join(f".*{part}" for part in others[-1:])
+    return re.compile(first + searched + end, re.DOTALL)
