@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 LONGEST_LINE = 400  # characters of a query's line that are shown as they are
+LONGEST_MESSAGE = 4_000  # characters of a message, of which the query below it is no part
 AROUND = 60  # characters that are shown of a longer one on either side
 
 Code = Literal["parse", "ill_formed", "unsupported", "budget", "input", "internal"]
@@ -98,6 +99,11 @@ class QueryWarning(_Located, UserWarning):
 
 class InputWarning(UserWarning):
     """A part of a file of events was left out; the message names the file and the part."""
+
+
+def shortened(message: str, most: int = LONGEST_MESSAGE) -> str:
+    """The message, without its middle where it has more than so many characters: a value in it may have a million."""
+    return message if len(message) <= most else f"{message[: most // 2]} … {message[-most // 2 :]}"
 
 
 @contextmanager

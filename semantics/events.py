@@ -186,10 +186,10 @@ class Stream(Sequence[Event]):
         self._events: tuple[Event, ...] | None = None
         self._table: pa.Table | None = None
         self.schema, self.columns = schema, columns
-        if (table := table_of(events)) is not None:
-            from cerify.semantics.arrow_columns import stream_table
+        if is_table(events):
+            from cerify.semantics.arrow_columns import arrow_table, stream_table
 
-            self._table = stream_table(table, TYPE)
+            self._table = stream_table(arrow_table(events), TYPE)
             self.columns = self._table.column_names
         else:
             self._events = tuple(_checked(event, n, schema) for n, event in enumerate(items_of(events)))
@@ -197,9 +197,9 @@ class Stream(Sequence[Event]):
     @classmethod
     def from_table(cls, table: Any, schema: Schema | None = None) -> Stream:
         """The stream of the rows of a table, a batch or a data frame. Raises InputError for anything else."""
-        if (found := table_of(table)) is None:
+        if not is_table(table):
             raise InputError(f"{type(table).__name__} is no table; give one of Arrow, or a frame of pandas or polars")
-        return cls(found, schema)
+        return cls(table, schema)
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -254,13 +254,9 @@ class Stream(Sequence[Event]):
         return f"Stream({len(self)} events)"
 
 
-def table_of(source: object) -> pa.Table | None:
-    """The Arrow table of a table or data frame of any library, see `arrow_table`; None for anything else."""
-    if not (hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")):
-        return None
-    from cerify.semantics.arrow_columns import arrow_table
-
-    return arrow_table(source)
+def is_table(source: object) -> bool:
+    """Whether the source is a table or data frame of any library, which `arrow_table` converts."""
+    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
 
 
 def items_of(events: object) -> Iterable[Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cerify.semantics.errors import shortened
 from cerify.semantics.packages import naming_extras
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError
 
-BEGINNING, END = 200, 80  # characters of a long message, which has the value in it
+LONGEST = 280  # characters of a message, which has the value in it
 LONG = 100_000  # bytes of JSON of a value of which one problem is found, not all: each costs time and kilobytes
 
 
@@ -46,7 +47,7 @@ class JsonSchema:
             errors = self._errors(json.loads(encoded), len(encoded) > LONG)
         except (ValueError, RecursionError):
             return Problem((), "it does not meet its schema, and is nested too deeply to say where")
-        problems = [Problem(tuple(error.instance_path), _shortened(error.message)) for error in errors]
+        problems = [Problem(tuple(error.instance_path), shortened(error.message, LONGEST)) for error in errors]
         return min(problems, key=lambda problem: len(problem.path), default=None)
 
     def _errors(self, value: Any, one: bool) -> list[ValidationError]:
@@ -58,7 +59,3 @@ class JsonSchema:
         except self._error as error:
             return [error]
         return []
-
-
-def _shortened(message: str) -> str:
-    return message if len(message) <= BEGINNING + END else f"{message[:BEGINNING]} … {message[-END:]}"

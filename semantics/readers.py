@@ -19,7 +19,7 @@ from cerify.semantics.arrow_inputs import native_buffer, native_file
 from cerify.semantics.csv_rows import Source, line_of, require_text, stream_of_csv
 from cerify.semantics.default_type import typed, with_type
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.events import TIME, TYPE, Events, Schema, Stream, items_of, table_of
+from cerify.semantics.events import TIME, TYPE, Events, Schema, Stream, is_table, items_of
 from cerify.semantics.json_events import parse_json, schema_of_json
 from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving
 from cerify.semantics.observed import observed
@@ -111,7 +111,8 @@ def as_stream(
     if isinstance(source, Stream) and schema in (None, source.schema):
         return source
     reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
-    if (table := table_of(source.table if isinstance(source, Stream) else source)) is None:
+    given = source.table if isinstance(source, Stream) else source
+    if not is_table(given):
         items = (
             reserving(typed(item, type_column, default_type), reserved, f"event {n}")
             if isinstance(item, Mapping)
@@ -121,8 +122,10 @@ def as_stream(
         S = Stream(items, schema)
         if schema is None:
             return S
-        table, reserved = S.table, {TYPE: TYPE}
-    table = with_type(table, type_column, default_type)
+        given, reserved = S.table, {TYPE: TYPE}
+    from cerify.semantics.arrow_columns import arrow_table
+
+    table = with_type(arrow_table(given), type_column, default_type)
     if schema is None and reserved == {TYPE: TYPE}:
         return Stream(table)
     return _fitted(table, schema, reserved, "the events", "event {}".format)

@@ -19,9 +19,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from cerify.semantics.arguments import LANGUAGE_ARGUMENT, did_you_mean, nearest
-from cerify.semantics.errors import CerifyError, QueryWarning
+from cerify.semantics.errors import CerifyError, QueryWarning, shortened
 from cerify.semantics.packages import naming_extras
-from cerify.terminal import cut, echo_error, ending_signals, prepare_streams
+from cerify.terminal import echo_error, ending_signals, prepare_streams
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
@@ -120,7 +120,7 @@ def main() -> NoReturn:
     except click.ClickException as error:
         fail(_usage(error), 2)
     except CerifyError as error:
-        error.message = cut(re.sub(LANGUAGE_ARGUMENT, r"--language \1", error.message))
+        error.message = shortened(re.sub(LANGUAGE_ARGUMENT, r"--language \1", error.message))
         fail(error.described(), 2)
     except OSError as error:  # readers and writers of files raise InputError: this is standard output
         _discard_output()

@@ -16,7 +16,6 @@ from typing import Any
 import click
 
 WIDEST = 100_000  # characters of a line in a pipe, where lines are as long as they need to be
-LONGEST = 4_000  # characters of a message, of which the query below it is no part
 JSON_ESCAPES = "cerify.json_escapes"  # of characters that an encoding does not have, as of those of `shielded`
 LAYOUT = "\n\t"  # all that a text itself may have of characters that are not printable
 
@@ -68,11 +67,6 @@ def shielded(text: str) -> str:
     if all(line.isprintable() for line in text.split("\n")):
         return text
     return "".join(c if c.isprintable() or c in LAYOUT else _json_escape(c) for c in text)
-
-
-def cut(message: str) -> str:
-    """The message without its middle where that is long: the name of a column may have a million characters."""
-    return message if len(message) <= LONGEST else f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
 
 
 def echo(text: str, *, colour: str = "", error: bool = False, newline: bool = True) -> None:

@@ -23,7 +23,7 @@ from cerify.automata.nfab.registers import RegisterValues
 from cerify.automata.nfab.selection import EventContext, Selection
 from cerify.semantics.budget import Budget, check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded, InputError
-from cerify.semantics.events import TIME, Bindings, Event, Stream, table_of
+from cerify.semantics.events import TIME, Bindings, Event, Stream, is_table
 from cerify.semantics.packages import pa
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
@@ -107,7 +107,7 @@ class BlockRunner:
     def read(self, S: Iterable[Event] | pa.RecordBatch | pa.Table) -> list[Bindings]:
         """The matches that some events, or the rows of a batch, complete."""
         found: list[Bindings] = []
-        for event in S if (table := table_of(S)) is None else Stream.from_table(table):
+        for event in Stream.from_table(S) if is_table(S) else S:
             found += self.push(event)
             require_matches(len(found), self.budget)
         return found

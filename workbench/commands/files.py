@@ -14,10 +14,10 @@ from cerify.fit import require_fit
 from cerify.languages import language_named
 from cerify.languages.language import Language
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, InputError, InputWarning, QueryWarning, Unsupported
+from cerify.semantics.errors import BudgetExceeded, InputError, InputWarning, QueryWarning, Unsupported, shortened
 from cerify.semantics.events import TIME, TYPE, Schema, Stream
 from cerify.semantics.readers import STDIN, Format, read, read_schema
-from cerify.terminal import cut, echo
+from cerify.terminal import echo
 
 SOON = 1.0  # seconds for the question whether a query can match at all
 
@@ -96,7 +96,7 @@ def schema_of(
 
 def warn(warning: QueryWarning, query: str) -> None:
     """Writes a warning to standard error, with the place in the query that it is about."""
-    warning.text, warning.message = query, cut(warning.message)
+    warning.text, warning.message = query, shortened(warning.message)
     echo(f"cerify: warning: {warning}", error=True)
 
 
@@ -115,4 +115,4 @@ def _notes() -> Iterator[None]:
         warnings.simplefilter("always", InputWarning)
         yield
     for warning in issued:
-        echo(f"cerify: note: {cut(str(warning.message))}", error=True)
+        echo(f"cerify: note: {shortened(str(warning.message))}", error=True)

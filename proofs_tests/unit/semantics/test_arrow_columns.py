@@ -3,9 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from cerify.semantics.arrow_columns import stream_table
+from cerify.semantics.arrow_columns import arrow_table, stream_table
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import table_of
 
 
 class NoStream:
@@ -36,4 +35,4 @@ def test_a_time_outside_the_years_of_python_is_refused_though_its_type_is_ours()
 @pytest.mark.parametrize("kind", [NoStream, NoArray])
 def test_what_only_claims_to_have_a_table_is_an_input_error(kind: type) -> None:
     with pytest.raises(InputError, match=kind.__name__):
-        table_of(kind())
+        arrow_table(kind())
