@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from numbers import Integral, Real
-from reprlib import repr as short_repr
 from types import UnionType
 from typing import Any
 
@@ -20,10 +20,10 @@ MOST = 10**18
 """The largest number that an argument may be which limits something: one more still fits where Python counts."""
 
 
-def shortened(value: object) -> str:
+def short_repr(value: object) -> str:
     """The repr of a value, cut to what a message can hold."""
     try:
-        return short_repr(value)
+        return reprlib.repr(value)
     except ValueError:  # Python writes no number of more digits
         return f"one of more than {sys.get_int_max_str_digits()} digits"
 
@@ -31,24 +31,24 @@ def shortened(value: object) -> str:
 def require_kind(name: str, value: object, kind: type | UnionType, wanted: str) -> None:
     """Raises IllFormed unless the value is of the kind; wanted names it, as in "a cerify.Budget"."""
     if not isinstance(value, kind):
-        raise IllFormed(f"{name}: expected {wanted}, not {shortened(value)}")
+        raise IllFormed(f"{name}: expected {wanted}, not {short_repr(value)}")
 
 
 def require_whole(name: str, value: object, least: int = 0) -> None:
     """Raises IllFormed unless the value is a whole number, at least this, and at most MOST."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise IllFormed(f"{name}: expected a whole number from {least} on, not {shortened(value)}")
+        raise IllFormed(f"{name}: expected a whole number from {least} on, not {short_repr(value)}")
     if int(value) > MOST:
-        raise IllFormed(f"{name}: expected at most 10**18, not {shortened(value)}")
+        raise IllFormed(f"{name}: expected at most 10**18, not {short_repr(value)}")
 
 
 def require_seconds(name: str, value: object) -> None:
     """Raises IllFormed unless the value is a number from 0 on that a float can have."""
     try:
         if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
-            raise IllFormed(f"{name}: expected a number from 0 on, not {shortened(value)}")
+            raise IllFormed(f"{name}: expected a number from 0 on, not {short_repr(value)}")
     except OverflowError:
-        raise IllFormed(f"{name}: expected a number that fits in a float, not {shortened(value)}") from None
+        raise IllFormed(f"{name}: expected a number that fits in a float, not {short_repr(value)}") from None
 
 
 def require_keywords(function: Callable[..., Any], given: Iterable[str], options: type) -> None:

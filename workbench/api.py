@@ -28,7 +28,7 @@ from cerify.languages.language import (
     without_numba,
 )
 from cerify.plan import Plan, Want, plan
-from cerify.semantics.arguments import MOST, require_keywords, require_kind, require_whole, shortened
+from cerify.semantics.arguments import MOST, require_keywords, require_kind, require_whole, short_repr
 from cerify.semantics.budget import Budget, depth_limited
 from cerify.semantics.errors import (
     BudgetExceeded,
@@ -421,7 +421,7 @@ def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
 def _position(p: Any, name: str = "a position") -> int:
     require_kind(name, p, int, "a whole number")
     if abs(p) > MOST:
-        raise IllFormed(f"{name}: {shortened(p)} is on no stream")
+        raise IllFormed(f"{name}: {short_repr(p)} is on no stream")
     return cast("int", p)
 
 

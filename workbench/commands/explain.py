@@ -16,7 +16,7 @@ from cerify.commands.files import Source, warn_of_never
 from cerify.commands.options import EVENTS, OUTPUT, AtLeast, Choice, argument, group, language, option, takes
 from cerify.explanations.explainer import Explainer, Request
 from cerify.explanations.text import explanation_lines, listing_lines
-from cerify.semantics.arguments import shortened
+from cerify.semantics.arguments import short_repr
 from cerify.semantics.errors import InputError, errors_in
 from cerify.semantics.events import ComplexEvent, Valuation
 from cerify.semantics.output_files import write_whole
@@ -103,7 +103,7 @@ def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
     for part in text.split(",") if text.strip() else ():
         if not re.fullmatch(r"\s*[0-9]{1,40}\s*", part):  # of more than 4,300 digits Python makes no number
             raise InputError(
-                f"--match takes positions from 0 with commas between them, as in 1,8; not {shortened(part.strip())}"
+                f"--match takes positions from 0 with commas between them, as in 1,8; not {short_repr(part.strip())}"
             )
         explainer.require_on_stream(int(part), "--match")
         places.append(int(part))

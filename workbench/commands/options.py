@@ -15,7 +15,7 @@ import click
 from cerify.automata.evaluator import Consumption
 from cerify.equivalence.claim import Level
 from cerify.languages import DEFAULT, LANGUAGES, meant_language
-from cerify.semantics.arguments import MOST, did_you_mean, shortened
+from cerify.semantics.arguments import MOST, did_you_mean, short_repr
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.selection import Selection
 
@@ -39,7 +39,7 @@ class AtLeast(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if number > MOST:
-            self.fail(f"{shortened(number)} is more than 10**18", param, ctx)
+            self.fail(f"{short_repr(number)} is more than 10**18", param, ctx)
         return number
 
 
