@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
-from cerify.semantics.arguments import did_you_mean
+from cerify.semantics.arguments import did_you_mean, short_repr
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
@@ -40,10 +40,23 @@ def _converted(source: Any) -> pa.Table:
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
     if type(source).__module__.startswith("pandas.") and hasattr(source, "columns"):
-        return pa.Table.from_pandas(source, preserve_index=False)
+        return _of_pandas(source)
     if hasattr(source, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(source).read_all()
     return pa.Table.from_batches([pa.record_batch(source)])
+
+
+def _of_pandas(frame: Any) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except OverflowError:  # which has neither column nor row
+        large = (
+            f"row {row}, column {name!r}: {short_repr(value)}"
+            for name, column in frame.items()
+            for row, value in enumerate(column)
+            if isinstance(value, int) and not -(2**63) <= value < 2**63
+        )
+        raise InputError(f"{next(large, 'a whole number')} does not fit in 64 bits") from None
 
 
 def stream_table(table: pa.Table, type_column: str) -> pa.Table:
@@ -52,6 +65,8 @@ def stream_table(table: pa.Table, type_column: str) -> pa.Table:
         names = table.column_names
         hint = did_you_mean(type_column, names) or "; as_stream(events, type_column='...') names one"
         raise InputError(f"no column {type_column!r} for the event type; the columns are {', '.join(names)}{hint}")
+    if not table.num_rows:  # the columns of a frame without rows are of any type
+        table = table.set_column(table.column_names.index(type_column), type_column, pa.array([], ARROW["string"]))
     table = _with_value_types(table)
     if table[type_column].type != ARROW["string"] and not pa.types.is_dictionary(table[type_column].type):
         raise InputError(f"the column {type_column!r} holds {table[type_column].type}; the event type is a string")

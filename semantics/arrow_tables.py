@@ -10,6 +10,7 @@ from cerify.semantics.csv_rows import renamed
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.packages import pa, pc
+from cerify.semantics.predicate_types import listed
 from cerify.semantics.text_columns import RowLocation, first, values_of_text
 from cerify.semantics.values import shown
 
@@ -66,7 +67,7 @@ def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Row
         if (row := first(unknown)) is not None:
             raise InputError(
                 f"{place(row)}, field {field!r}: unknown event type {shown(types[row].as_py())}; "
-                f"the schema has {', '.join(schema.types)}"
+                f"the schema has {listed(schema.types)}"
             )
     return types
 

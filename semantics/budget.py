@@ -79,10 +79,10 @@ def check_time() -> None:
         raise BudgetExceeded(f"it takes more than {seconds:g} seconds; simplify it, or {more}")
 
 
-def timed_items(items: Iterable[T]) -> Iterator[T]:
-    """The items, as long as there is time. Raises BudgetExceeded."""
+def timed_items(items: Iterable[T], together: int = CHECKED_TOGETHER) -> Iterator[T]:
+    """The items, as long as there is time, which is looked at once for so many together. Raises BudgetExceeded."""
     for i, item in enumerate(items):
-        if i % CHECKED_TOGETHER == 0:
+        if i % together == 0:
             check_time()
         yield item
 

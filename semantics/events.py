@@ -132,6 +132,12 @@ class Schema:
         return cls({T: {name: its[name] for name in order if name in its} for T, its in types.items()})
 
 
+def require_schema(schema: object) -> None:
+    """Raises IllFormed for what is neither a Schema nor None."""
+    if schema is not None and not isinstance(schema, Schema):
+        raise IllFormed(f"a schema is a cerify.Schema, not a {type(schema).__name__}; write Schema({{...}})")
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Result:
     """The attributes of the event that a query makes of a match, by name; compared by their text, see `result_of`."""
@@ -185,6 +191,7 @@ class Stream(Sequence[Event]):
     def __init__(self, events: Events = (), schema: Schema | None = None, columns: list[str] | None = None) -> None:
         self._events: tuple[Event, ...] | None = None
         self._table: pa.Table | None = None
+        require_schema(schema)
         self.schema, self.columns = schema, columns
         if is_table(events):
             from cerify.semantics.arrow_columns import arrow_table, stream_table
@@ -302,12 +309,8 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
         return event
     if (wrong := next((name for name in event.attributes if not is_text(name)), ...)) is not ...:
         raise InputError(f"event {position}: an attribute is called {wrong!r}; its name is to be a text")
-    attributes = {
-        name: value_of(v, f"event {position}, attribute {name!r}")
-        for name, v in event.attributes.items()
-        if v is not None
-    }
-    return Event(event.type, attributes)
+    values = ((name, value_of(v, f"event {position}, attribute {name!r}")) for name, v in event.attributes.items())
+    return Event(event.type, {name: value for name, value in values if value is not None})
 
 
 def _of_mapping(obj: Mapping[str, Any], position: int, schema: Schema | None) -> Event:

@@ -20,6 +20,7 @@ from cerify.semantics.budget import check_time
 from cerify.semantics.csv_rows import what_else
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
+from cerify.semantics.predicate_types import listed
 from cerify.semantics.values import (
     INT64,
     Value,
@@ -115,7 +116,7 @@ def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mappin
     elif (known := schema.types.get(type_)) is not None:
         types = known
     else:
-        raise InputError(f"{where}: unknown event type {type_!r}; the schema has {', '.join(schema.types)}")
+        raise InputError(f"{where}: unknown event type {type_!r}; the schema has {listed(schema.types)}")
     attributes: dict[str, Value] = {}
     for name, value in obj.items():
         if name == TYPE or value is None:

@@ -6,6 +6,7 @@ A language's grammar is its own file followed by predicates.lark; its builder ha
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pkgutil import get_data
@@ -50,8 +51,11 @@ def parsed(
     with errors_in(text):
         if not encodable(text):
             half = next(i for i, character in enumerate(text) if not encodable(character))
-            locale = ": the locale's encoding does not have it; set PYTHONUTF8=1 for UTF-8"
-            hint = locale if "\udc80" <= text[half] <= "\udcff" else ""  # as Python reads arguments of a command
+            hint = ""
+            if "\udc80" <= text[half] <= "\udcff":  # as Python reads arguments of a command
+                encoding = sys.getfilesystemencoding()
+                hint = f": it is no {encoding}, the encoding of the locale"
+                hint += "; set PYTHONUTF8=1 for UTF-8" * (encoding != "utf-8")
             raise ParseError(f"{text[half]!r} is no text in Unicode{hint}", Span(half, half + 1))
         too_deep = (
             f"the formula is nested more than {MAX_DEPTH} operators deep; write it with fewer inside each other "

@@ -19,7 +19,7 @@ from cerify.semantics.arrow_inputs import native_buffer, native_file
 from cerify.semantics.csv_rows import Source, line_of, require_text, stream_of_csv
 from cerify.semantics.default_type import typed, with_type
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.events import TIME, TYPE, Events, Schema, Stream, is_table, items_of
+from cerify.semantics.events import TIME, TYPE, Events, Schema, Stream, is_table, items_of, require_schema
 from cerify.semantics.json_events import parse_json, schema_of_json
 from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving
 from cerify.semantics.observed import observed
@@ -64,6 +64,7 @@ def read(
     without that field; None makes them an error. attributes are those that are wanted, None for all: of Parquet other
     columns are not read, and the types are not unpacked.
     """
+    require_schema(schema)
     if format is not None and format not in get_args(Format):
         raise InputError(f"no format {format!r}; there is {', '.join(get_args(Format))}")
     reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
@@ -108,6 +109,7 @@ def as_stream(
             default_type=default_type,
             attributes=attributes,
         )
+    require_schema(schema)
     if isinstance(source, Stream) and schema in (None, source.schema):
         return source
     reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})

@@ -61,13 +61,15 @@ def blanks_around(cell: str) -> str:
     return BLANKS
 
 
-def value_of(value: object, where: str) -> Value:
+def value_of(value: object, where: str) -> Value | None:
     """The value that Python gives for an attribute; where names the attribute in the InputError if it is none.
 
-    A scalar of NumPy becomes a Python value, and a time without an offset is UTC.
+    A scalar of NumPy becomes a Python value, and a time without an offset is UTC. NaT of NumPy and pandas is None.
     """
-    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "size", 1) == 1:
+    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
+    if value is None or (isinstance(value, datetime) and value != value):
+        return None
     match value:
         case bool() | int() | float():
             return value

@@ -40,7 +40,7 @@ from cerify.semantics.errors import (
     Unsupported,
     errors_in,
 )
-from cerify.semantics.events import Events, Schema, Stream
+from cerify.semantics.events import Events, Schema, Stream, require_schema
 from cerify.semantics.matches import Matches
 from cerify.semantics.readers import as_stream
 from cerify.semantics.selection import Selection
@@ -149,12 +149,6 @@ def _parses(language: Language[Any], text: str) -> bool:
     return False
 
 
-def require_schema(schema: Any) -> None:
-    """Raises IllFormed for what is neither a Schema nor None."""
-    if schema is not None and not isinstance(schema, Schema):
-        raise IllFormed(f"a schema is a cerify.Schema, not a {type(schema).__name__}; write Schema({{...}})")
-
-
 def parse(text: str, language: LanguageName | str = DEFAULT) -> Any:
     """The syntax tree of a query. Raises ParseError, IllFormed."""
     require_kind("a query", text, str, "a text")
@@ -259,7 +253,7 @@ def match(
             made = plan(lang, lang.selected(tree, Selection.of(selection)), S.schema, Want(chosen, evaluator))
             warn_of_misfits(lang, made.query, S, text=text, strict=strict, stacklevel=2)
             if output == "rows":
-                return lang.output_table(made.query, S, made.matches(S), chosen)
+                return lang.output_table(made.query, S, made.unsorted(S), chosen)
             return Matches(made.all_matches(S))
 
 
@@ -476,7 +470,8 @@ def contained(
 
 
 def _compared(left: Any, right: Any, languages: tuple[str, str], question: Question) -> Verdict:
-    require_kind("languages", languages, tuple | list, "a pair of names of languages")
+    if not isinstance(languages, tuple | list) or len(languages) != 2:
+        raise IllFormed(f"languages: expected a pair of names of languages, not {short_repr(languages)}")
     try:
         with question.budget.timed():
             return _decided(left, right, languages, question)

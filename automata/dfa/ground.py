@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from cerify.automata.dfa.arguments import ArgumentOrder
 from cerify.automata.dfa.scopes import ranging_variables, unbound_variables
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Predicate, Term, satisfied
@@ -85,6 +85,7 @@ class _Grounding:
 
     def expression(self, E: expr.Expression, terms: Terms) -> expr.Expression:
         self.nodes += 1
+        check_time()
         if self.nodes > self.budget.states:
             raise BudgetExceeded(
                 f"without its names the expression has more than {self.budget.states} operators", E.span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from cerify.automata.evaluate.scope import Width, Windows, decrease, measurable, within_width
+from cerify.automata.evaluate.scope import Unordered, Width, Windows, decrease, measurable, within_width
 from cerify.semantics.events import Event
 from cerify.semantics.values import Value, kind
 
@@ -25,7 +25,10 @@ class RunningWindow:
             return None
         if self.reached:
             last = self.reached[-1][1]
-            if kind(last) != kind(value) or last > value:  # type: ignore[operator]
+            if kind(last) != kind(value):
+                was = f"{self.attribute!r} was a {kind(last)} before and is a {kind(value)} now"
+                raise Unordered(f"position {position}: {was}; a window on it needs values of one kind")
+            if last > value:  # type: ignore[operator]
                 raise decrease(self.attribute, position)
         self.reached.append((position, value))
         while not within_width(self.width, [self.reached[0][1], value]):

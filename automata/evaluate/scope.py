@@ -216,7 +216,10 @@ def within_width(width: Width, values: Sequence[Value | None]) -> bool:
         case (datetime() as first, datetime() as last):
             return (last - first).total_seconds() <= width
         case (int() | float() as first, int() | float() as last):
-            return last - first <= width
+            try:
+                return last - first <= width
+            except OverflowError:  # a whole number beyond binary64 and a float
+                return False
         case _:
             return False
 

@@ -65,4 +65,7 @@ def _seconds(start: Value | None, time: Value | None) -> int | float | None:
         return (time - start).total_seconds()
     if isinstance(start, NO_NUMBERS) or isinstance(time, NO_NUMBERS):
         return None
-    return None if start is None or time is None else time - start
+    try:
+        return None if start is None or time is None else time - start
+    except OverflowError:  # a whole number beyond binary64 and a float
+        return None

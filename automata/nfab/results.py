@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 from cerify.automata.nfab.edges import OF_PLACE, blocks_of
 from cerify.automata.nfab.folds import fold_of
 from cerify.automata.nfab.instances import instantiated, values_in
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.predicates import Anything, Comparison, Predicate, evaluate, mentions, satisfied
 from cerify.semantics.sase import syntax as sase
@@ -80,10 +80,10 @@ class _Composition:
         found: Iterable[Bindings] = self.find(q, S, self.reading, self.budget, self.operations)
         having = q.having
         if having is not None:
-            found = [M for M in found if satisfied(having, values_in(M, S, self.operations))]
+            found = [M for M in timed_items(found, 1) if satisfied(having, values_in(M, S, self.operations))]
         if q.returned.non_overlap:
             found = non_overlapping(q, found, S, self.reading)
-        for M in found:
+        for M in timed_items(found, 1):
             events = positions_of(M)
             yield Match(events[-1], events, tuple(sorted(M)), result_of(attributes_of(q, M, S, self.operations)))
 
@@ -158,9 +158,9 @@ def non_overlapping(q: sase.Query, found: Iterable[Bindings], S: Sequence[Event]
     chosen = []
     for left in partitions.values():
         while left:
-            best = min(left, key=lambda M: (_rank(positions_of(M), reading), M))
+            best = min(timed_items(left), key=lambda M: (_rank(positions_of(M), reading), M))
             chosen.append(best)
-            left = [M for M in left if not _overlap(positions_of(M), positions_of(best))]
+            left = [M for M in timed_items(left) if not _overlap(positions_of(M), positions_of(best))]
     return chosen
 
 

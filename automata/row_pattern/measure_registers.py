@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from cerify.automata.row_pattern.registers import Register, Registers, View, inner_of, nth
+from cerify.semantics.budget import check_time, timed_items
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.scalars import Nullable
@@ -39,10 +40,11 @@ class MeasureRegisters(Registers):
     def measures(self, match: LabelledRows, seen: Sequence[int]) -> Iterator[tuple[Nullable, ...]]:
         """The measures of a match in its rows of these numbers, from 1."""
         self.match = match
-        labelled = list(enumerate(match.labels, match.start))
+        labelled = list(enumerate(timed_items(match.labels), match.start))
         views = [*accumulate(labelled, lambda v, row: self.after(v, *row), initial=self.initial(match.number))]
         self.last = views[-1], *labelled[-1]
         for k in seen:
+            check_time()
             yield tuple(self.value(e, views[k], *labelled[k - 1]) for e in self.expressions)
 
     def value(self, e: rows.Expression, v: View, r: int, label: str) -> Nullable:

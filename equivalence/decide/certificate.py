@@ -7,20 +7,21 @@ the claim is decided by checker.py, or expression_checker.py, which share nothin
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from cerify.equivalence.claim import Claim, Level
-from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.errors import CerifyError, InputError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
 from cerify.semantics.json_schema import JsonSchema
 
 Language = Literal["cel", "event-expression", "row-pattern"]
 States = tuple[int, ...]
+F = TypeVar("F")
 Letter: TypeAlias = frozenset[tuple[int, bool]]
 """What is known of a row: the number of a condition, and whether it is true there; a NULL is not."""
 Word: TypeAlias = tuple[Letter, ...]
@@ -72,6 +73,23 @@ class Certificate:
         """Raises Unsupported if the queries are of another language, whose automata are built in another way."""
         if self.language != name:
             raise Unsupported(f"a certificate of {self.language} queries cannot be checked as one of {name} queries")
+
+    def queries(self, parse: Callable[[str], F], require_typed: Callable[[F, Schema], None]) -> tuple[F, F]:
+        """The left and the right query, which fit the schema. Raises ParseError, IllFormed, which name the field."""
+        return self._query("left", parse, require_typed), self._query("right", parse, require_typed)
+
+    def _query(
+        self, field: Literal["left", "right"], parse: Callable[[str], F], require_typed: Callable[[F, Schema], None]
+    ) -> F:
+        try:
+            query = parse(getattr(self, field))
+            if self.schema is not None:
+                require_typed(query, self.schema)
+        except CerifyError as error:
+            at = "" if error.span is None else f", character {error.span.start}"
+            error.message = f"field {field}{at}: {error.message}"
+            raise
+        return query
 
     def to_json(self) -> str:
         """The certificate as a JSON object."""

@@ -20,6 +20,7 @@ from cerify.automata.cea.model import CEA, Marks, Transition
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.wellformed import require_typed
 
 States = frozenset[int]
 
@@ -27,7 +28,7 @@ States = frozenset[int]
 def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
     """What is wrong with a certificate for formulas of CEL; None if it proves its claim.
 
-    Raises Unsupported for a certificate of another language, BudgetExceeded.
+    Raises Unsupported for a certificate of another language, ParseError, IllFormed, BudgetExceeded.
     """
     certificate.require_language("cel")
     with budget.timed():
@@ -35,7 +36,7 @@ def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
 
 
 def _flaw(certificate: Certificate, budget: Budget) -> str | None:
-    phi, psi = parse(certificate.left), parse(certificate.right)
+    phi, psi = certificate.queries(parse, require_typed)
     algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
     if certificate.level == "events":

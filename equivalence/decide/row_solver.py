@@ -63,7 +63,11 @@ class Solver:
         known = asked.rows.known(word, True, True)
         for simpler in asked.simpler():
             if asked.answer([*known, *simpler]) == z3.sat:
-                yield asked.least([*known, *simpler], self.schema)
+                try:
+                    table = asked.least([*known, *simpler], self.schema)
+                except (OverflowError, ValueError):  # of a number that no float can have, or of too many digits
+                    continue
+                yield table
 
 
 class _Question:

@@ -8,7 +8,7 @@ taken to be exact.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -170,16 +170,18 @@ class Rows:
         return Point(kind, z3.If(true, z3.RealVal(1), z3.RealVal(0)))
 
     def _constant(self, value: Value | None) -> Point:
-        """Raises Unsupported for infinity."""
+        """Raises Unsupported for infinity, and for a whole number beyond binary64."""
         match value:
             case None:
                 return self.null
             case bool():
                 return _point(TRUTH, int(value))
             case int() | float():
-                if math.isinf(value):
-                    raise Unsupported("infinity is compared with")
-                return _point(NAN, 0) if math.isnan(value) else _point(NUMBER, Fraction(value))
+                if value != value:
+                    return _point(NAN, 0)
+                if abs(value) > sys.float_info.max:
+                    raise Unsupported("a number beyond binary64, or infinity, is compared with")
+                return _point(NUMBER, Fraction(value))
             case str():
                 return _point(TEXT, self.texts.index(value)) if value in self.texts else _unknown(f"text {value}")
             case datetime():

@@ -21,10 +21,11 @@ import psutil
 
 import cerify
 from cerify import Budget, Event
+from cerify.automata.evaluator import Evaluator
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Match, Stream
 from proofs_tests.robustness import store
 
 MEMORY = 2048  # MiB of a process, with the libraries that it has loaded
@@ -32,7 +33,7 @@ FORK = get_context("fork")  # a process that has loaded everything, and what it 
 FAILED = "failed"
 WARM = Budget(valuations=1_000, states=1_000, matches=1_000, seconds=30)
 LATEST = 8  # times the seconds, of the processor, after which a process is killed
-STREAM = Stream([Event("A" if i % 3 else "B", {"x": i % 7, "s": "ab" * (i % 5)}) for i in range(400)])
+STREAM = Stream([Event("A" if i % 3 else "B", {"time": i, "x": i % 7, "s": "ab" * (i % 5)}) for i in range(400)])
 LITTLE = Stream([Event("A", {"x": 1})])
 FAR = " : ".join(["(A OR B)"] * 16)  # which of the last sixteen events was an A: 2^16 sets of runs
 WIDE = " OR ".join(f"(A FILTER A.x{i} > 0)" for i in range(18))
@@ -42,6 +43,8 @@ TEXTS = ", ".join(f"'s{i}'" for i in range(8_000))
 LONG = "a" * 100_000
 CHOICE = "|".join(f"x{i}" for i in range(20_000))
 CLASS = "[" + "".join(chr(code) for code in range(0x4E00, 0x9E00, 2)) + "]"
+AVERAGES = ", ".join(f"avg(a[].x) AS s{i}" for i in range(150))
+SUMS = " + ".join(f"SUM(a.x + {i})" for i in range(150))
 CUBES = " AND ".join(f"A[x{i} * x{i + 1} * x{i + 2} = {10007 + i}]" for i in range(12))
 
 
@@ -83,12 +86,15 @@ QUERIES = {
         "th": "every <40> relative(A, B) and <41> prior(B, A) and every <37> A",
         "deep": "!relative(" * 12 + "A" + ", B)" * 12,
         "numbers": f"relative(A[x in {{{NUMBERS}}}], B)",
+        "names": "; ".join(["p0 := A", *(f"p{i + 1} := prior(p{i}, p{i})" for i in range(29)), "p29"]),
         "exists": "exists x (exists y (exists z (prior(A = x, B = y, A = z, x, y, z))))",
     },
     "sase": {
         "matches": "PATTERN SEQ(A a, A+ b[], A c) WHERE skip_till_any_match(a, b[], c) { a.x > 0 } RETURN a.x",
         "rounds": "PATTERN SEQ(A a, A+ b[], B c) WHERE skip_till_any_match(a, b[], c) { b[i].x > b[1].x } RETURN a.x",
         "numbers": f"PATTERN SEQ(A a, B b) WHERE skip_till_any_match {{ a.x in {{{NUMBERS}}} }} RETURN b.x",
+        "averages": f"PATTERN SEQ(A+ a[]) WITHIN 999 seconds RETURN {AVERAGES}",
+        "overlap": "PATTERN SEQ(A a, B b) WHERE skip_till_any_match { } WITHIN 999 seconds RETURN NON-OVERLAP a.x",
         "sums": "PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { sum(a[..i-1].x) < b.x } RETURN b.x",
     },
     "row-pattern": {
@@ -98,6 +104,8 @@ QUERIES = {
         "numbers": rows("a b", f"a AS x IN ({NUMBERS})"),
         "texts": rows("a b", f"a AS s IN ({TEXTS})"),
         "like": rows("a b", f"a AS s || s || s || s || s || s LIKE '{'%a' * 40}%c'"),
+        "measures": f"MATCH_RECOGNIZE (MEASURES {SUMS} AS q ALL ROWS PER MATCH PATTERN (a*))",
+        "results": f"MATCH_RECOGNIZE (MEASURES {SUMS} AS q AFTER MATCH SKIP TO NEXT ROW PATTERN (a*))",
         "counted": rows("((a{50}){50}){50} b", "b AS b.x > 99"),
     },
 }
@@ -115,6 +123,11 @@ def cases(language: str, query: str) -> Iterator[tuple[str, Case]]:
             f"push-{name}",
             lambda b, name=name: cerify.compile(query, evaluator=name, budget=b, **here).push(STREAM),
         )
+        if language == "row-pattern":
+            yield (
+                f"finish-{name}",
+                lambda b, name=name: finished(cerify.compile(query, evaluator=name, budget=b, **here)),
+            )
     for output in ("valuations", "rows") if language == "row-pattern" else ("valuations",):
         yield output, lambda b, output=output: cerify.match(query, STREAM, output=output, budget=b, **here)
     for selection in ("next", "max"):
@@ -132,6 +145,12 @@ def cases(language: str, query: str) -> Iterator[tuple[str, Case]]:
     if language in ("cel", "event-expression"):
         certificate = Certificate("equivalent", query, query, "events", None, False, (), language)  # type: ignore[arg-type]
         yield "verify", lambda b: lang.flaw(certificate, b)
+
+
+def finished(evaluator: Evaluator) -> list[Match]:
+    """What an evaluator returns at the end of some events; it has the seconds of its budget twice."""
+    evaluator.push(STREAM.part(0, 100))
+    return evaluator.finish()
 
 
 def run(language: str, name: str, function: str, seconds: float, into: Connection) -> None:

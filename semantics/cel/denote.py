@@ -173,7 +173,10 @@ def _within(width: int | float, values: list[Value | None]) -> bool:
         case (datetime() as first, datetime() as last):
             return (last - first).total_seconds() <= width
         case (int() | float() as first, int() | float() as last) if not isinstance(first, bool):
-            return last - first <= width
+            try:
+                return last - first <= width
+            except OverflowError:  # a whole number beyond binary64 and a float: their difference has no value
+                return False
         case _:
             return False
 

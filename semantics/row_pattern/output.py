@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from cerify.semantics.budget import check_time
 from cerify.semantics.events import Stream, result_of
 from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.denote import visible_rows
@@ -101,6 +102,7 @@ class Output:
         """The measures of a match in its rows of these numbers, from 1; 0 if it is empty."""
         labels = labels_of(match)
         for current in seen:
+            check_time()
             f = self.frame(match, labels, current)
             yield tuple(value(one.expression, f) for one in self.q.measures)
 

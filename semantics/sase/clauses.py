@@ -74,7 +74,10 @@ def spans(window: sase.Window, before: Event, after: Event, closed: bool) -> boo
         case (datetime() as t1, datetime() as t2):
             seconds: int | float = (t2 - t1).total_seconds()
         case (int() | float() as t1, int() | float() as t2) if not isinstance(t1, bool) and not isinstance(t2, bool):
-            seconds = t2 - t1
+            try:
+                seconds = t2 - t1
+            except OverflowError:  # a whole number beyond binary64 and a float
+                return None
         case _:
             return None
     if seconds != seconds:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.events import TIME, Bindings, Event, Match, Result, Schema, Stream, result_of
 from cerify.semantics.predicates import mentions, satisfied
 from cerify.semantics.sase import syntax as sase
@@ -76,12 +76,12 @@ def of_block(
     q: sase.Query, S: Stream, find: Finder, reading: Reading, budget: Budget, operations: Operations
 ) -> list[Match]:
     """The matches of one query block, sorted."""
-    found = [m for m in find(q, S, reading, budget, operations) if _has(q, m, S, operations)]
+    found = [m for m in timed_items(find(q, S, reading, budget, operations), 1) if _has(q, m, S, operations)]
     if q.returned.non_overlap:
         found = without_overlap(q, found, S, reading)
     return sorted(
         Match(max(events), events, tuple(sorted(m)), result_of(result(q, m, S, operations)))
-        for m in found
+        for m in timed_items(found, 1)
         if (events := positions_of(m))
     )
 
@@ -105,7 +105,7 @@ def without_overlap(q: sase.Query, found: Iterable[Bindings], S: Sequence[Event]
     """
     taken: dict[object, list[tuple[int, int]]] = {}
     kept = []
-    for m in sorted(found, key=lambda m: (_preference(positions_of(m), reading), m)):
+    for m in timed_items(sorted(found, key=lambda m: (_preference(positions_of(m), reading), m))):
         first, *_, last = (*positions_of(m), positions_of(m)[-1])
         others = taken.setdefault(_partition(q, S[first]), [])
         if all(last < start or end < first for start, end in others):

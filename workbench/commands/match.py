@@ -133,7 +133,7 @@ def command(args: Arguments) -> int:
 def _print(lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, args: Arguments) -> int:
     """Prints what the plan finds, and returns the exit status."""
     if args.output == "rows":
-        return _print_rows(lang.output_table(plan.query, S, plan.matches(S), options), args)
+        return _print_rows(lang.output_table(plan.query, S, plan.unsorted(S), options), args)
     found = timed_items(plan.with_values(S) if args.valuations else plan.matches(S))
     if args.as_json:
         return _print_json(islice(found, args.limit))

@@ -27,12 +27,12 @@ def command(file: Path, as_json: bool) -> int:
 
     Exit status: 0 if it proves its claim, 1 if not, 2 if it is no certificate or takes more than ten minutes to check.
     """
-    text = text_of(file)
+    certificate = Certificate.from_json(text_of(file), str(file))
     try:
-        certificate = Certificate.from_json(text, str(file))
         wrong = language_named(certificate.language).flaw(certificate, Budget(seconds=SECONDS))
     except CerifyError as error:
         error.span = None  # a line of its query could say that something is proved
+        error.message = f"{file}: {error.message}"
         raise
     if as_json:
         answer = picked(certificate, "language", "claim", "level", "left", "right")

@@ -47,19 +47,18 @@ def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
         return [case for path in paths for case in _built_in(path)]
     if not Path(name).is_file():
         raise InputError(f"no suite {name!r}: neither a file nor one of {', '.join(built_in)}")
-    cases, until = [], time.monotonic() + SUITE_SECONDS
+    cases: dict[str, tuple[Case, str]] = {}
+    until = time.monotonic() + SUITE_SECONDS
     for text, where in lines_of(Path(name)):
         if time.monotonic() > until:
             raise InputError(f"{where}: computing the matches up to here took {SUITE_SECONDS} seconds; split the suite")
-        cases.append(case_of_line(text, where, seconds))
-    seen: set[str] = set()
-    for case in cases:
-        if case.id in seen:
-            raise InputError(f"the id {case.id!r} stands for two cases")
-        seen.add(case.id)
+        case = case_of_line(text, where, seconds)
+        if case.id in cases:
+            raise InputError(f"{where}: the field 'id': {case.id!r} is that of {cases[case.id][1]}, too")
+        cases[case.id] = case, where
     if not cases:
         raise InputError(f"the suite {name!r} has no cases")
-    return cases
+    return [case for case, _ in cases.values()]
 
 
 @cache

@@ -60,7 +60,7 @@ class Sase(BuiltInLanguage[Tree]):
         "cerify.spark.match on data at rest"
     )
     settings = frozenset({"aggregates", "reading"})
-    mark = r"(?i)\bSEQ\s*\(|\bskip_till_|\bstrict_contiguity\b"
+    mark = r"(?i)\bSEQ\s*\(|\bPATTERN\b(?!\s*\()|\bskip_till_|\bstrict_contiguity\b"
     foreign: ClassVar = {
         **{"FILTER": "WHERE", "SELECT": "RETURN", "->": ",", ";": ",", '"': "'...' around a string"},
         **dict.fromkeys(("SEQ", "EVENT"), "PATTERN SEQ(A a, B b)"),

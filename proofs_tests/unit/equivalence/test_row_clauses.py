@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 import pytest
 
+import cerify
 from cerify.equivalence.bounded.row_tables import difference_on, tables, values
 from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.decide.certificate import Certificate, Fact
 from cerify.equivalence.decide.row_checker import row_flaw
 from cerify.equivalence.decide.row_clauses import compare, shortest_match
 from cerify.equivalence.generate.row_pattern import RowProfile, clause
-from cerify.equivalence.verdict import Different
+from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Schema, Stream
@@ -262,3 +263,21 @@ def test_a_damaged_certificate_is_no_certificate(damaged: tuple[str, str]) -> No
     assert damaged[0] in text
     with pytest.raises(InputError, match="certificate"):
         Certificate.from_json(text.replace(*damaged))
+
+
+@pytest.mark.parametrize(
+    "condition", ["x < {n} * {n}", "x > {n} * {n}", "x = 1.5 AND y = x + {n}*{n}", "x * {m} * {m} = y", "x < {many}"]
+)
+@pytest.mark.parametrize("schema", [None, Schema({"row": {"x": "float", "y": "int"}})])
+def test_numbers_beyond_the_floats_are_undecided(condition: str, schema: Schema | None) -> None:
+    """They ended in an OverflowError, and numbers of more than 4,300 digits in a ValueError."""
+    n, m = "9" * 200, "9" * 300
+    left = f"PATTERN (A) DEFINE A AS {condition.format(n=n, m=m, many='*'.join([m] * 30))}"
+    languages = ("row-pattern", "row-pattern")
+    query, other = (f"MATCH_RECOGNIZE ({text})" for text in (left, "PATTERN (A)"))
+    assert not isinstance(cerify.equivalent(query, other, schema=schema, languages=languages), Equivalent)
+    cerify.check(query, schema, language="row-pattern")
+    facts = (Fact((frozenset({(0, True)}),)),)
+    proof = Certificate("equivalent", query, other, "events", schema, True, (), "row-pattern", facts)
+    with suppress(Unsupported):
+        assert row_flaw(proof) is not None

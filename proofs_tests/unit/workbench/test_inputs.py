@@ -17,10 +17,10 @@ from cerify import Event, Match, Schema, Stream, match
 from cerify.definition import DefinitionEvaluator
 from cerify.languages import language_named
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.match_tables import RESULT
 from cerify.semantics.matches import Matches
-from cerify.semantics.readers import as_stream
+from cerify.semantics.readers import as_stream, read
 
 ROWS: list[dict[str, Any]] = [
     {"type": "T", "id": 1, "tmp": 40.5},
@@ -195,3 +195,52 @@ def test_matches_are_a_frame_of_pandas() -> None:
     assert list(frame.columns) == RESULT.names
     assert list(frame["events"][0]) == [0, 1]
     assert {name: list(places) for name, places in frame["bindings"][0].items()} == {"T": [0], "H": [1]}
+
+
+@pytest.mark.parametrize("other", [None, 1, 2**70])
+def test_a_whole_number_of_pandas_beyond_64_bits_is_named(other: object) -> None:
+    """It was an OverflowError without column or row."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"type": ["A", "A"], "x": pandas.Series([other, -(2**63) - 1], dtype=object)})
+    row = int(other != 2**70)
+    with pytest.raises(InputError, match=rf"^row {row}, column 'x': -?\d+ does not fit in 64 bits"):
+        as_stream(frame)
+
+
+def test_a_frame_without_rows_is_a_stream_without_events() -> None:
+    """Its columns are of any type, and so was that of the events' types: null, or double."""
+    pandas = pytest.importorskip("pandas")
+    for frame in (pandas.DataFrame({"type": ["A"], "x": [1]}).query("x > 5"), pandas.DataFrame({"type": [], "x": []})):
+        assert (len(as_stream(frame)), list(match("A", frame))) == (0, [])
+    with pytest.raises(InputError, match="no column 'type'"):
+        as_stream(pandas.DataFrame({"x": []}))
+
+
+def test_no_time_of_numpy_is_an_absent_attribute_and_an_array_is_no_value() -> None:
+    assert list(Stream([Event("A", {"x": np.datetime64("NaT")})])) == [Event("A")]  # type: ignore[dict-item]
+    assert list(Stream([{"type": "A", "x": np.datetime64("NaT"), "y": np.int64(1)}])) == [Event("A", {"y": 1})]
+    with pytest.raises(InputError, match="event 0, attribute 'x': a value of type ndarray"):
+        Stream([{"type": "A", "x": np.array([1])}])
+
+
+def test_a_schema_that_is_none_is_a_typed_error(tmp_path: Path) -> None:
+    file = tmp_path / "e.csv"
+    file.write_text("type\nA\n")
+    for take in (Stream, as_stream, lambda events, schema: read(file, schema=schema)):
+        with pytest.raises(IllFormed, match=r"a schema is a cerify.Schema, not a dict"):
+            take([{"type": "A"}], schema={"A": {}})
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize("times", [(HUGE, 1.5), (1.5, HUGE), (-HUGE, 1.5), (-HUGE, float("inf"))])
+@pytest.mark.parametrize("evaluator", ["denotational", "automaton"])
+def test_an_integer_beyond_the_floats_and_a_float_are_in_no_window(times: tuple[Any, ...], evaluator: str) -> None:
+    """Their difference was an OverflowError; as in arithmetic it has no value."""
+    S = Stream([Event("A", {"time": times[0]}), Event("B", {"time": times[1]})])
+    assert list(match("A ; B WITHIN 5 seconds", S, evaluator=evaluator)) == []
+    assert list(match("A ; B WITHIN 5 [time]", S, evaluator=evaluator)) == []
+    assert list(match("PATTERN SEQ(A a, B b) WITHIN 5 seconds", S, evaluator=evaluator, language="sase")) == []
+    both = Stream([Event("A", {"time": HUGE}), Event("B", {"time": HUGE + 5})])
+    assert len(match("A ; B WITHIN 5 seconds", both, evaluator=evaluator)) == 1

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import cerify
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.io_determinize import Determinized, single_variable
 from cerify.automata.evaluate import compiled, streaming
@@ -151,6 +152,15 @@ def test_values_that_go_back_are_looked_at_match_by_match(evaluate: Evaluate) ->
     assert evaluate(phi, S) == matches_of(phi, S) == [Match(3, (0, 3)), Match(3, (2, 3))]
     assert list(streaming.count(phi, S)) == [0, 0, 0, 2]
     assert lookback_bounds(strip_windows(phi), S).unordered
+
+
+@pytest.mark.parametrize("evaluator", ["automaton", "kernel"])
+def test_batches_with_numbers_and_times_in_one_window_are_refused_as_such(evaluator: str) -> None:
+    """That the time is less than before, and that the stream is to be sorted, was said of them."""
+    evaluator_ = cerify.compile("A+ WITHIN 3 [u]", evaluator=evaluator)
+    evaluator_.push([Event("A", {"u": 1})])
+    with pytest.raises(Unordered, match=r"'u' was a (whole )?number .* and is a timestamp now"):
+        evaluator_.push([Event("A", {"u": datetime(2021, 1, 1, tzinfo=UTC)})])
 
 
 def test_numbers_and_times_in_one_window_have_no_order() -> None:

@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from cerify import equivalent
+from cerify.semantics.errors import IllFormed
+
 PARTITIONED = ("equiv", "A+ PARTITION BY [x]", "A+", "--bound", "2")
 
 
@@ -72,3 +75,37 @@ def test_nan_is_a_text_in_json(run) -> None:  # type: ignore[no-untyped-def]
     clauses = (f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {condition})" for condition in ("x < 1", "NOT x >= 1"))
     code, printed, _ = run("equiv", *clauses, "--language", "row-pattern", "--json")
     assert (code, json.loads(printed)["witness"]["events"]) == (1, [{"type": "row", "x": "NaN"}])
+
+
+def test_a_certificate_holds_no_query_that_does_not_fit_its_schema(run, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """A comparison that the schema forbids is never true, and so any pair of such queries was proved equivalent."""
+    claim = {"format": "cerify-certificate", "version": 1, "claim": "equivalent", "level": "events", "solver": False}
+    rows = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {} > 1)"
+    pairs = {
+        "cel": ("A FILTER A.x > 1", "A FILTER A.x > 'a'", [[[0], [2]]]),
+        "event-expression": ("A[x > 1]", "A[x > 'a']", [[[0], [0]]]),
+        "row-pattern": (rows.format("x"), rows.format("z"), []),
+    }
+    file = tmp_path / "proof.json"
+    for language, (left, right, relation) in pairs.items():
+        of_language = {"language": language, "relation": relation, "schema": {"A": {"x": "int"}}}
+        of_language |= {"facts": []} if language == "row-pattern" else {}
+        for field, queries in (("left", (right, left)), ("right", (left, right))):
+            file.write_text(json.dumps({**claim, **of_language, "left": queries[0], "right": queries[1]}))
+            code, printed, said = run("verify", str(file))
+            assert (code, printed) == (2, "")
+            assert said.startswith(f"cerify: {file}: field {field}, character ")
+
+
+def test_an_error_in_a_query_of_a_certificate_names_file_and_field(run, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "proof.json"
+    run("equiv", "A ; B", "(A ; B)", "--certificate", str(file))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"right": "A ;; B"}))
+    code, _, said = run("verify", str(file))
+    assert (code, said) == (2, f"cerify: {file}: field right, character 3: ';' is not expected here; leave it out\n")
+
+
+def test_languages_are_a_pair() -> None:
+    for languages in (("cel",), ("cel", "cel", "cel"), "cel"):
+        with pytest.raises(IllFormed, match="expected a pair of names of languages"):
+            equivalent("A", "A", languages=languages)  # type: ignore[arg-type]

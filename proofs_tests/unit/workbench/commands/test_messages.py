@@ -443,11 +443,17 @@ def test_a_name_of_very_many_characters_is_cut_in_a_message(run: Run, tmp_path: 
         assert (status, len(err) < 5_000, "x … x" in err) == (2 if options else 1, True, True)
 
 
-def test_an_argument_in_another_encoding_than_the_locale_points_to_it(run: Run) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "hint"), [("iso-8859-1", "; set PYTHONUTF8=1 for UTF-8\n"), ("utf-8", "\n")], ids=["latin", "utf-8"]
+)
+def test_an_argument_in_another_encoding_than_the_locale_points_to_it(
+    encoding: str, hint: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: encoding)
     status, _, err = run("check", "A \udce2\udc88\udca8 B")
     assert status == 2
     assert err.startswith(
-        "cerify: '\\udce2' is no text in Unicode: the locale's encoding does not have it; set PYTHONUTF8"
+        f"cerify: '\\udce2' is no text in Unicode: it is no {encoding}, the encoding of the locale{hint}"
     )
     with pytest.raises(ParseError, match=r"is no text in Unicode$"):
         cerify.parse("A \ud83d B")
@@ -661,3 +667,9 @@ def test_a_fault_of_cerify_is_no_answer(monkeypatch: pytest.MonkeyPatch, capsys:
     err = capsys.readouterr().err
     assert "AssertionError: unreachable" in err
     assert "a fault of cerify" in err
+
+
+def test_sase_without_seq_does_not_look_like_core_cel(run: Run) -> None:
+    """AS is a mark of core-CEL, where the query fails at the same place."""
+    status, _, err = run("check", "PATTERN A+ a[] WITHIN 9 seconds RETURN count(a[]) AS c", "--language", "sase")
+    assert (status, err.partition("\n")[0]) == (2, "cerify: 'A' is not expected here; expected SEQ")
