@@ -16,7 +16,7 @@ from cerify.automata.nfab.evaluate import BlockRunner, require_matches
 from cerify.automata.nfab.instances import values_in
 from cerify.automata.nfab.results import attributes_of, positions_of
 from cerify.automata.nfab.stored import StoredEvents
-from cerify.semantics.budget import Budget
+from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Bindings, Match, Stream, result_of
 from cerify.semantics.packages import pa
@@ -150,7 +150,7 @@ class BlockEvaluator(Evaluator):
     def _matches(self, found: Iterable[Bindings], limit: int | None = None) -> list[Match]:
         having = self.q.having
         matches = []
-        for M in found:
+        for M in timed_items(found, 1):
             if having is None or satisfied(having, values_in(M, self._events, self.operations)):
                 events = positions_of(M)
                 result = result_of(attributes_of(self.q, M, self._events, self.operations))

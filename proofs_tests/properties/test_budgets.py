@@ -94,6 +94,13 @@ def test_the_results_of_matches_are_made_within_the_seconds(made_by: Callable[..
         made_by(q, S, find=one_match)
 
 
+def test_results_at_the_end_of_a_stream_are_made_within_the_seconds() -> None:
+    evaluator = cerify.compile("PATTERN SEQ(A+ a[]) RETURN sum(a[].x) AS s", language="sase", evaluator="kernel")
+    evaluator.push([{"type": "A", "x": 1}])
+    with Budget(seconds=0).timed(), pytest.raises(BudgetExceeded, match="more than 0 seconds"):
+        evaluator.finish()
+
+
 def test_matches_that_overlap_are_compared_within_the_seconds() -> None:
     q = cerify.parse("PATTERN SEQ(A a) RETURN NON-OVERLAP a.x", language="sase")
     S = cerify.as_stream([{"type": "A", "x": 1}])
