@@ -55,8 +55,8 @@ POOLS: Mapping[str, tuple[Value, ...]] = {
         datetime(2021, 1, 1, 0, 0, 0, 1, tzinfo=UTC), datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC),
     ),
 }  # fmt: skip
-BEYOND: tuple[Value, ...] = (2**63, -(2**63) - 1, 10**30)
-"""Whole numbers that no file and no column has, but an event made in Python."""
+BEYOND: tuple[Value, ...] = (2**63, -(2**63) - 1, 10**30, 10**400)
+"""Whole numbers that no file and no column has, but an event made in Python; the last is beyond the floats."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def pool_of(rng: Random, typed: bool) -> tuple[Value, ...]:
 
 def writable(value: Value) -> bool:
     """Whether a query can name the value."""
-    return not isinstance(value, float) or math.isfinite(value)
+    return not isinstance(value, int | float) or abs(value) <= sys.float_info.max
 
 
 def as_read(value: Value) -> Value:

@@ -94,7 +94,16 @@ def _representatives(values: list[Value]) -> Iterator[Value]:
                     yield low - MICROSECOND
                 yield from (v + MICROSECOND for v in ordered if isinstance(v, datetime) and v < LAST_TIME)
             case (int() | float() as low, int() | float() as high):
-                yield min(low - 1, math.nextafter(low, -math.inf))  # a large float less 1 is that float
-                yield max(high + 1, math.nextafter(high, math.inf))
-                for a, b in pairwise(value for value in ordered if isinstance(value, int | float)):
-                    yield (a + b) // 2 if isinstance(a, int) and isinstance(b, int) and b - a > 1 else a / 2 + b / 2
+                yield low - 1 if low - 1 < low else math.nextafter(low, -math.inf)  # a large float less 1 is that float
+                yield high + 1 if high + 1 > high else math.nextafter(high, math.inf)
+                yield from (_between(a, b) for a, b in pairwise(v for v in ordered if isinstance(v, int | float)))
+
+
+def _between(a: int | float, b: int | float) -> int | float:
+    """A number between two, one of the two if there is none."""
+    if isinstance(a, int) and isinstance(b, int) and b - a > 1:
+        return (a + b) // 2
+    try:
+        return a / 2 + b / 2
+    except OverflowError:  # of an integer beyond the floats
+        return b - 1 if isinstance(b, int) else a + 1

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Json: TypeAlias = dict[str, Any]
 
-BUDGET = Budget(seconds=10)
+BUDGET = Budget(valuations=200_000, states=10_000, matches=10_000, seconds=10)  # in the memory of a page
 SOON = 1.0  # seconds, to find out whether a query without matches can have any
 LISTED = 200  # matches
 DRAWN = 16

@@ -85,6 +85,11 @@ def test_masks_are_combined_in_all_ways_that_there_are() -> None:
         (NOON, NOON.replace(hour=13)),
         (NOON, NOON.replace(microsecond=2)),
         (-3, 2.25),
+        (2.0**53, 2.0**60),
+        (-(2.0**60), 2.0**60),
+        pytest.param(1.5, 10**400, id="1.5-beyond"),
+        pytest.param(-(10**400), 1.5, id="beyond-1.5"),
+        pytest.param(-(10**400), 10**400, id="beyond-beyond"),
     ],
 )
 def test_there_are_values_below_between_and_above(low: Value, high: Value) -> None:
