@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from numbers import Integral, Real
 from types import UnionType
@@ -74,3 +74,10 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The end of a message: "; did you mean", and the name that is most like this one; "" if none is."""
     near = nearest(name, names)
     return "" if near is None else f"; did you mean {near!r}?"
+
+
+def listed(names: Collection[str]) -> str:
+    """The names for a message: the first ten, and how many there are; in quotes where one has blanks at its ends."""
+    first = list(names)[:10]
+    few = ", ".join(map(repr, first) if any(name != name.strip() for name in first) else first) or "none"
+    return few if len(names) <= 10 else f"{few}, ... ({len(names)} in all)"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cerify.semantics.arguments import listed
 from cerify.semantics.arrow_columns import canonical, has_each_text_once, lossless
 from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
 from cerify.semantics.csv_rows import renamed
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.packages import pa, pc
-from cerify.semantics.predicate_types import listed
 from cerify.semantics.text_columns import RowLocation, first, values_of_text
 from cerify.semantics.values import shown
 

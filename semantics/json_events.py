@@ -16,11 +16,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
+from cerify.semantics.arguments import listed
 from cerify.semantics.budget import check_time
 from cerify.semantics.csv_rows import what_else
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
-from cerify.semantics.predicate_types import listed
 from cerify.semantics.values import (
     INT64,
     Value,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, assert_never
 
 from cerify.semantics import predicates as pred
-from cerify.semantics.arguments import nearest
+from cerify.semantics.arguments import listed, nearest
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Schema
 from cerify.semantics.predicate_text import show_term
@@ -109,13 +109,6 @@ def meant(name: str, known: Iterable[str]) -> str | None:
     by_folded = {one.casefold(): one for one in known}
     near = nearest(name.casefold(), by_folded)
     return None if near is None else by_folded[near]
-
-
-def listed(names: Collection[str]) -> str:
-    """The names for a message: the first ten, and how many there are; in quotes where one has blanks at its ends."""
-    first = list(names)[:10]
-    few = ", ".join(map(repr, first) if any(name != name.strip() for name in first) else first) or "none"
-    return few if len(names) <= 10 else f"{few}, ... ({len(names)} in all)"
 
 
 def unknown_type(

@@ -69,7 +69,7 @@ class Certificate:
     language: Language = "cel"
     facts: tuple[Fact, ...] | None = None
 
-    def require_language(self, name: Language) -> None:
+    def require_language(self, name: str) -> None:
         """Raises Unsupported if the queries are of another language, whose automata are built in another way."""
         if self.language != name:
             raise Unsupported(f"a certificate of {self.language} queries cannot be checked as one of {name} queries")

@@ -20,7 +20,6 @@ from cerify.automata.cea.model import CEA, Marks, Transition
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.wellformed import require_typed
 
 States = frozenset[int]
 
@@ -28,7 +27,7 @@ States = frozenset[int]
 def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
     """What is wrong with a certificate for formulas of CEL; None if it proves its claim.
 
-    Raises Unsupported for a certificate of another language, ParseError, IllFormed, BudgetExceeded.
+    Raises Unsupported for a certificate of another language, BudgetExceeded.
     """
     certificate.require_language("cel")
     with budget.timed():
@@ -36,7 +35,7 @@ def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
 
 
 def _flaw(certificate: Certificate, budget: Budget) -> str | None:
-    phi, psi = certificate.queries(parse, require_typed)
+    phi, psi = parse(certificate.left), parse(certificate.right)
     algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
     if certificate.level == "events":

@@ -13,7 +13,6 @@ from cerify.automata.dfa.model import Names
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.wellformed import require_typed
 
 NOBODY: Names = frozenset()
 
@@ -21,7 +20,7 @@ NOBODY: Names = frozenset()
 def expression_flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
     """What is wrong with a certificate for event expressions; None if it proves its claim.
 
-    Raises Unsupported for a certificate of another language, ParseError, IllFormed, BudgetExceeded.
+    Raises Unsupported for a certificate of another language, BudgetExceeded.
     """
     certificate.require_language("event-expression")
     with budget.timed():
@@ -29,7 +28,7 @@ def expression_flaw(certificate: Certificate, budget: Budget = Budget()) -> str 
 
 
 def _flaw(certificate: Certificate, budget: Budget) -> str | None:
-    A, B = compile_together(certificate.queries(parse, require_typed), certificate.schema, budget)
+    A, B = compile_together([parse(certificate.left), parse(certificate.right)], certificate.schema, budget)
     letters = set(types_under(A.alphabet, certificate.schema, budget))
     if any(len(x) != 1 or len(y) != 1 for x, y in certificate.relation):
         return "a pair is not of one state each"

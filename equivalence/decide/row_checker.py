@@ -20,7 +20,7 @@ from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.wellformed import require_typed, require_wellformed
+from cerify.semantics.row_pattern.wellformed import require_wellformed
 
 
 class Iteration(NamedTuple):
@@ -55,7 +55,7 @@ class Configuration(NamedTuple):
 def row_flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
     """What is wrong with a certificate for clauses of MATCH_RECOGNIZE; None if it proves its claim.
 
-    Raises Unsupported for a certificate of another language, ParseError, IllFormed, BudgetExceeded.
+    Raises Unsupported for a certificate of another language, BudgetExceeded.
     """
     certificate.require_language("row-pattern")
     with budget.timed():
@@ -63,7 +63,7 @@ def row_flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
 
 
 def _flaw(certificate: Certificate, budget: Budget) -> str | None:
-    left, right = certificate.queries(parse, require_typed)
+    left, right = parse(certificate.left), parse(certificate.right)
     try:
         for q in (left, right):
             require_wellformed(q)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TypeAlias, assert_never
 
+from cerify.semantics.arguments import listed
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import IllFormed, Span
@@ -17,7 +18,6 @@ from cerify.semantics.predicate_types import (
     Problem,
     kind_problems,
     lacking,
-    listed,
     meant,
     never_true,
     number_problems,

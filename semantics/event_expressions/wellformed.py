@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from cerify.semantics.arguments import listed
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.history import in_order
 from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.event_expressions.scope import chosen, constrained, free_variables, places
 from cerify.semantics.events import Schema
-from cerify.semantics.predicate_types import Problem, kind_problems, lacking, listed, unknown_type
+from cerify.semantics.predicate_types import Problem, kind_problems, lacking, unknown_type
 from cerify.semantics.predicates import Attribute, Constant, mentions
 from cerify.semantics.values import KIND_OF, kind
 

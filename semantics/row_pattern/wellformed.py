@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
+from cerify.semantics.arguments import listed
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, TYPE, Schema
-from cerify.semantics.predicate_types import Problem, listed, meant
+from cerify.semantics.predicate_types import Problem, meant
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Measure, Subset
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading

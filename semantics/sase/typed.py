@@ -7,9 +7,10 @@ from itertools import chain, islice
 from typing import TypeAlias, assert_never
 
 from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import listed
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Schema
-from cerify.semantics.predicate_types import Problem, kind_problems, listed, meant, timeless
+from cerify.semantics.predicate_types import Problem, kind_problems, meant, timeless
 from cerify.semantics.predicates import mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
+from cerify.semantics.arguments import listed
 from cerify.semantics.budget import depth_limited
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TYPE, Schema
-from cerify.semantics.predicate_types import Problem, listed, meant
+from cerify.semantics.predicate_types import Problem, meant
 from cerify.semantics.predicates import Attribute, Both, Either, Not, Predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts, equivalences, negated, variables

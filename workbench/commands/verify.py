@@ -25,8 +25,8 @@ SECONDS = 600  # whoever sends a certificate cannot keep the checker busy for lo
 def command(file: Path, as_json: bool) -> int:
     """Check the certificate in FILE, as cerify equiv --certificate writes it, without trusting who found it.
 
-    Exit status: 0 if it proves its claim, 1 if not, 2 if it is no certificate, a query of it does not fit its schema, or
-    the check takes more than ten minutes.
+    Exit status: 0 if it proves its claim, 1 if not, 2 if it is no certificate, a query of it does not fit its schema,
+    or the check takes more than ten minutes.
     """
     certificate = Certificate.from_json(text_of(file), str(file))
     try:

@@ -127,7 +127,7 @@ class Cel(BuiltInLanguage[Formula]):
 
         return compare(left, right, question.bound, level, question.claim == "contained", schema, budget=budget)
 
-    def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
+    def unproved(self, certificate: Certificate, budget: Budget) -> str | None:
         from cerify.equivalence.decide.checker import flaw
 
         return flaw(certificate, budget)

@@ -130,7 +130,7 @@ class EventExpressions(BuiltInLanguage[Expression]):
         decide = equivalent if question.claim == "equivalent" else contained
         return decide(left, right, question.schema, question.budget)
 
-    def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
+    def unproved(self, certificate: Certificate, budget: Budget) -> str | None:
         from cerify.equivalence.decide.expression_checker import expression_flaw
 
         return expression_flaw(certificate, budget)

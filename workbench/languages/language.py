@@ -489,8 +489,16 @@ class Language(ABC, Generic[F]):
     def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
         """What is wrong with a certificate for two queries of the language; None if it proves its claim.
 
-        Raises Unsupported where there are no certificates, BudgetExceeded.
+        Raises Unsupported where there are no certificates, and for one of another language; ParseError, and IllFormed
+        for a query that does not fit the schema; BudgetExceeded.
         """
+        certificate.require_language(self.name)
+        with budget.timed():
+            certificate.queries(self.parse, self.require_typed)
+        return self.unproved(certificate, budget)
+
+    def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
+        """As `flaw`, of queries that fit the schema."""
         raise Unsupported(f"there are no certificates for {self.title}")
 
     @property

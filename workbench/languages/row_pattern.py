@@ -199,7 +199,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             return Undecided(error.message)
         return verdict if isinstance(verdict, Different) else None
 
-    def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
+    def unproved(self, certificate: Certificate, budget: Budget) -> str | None:
         from cerify.equivalence.decide.row_checker import row_flaw
 
         return row_flaw(certificate, budget)
