@@ -326,8 +326,11 @@ def test_a_certificate_is_checked_by_the_checker_of_its_language() -> None:
     for check, certificate in ((expression_flaw, of_cel), (flaw, of_expressions)):
         with pytest.raises(Unsupported, match="cannot be checked as"):
             check(certificate)
-    with pytest.raises(Unsupported, match="no certificates for SASE"):
+    with pytest.raises(Unsupported, match="cannot be checked as one of sase queries"):
         LANGUAGES["sase"].flaw(of_cel)
+    text = "PATTERN SEQ(A a)"
+    with pytest.raises(Unsupported, match="no certificates for SASE"):
+        LANGUAGES["sase"].flaw(replace(of_cel, language="sase", left=text, right=text))  # type: ignore[arg-type]
 
 
 def test_a_check_that_takes_too_long_stops(monkeypatch: pytest.MonkeyPatch) -> None:
