@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from cerify.equivalence.claim import Claim, Level
 from cerify.semantics.errors import CerifyError, InputError, Unsupported
@@ -21,7 +21,6 @@ from cerify.semantics.json_schema import JsonSchema
 
 Language = Literal["cel", "event-expression", "row-pattern"]
 States = tuple[int, ...]
-F = TypeVar("F")
 Letter: TypeAlias = frozenset[tuple[int, bool]]
 """What is known of a row: the number of a condition, and whether it is true there; a NULL is not."""
 Word: TypeAlias = tuple[Letter, ...]
@@ -74,22 +73,17 @@ class Certificate:
         if self.language != name:
             raise Unsupported(f"a certificate of {self.language} queries cannot be checked as one of {name} queries")
 
-    def queries(self, parse: Callable[[str], F], require_typed: Callable[[F, Schema], None]) -> tuple[F, F]:
-        """The left and the right query, which fit the schema. Raises ParseError, IllFormed, which name the field."""
-        return self._query("left", parse, require_typed), self._query("right", parse, require_typed)
-
-    def _query(
-        self, field: Literal["left", "right"], parse: Callable[[str], F], require_typed: Callable[[F, Schema], None]
-    ) -> F:
-        try:
-            query = parse(getattr(self, field))
-            if self.schema is not None:
-                require_typed(query, self.schema)
-        except CerifyError as error:
-            at = "" if error.span is None else f", character {error.span.start}"
-            error.message = f"field {field}{at}: {error.message}"
-            raise
-        return query
+    def require_typed(self, parse: Callable[[str], Any], require_typed: Callable[[Any, Schema], None]) -> None:
+        """Raises ParseError, or IllFormed, for a query that does not fit the schema; the message names its field."""
+        for field, text in (("left", self.left), ("right", self.right)):
+            try:
+                query = parse(text)
+                if self.schema is not None:
+                    require_typed(query, self.schema)
+            except CerifyError as error:
+                at = "" if error.span is None else f", character {error.span.start}"
+                error.message = f"field {field}{at}: {error.message}"
+                raise
 
     def to_json(self) -> str:
         """The certificate as a JSON object."""

@@ -494,7 +494,7 @@ class Language(ABC, Generic[F]):
         """
         certificate.require_language(self.name)
         with budget.timed():
-            certificate.queries(self.parse, self.require_typed)
+            certificate.require_typed(self.parse, self.require_typed)
         return self.unproved(certificate, budget)
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
