@@ -17,6 +17,7 @@ class StoredEvents(Sequence[Event]):
         self.start = self._end = start
         self._firsts: list[int] = []
         self._parts: list[Stream] = []
+        self._events: dict[int, Event] = {}  # those that were asked for: aggregates read an event many times
 
     def add(self, S: Stream) -> None:
         """Store one more batch."""
@@ -30,6 +31,7 @@ class StoredEvents(Sequence[Event]):
         self.start = max(self.start, min(start, self._end))
         while self._parts and self._firsts[0] + len(self._parts[0]) <= self.start:
             del self._firsts[0], self._parts[0]
+            self._events.clear()
 
     def table(self) -> pa.Table:
         """The stored events; a column is there if an event has a value for it.
@@ -56,5 +58,7 @@ class StoredEvents(Sequence[Event]):
             return [self[p] for p in range(*index.indices(self._end))]
         if not self.start <= index < self._end:
             raise IndexError(index)
-        at = bisect_right(self._firsts, index) - 1
-        return self._parts[at].part(index - self._firsts[at], 1)[0]
+        if index not in self._events:
+            at = bisect_right(self._firsts, index) - 1
+            self._events[index] = self._parts[at].part(index - self._firsts[at], 1)[0]
+        return self._events[index]
