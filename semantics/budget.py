@@ -49,7 +49,7 @@ class Budget:
 
         What is nested too deeply for Python is a BudgetExceeded in it, too.
         """
-        seconds = math.inf if self.seconds is None else self.seconds
+        seconds = math.inf if self.seconds is None else float(self.seconds)  # it may be a Fraction
         before = _LIMIT.set(min(_LIMIT.get(), (time.monotonic() + seconds, seconds)))
         try:
             with depth_limited():

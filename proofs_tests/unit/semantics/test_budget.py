@@ -2,6 +2,7 @@
 
 import math
 import time
+from fractions import Fraction
 
 import pytest
 
@@ -37,3 +38,8 @@ def test_the_earliest_of_the_limits_around_holds(monkeypatch: pytest.MonkeyPatch
                 list(timed_items([1]))
     assert time_left() == math.inf
     assert list(timed_items(range(600))) == list(range(600))
+
+
+def test_the_seconds_may_be_a_fraction() -> None:
+    with Budget(seconds=Fraction(0)).timed(), pytest.raises(BudgetExceeded, match="more than 0 seconds"):  # type: ignore[arg-type]
+        check_time()
