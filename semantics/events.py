@@ -270,7 +270,7 @@ def items_of(events: object) -> Iterable[Any]:
     """The events one by one, as they are given. Raises InputError for what cannot be iterated, BudgetExceeded."""
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise InputError(f"events are a Stream, a list or a table, not {events!r}; a file is read by cerify.read")
-    return timed_items(events)
+    return timed_items(events, 1)  # one event may be long in coming
 
 
 def bindings_of(mu: Valuation) -> Bindings:

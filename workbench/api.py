@@ -29,7 +29,7 @@ from cerify.languages.language import (
 )
 from cerify.plan import Plan, Want, plan
 from cerify.semantics.arguments import MOST, require_keywords, require_kind, require_whole, short_repr
-from cerify.semantics.budget import Budget, depth_limited
+from cerify.semantics.budget import Budget, depth_limited, timed_items
 from cerify.semantics.errors import (
     BudgetExceeded,
     CerifyError,
@@ -381,10 +381,10 @@ def explain(
     does. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
     require_keywords(explain, options, ExplainOptions)
-    request = _request(match, valuation, at, count)
     budget = options.get("budget", Budget())
     require_kind("budget", budget, Budget, "a cerify.Budget")
     with budget.timed():
+        request = _request(match, valuation, at, count)
         lang, tree, S = read_query_and_events(query, events, language)
         text = _text_of(query)
         with errors_in(text), budget.timed():
@@ -397,18 +397,18 @@ def explain(
 
 
 def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
-    """What is to be explained. Raises IllFormed for an argument of a wrong kind."""
+    """What is to be explained. Raises IllFormed for an argument of a wrong kind, BudgetExceeded."""
     require_whole("count", count, 1)
     if at is not None:
         _position(at, "at")
     require_kind("valuation", valuation, Mapping | None, 'a mapping from variables to positions, as {"T": [1]}')
     require_kind("match", match, Iterable | None, "the positions of a match")
-    positions = None if match is None else frozenset(map(_position, match))
+    positions = None if match is None else frozenset(map(_position, timed_items(match)))
     if valuation is None:
         return Request(positions, None, at, count)
     for places in valuation.values():
         require_kind("what a variable binds", places, Iterable, "the positions of events")
-    mu = frozenset((A, _position(p)) for A, places in valuation.items() for p in places)
+    mu = frozenset((A, _position(p)) for A, places in valuation.items() for p in timed_items(places))
     return Request(positions, mu, at, count)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cerify import Event, Match, Schema, Stream, match
+from cerify import Budget, Event, Match, Schema, Stream, compile, count, explain, match
 from cerify.definition import DefinitionEvaluator
 from cerify.languages import language_named
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.errors import IllFormed, InputError
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError
 from cerify.semantics.match_tables import RESULT
 from cerify.semantics.matches import Matches
 from cerify.semantics.readers import as_stream, read
@@ -244,3 +246,32 @@ def test_an_integer_beyond_the_floats_and_a_float_are_in_no_window(times: tuple[
     assert list(match("PATTERN SEQ(A a, B b) WITHIN 5 seconds", S, evaluator=evaluator, language="sase")) == []
     both = Stream([Event("A", {"time": HUGE}), Event("B", {"time": HUGE + 5})])
     assert len(match("A ; B WITHIN 5 seconds", both, evaluator=evaluator)) == 1
+
+
+ASKED: dict[str, Callable[[Iterator[Any], Iterator[int], Budget], object]] = {
+    "match": lambda events, _, budget: match(QUERY, events, budget=budget),
+    "count": lambda events, _, budget: count(QUERY, events, budget=budget),
+    "push": lambda events, _, budget: compile(QUERY, budget=budget).push(events),
+    "explain": lambda events, _, budget: explain(QUERY, events, [0, 1], budget=budget),
+    "positions": lambda _, places, budget: explain(QUERY, S, places, budget=budget),
+    "a valuation": lambda _, places, budget: explain(QUERY, S, valuation={"T": places}, budget=budget),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_the_seconds_bound_an_iterator_without_end(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of events even one that is slow: of a feed with an event each second, three were bounded by 256 of them."""
+    now = began = time.monotonic()
+
+    def slow(item: Callable[[int], Any], seconds: float) -> Iterator[Any]:
+        nonlocal now
+        for n in range(1000):
+            now += seconds
+            yield item(n)
+        pytest.fail("all was read")
+
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    events, places = slow(lambda _: {"type": "A"}, 1), slow(lambda n: n, 0.01)
+    with pytest.raises(BudgetExceeded, match="more than 3 seconds"):
+        ASKED[asked](events, places, Budget(seconds=3))
+    assert now - began < 6
