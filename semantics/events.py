@@ -110,11 +110,13 @@ class Schema:
         The attributes of each type are in the order in which the events first have them, whatever the type, as the
         columns of a table are: arguments of event expressions mean the same with this schema and without.
 
-        Raises InputError where an attribute is of several types.
+        Raises InputError where an attribute is of several types, and for what is no event.
         """
         types: dict[str, dict[str, ValueType]] = {}
         order: dict[str, None] = {}
-        for position, event in enumerate(events):
+        for position, event in enumerate(items_of(events)):
+            if not isinstance(event, Event):
+                raise InputError(f"event {position} is {event!r}; a schema is of events: Schema.of(Stream(rows))")
             attributes = types.setdefault(event.type, {})
             order |= dict.fromkeys(event.attributes)
             for name, value in event.attributes.items():

@@ -346,6 +346,7 @@ def generate(
     require_kind("seed", seed, int, "a whole number")
     require_whole("nodes", nodes, 1)
     require_whole("events", events, 1)
+    require_kind("profile", profile, str | None, "the name of a profile")
     generator = language_named(language).generator()
     profile = next(iter(generator.profiles)) if profile is None else profile
     if profile not in generator.profiles:
@@ -406,7 +407,8 @@ def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
     positions = None if match is None else frozenset(map(_position, timed_items(match)))
     if valuation is None:
         return Request(positions, None, at, count)
-    for places in valuation.values():
+    for variable, places in valuation.items():
+        require_kind("what a valuation binds", variable, str, "the name of a variable")
         require_kind("what a variable binds", places, Iterable, "the positions of events")
     mu = frozenset((A, _position(p)) for A, places in valuation.items() for p in timed_items(places))
     return Request(positions, mu, at, count)

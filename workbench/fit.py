@@ -50,7 +50,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
         columns = S.columns or ()
         if seen.types or {*columns} - {TYPE}:  # without rows a file may be read without its header
             missing = [] if S.columns is None else list(language.missing_columns(query, columns))
-    for problem in (missing + found * strict)[:1]:
+    for problem in (missing + (found if strict else []))[:1]:
         raise IllFormed(problem.hinted, problem.span)
     return [QueryWarning(problem.hinted, problem.span) for problem in found]
 

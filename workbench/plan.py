@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.definition import DefinitionEvaluator
 from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options
+from cerify.semantics.arguments import require_kind
 from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -97,7 +98,8 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
     Raises IllFormed for an evaluator that the language does not have, and for options that break its rules.
     """
     names = language.evaluators
-    if want.evaluator is not None and want.evaluator not in tuple(names):  # it may be no text, and not hashable
+    require_kind("evaluator", want.evaluator, str | None, "the name of an evaluator")
+    if want.evaluator is not None and want.evaluator not in names:
         raise IllFormed(f"there is no evaluator {want.evaluator!r} of {language.title}; use one of {', '.join(names)}")
     why_not: dict[str, Unsupported] = {}
     ways = (_in_batches, _whole) if want.counting else (_in_batches,) if want.batches else (_whole,)

@@ -369,7 +369,12 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("event 0: its attributes", lambda: Stream([Event("A", 3)])),  # type: ignore[arg-type]
     ("language: expected the name", lambda: cerify.match("A", S, language=None)),  # type: ignore[call-overload]
     ("language: expected the name", lambda: cerify.equivalent("A", "A", languages=(5, "cel"))),  # type: ignore[arg-type]
-    ("there is no evaluator", lambda: cerify.match("A", S, evaluator=[])),  # type: ignore[call-overload]
+    ("evaluator: expected the name", lambda: cerify.match("A", S, evaluator=[])),  # type: ignore[call-overload]
+    ("profile: expected the name", lambda: cerify.generate(profile=[])),  # type: ignore[arg-type]
+    ("what a valuation binds: expected the name", lambda: cerify.explain("A", S, valuation={5: [0]})),  # type: ignore[dict-item]
+    ("event 0 is 1; a schema is of events", lambda: Schema.of([1])),  # type: ignore[list-item]
+    ("events are .*, not 'x'", lambda: Schema.of("x")),  # type: ignore[arg-type]
+    ("unknown event type C", lambda: cerify.match("C", S, strict="yes")),  # type: ignore[typeddict-item]
     ("a position", lambda: cerify.explain("A", S, [[0]])),  # type: ignore[list-item]
     ("a position", lambda: cerify.explain("A", S, valuation={"A": [[0]]})),  # type: ignore[list-item]
     ("a position: .* is on no stream", lambda: cerify.explain("A", S, [10**5000])),
