@@ -64,7 +64,8 @@ def blanks_around(cell: str) -> str:
 def value_of(value: object, where: str) -> Value | None:
     """The value that Python gives for an attribute; where names the attribute in the InputError if it is none.
 
-    A scalar of NumPy becomes a Python value, and a time without an offset is UTC. NaT of NumPy and pandas is None.
+    A scalar of NumPy becomes a Python value, and a time, which without an offset is UTC, one of UTC. NaT of NumPy and
+    pandas is None.
     """
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = value.item()
@@ -76,7 +77,10 @@ def value_of(value: object, where: str) -> Value | None:
         case str() if encodable(value):
             return value
         case datetime():
-            return value.replace(tzinfo=UTC) if value.tzinfo is None else value
+            try:
+                return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+            except OverflowError:
+                raise InputError(f"{where}: a time outside the years 1 to 9999") from None
         case str():
             raise InputError(f"{where}: {value!r} is no text in Unicode")
         case _:

@@ -6,7 +6,7 @@ import json
 import pickle
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +223,14 @@ def test_no_time_of_numpy_is_an_absent_attribute_and_an_array_is_no_value() -> N
     assert list(Stream([{"type": "A", "x": np.datetime64("NaT"), "y": np.int64(1)}])) == [Event("A", {"y": 1})]
     with pytest.raises(InputError, match="event 0, attribute 'x': a value of type ndarray"):
         Stream([{"type": "A", "x": np.array([1])}])
+
+
+@pytest.mark.parametrize(("year", "month", "day", "hours"), [(1, 1, 1, 14), (9999, 12, 31, -14)])
+def test_a_time_whose_utc_is_outside_the_years_is_refused(year: int, month: int, day: int, hours: int) -> None:
+    """Tables of MATCH_RECOGNIZE ended in an OverflowError, and the column of Arrow had the year 0."""
+    when = datetime(year, month, day, 12, tzinfo=timezone(timedelta(hours=hours)))
+    with pytest.raises(InputError, match="event 0, attribute 'x': a time outside the years 1 to 9999"):
+        Stream([{"type": "A", "x": when}])
 
 
 def test_a_schema_that_is_none_is_a_typed_error(tmp_path: Path) -> None:
