@@ -344,8 +344,7 @@ def _events_of(table: pa.Table) -> Iterator[Event]:
     from cerify.semantics.arrow_columns import values_in
 
     names = [name for name in table.column_names if name != TYPE]
-    types = table[TYPE].to_pylist()
     columns = [values_in(table[name]) for name in names]
-    for i, type_ in enumerate(types):
+    for i, type_ in enumerate(table[TYPE].to_pylist()):
         row = ((name, column[i]) for name, column in zip(names, columns, strict=True))
         yield Event(type_, {name: value for name, value in row if value is not None})

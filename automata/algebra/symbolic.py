@@ -9,6 +9,7 @@ unless it is compared with a constant.
 from __future__ import annotations
 
 import math
+import re
 import struct
 import sys
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 from cerify.semantics import predicates as pred
 from cerify.semantics.packages import z3
 from cerify.semantics.predicates import combined
-from cerify.semantics.values import EXACT, INT64, Value, microseconds, time_at
+from cerify.semantics.values import EXACT, INT64, Value, encodable, microseconds, time_at
 
 Sort = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
 NUMBERS: frozenset[Sort] = frozenset({"int", "float", "real", "nan"})
@@ -28,6 +29,7 @@ MIRRORED: Mapping[pred.Comparator, pred.Comparator] = {
 }  # fmt: skip
 MAX_EXPONENT = sys.float_info.max_exp  # no quotient that is a float has 2 to this
 LARGEST_FLOAT = sys.float_info.max
+LARGEST_CHARACTER = 0x2FFFF  # of a string of z3
 
 
 class TooHard(Exception):
@@ -205,7 +207,7 @@ def _compared_quotient(comparator: pred.Comparator, left: Symbol, right: Symbol)
 
 
 def constant(value: Value) -> Symbol:
-    """The value as a constant of z3, with its kind."""
+    """The value as a constant of z3, with its kind. Raises TooHard for a text with characters that z3 does not have."""
     true = z3.BoolVal(True)
     match value:
         case bool():
@@ -215,7 +217,9 @@ def constant(value: Value) -> Symbol:
         case float():
             return Symbol("float", z3.FPVal(value, z3.Float64()), true)
         case str():
-            return Symbol("string", z3.StringVal(value), true)
+            if max(map(ord, value), default=0) > LARGEST_CHARACTER:
+                raise TooHard
+            return Symbol("string", z3.StringVal(value.replace("\\", r"\u{5c}")), true)  # \u{...} would be an escape
         case datetime():
             return Symbol("timestamp", z3.IntVal(microseconds(value)), true)
 
@@ -282,7 +286,7 @@ def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | N
 
 
 def value_of(found: Any, kind: Sort) -> Value:
-    """A value of the solver's as one of ours."""
+    """A value of the solver's as one of ours. Raises TooHard for a text that UTF-8 does not have."""
     match kind:
         case "int":
             return int(found.as_long())
@@ -291,7 +295,10 @@ def value_of(found: Any, kind: Sort) -> Value:
         case "bool":
             return bool(z3.is_true(found))
         case "string":
-            return str(found.as_string())
+            text = re.sub(r"\\u\{(\w+)\}", lambda escape: chr(int(escape[1], 16)), found.as_string())
+            if not encodable(text):
+                raise TooHard
+            return text
         case "real":
             exact = Fraction(found.numerator_as_long(), found.denominator_as_long())
             return float(exact) if abs(exact) < LARGEST_FLOAT else math.copysign(math.inf, exact)

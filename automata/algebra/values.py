@@ -8,6 +8,7 @@ everything. A pattern cuts the strings further: see strings.py.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -111,10 +112,9 @@ def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[
         match value_type:
             case "int" if not isinstance(value, int) or value not in INT64:
                 continue
-            case "float" if value is not None:
-                value = float(value) if abs(value) < EXACT or isinstance(value, float) else None
-                if value is None or not (low < value < high or low == value == high):
-                    value = math.nextafter(float(low), math.inf) if low < high else None
+            case "float":
+                exact = _exact_float(value)
+                value = _float_above(low) if exact is None and low < high else exact
         if value is not None and (low < value < high or low == value == high):
             yield value
     if value_type != "int":  # the ends of the line lie in no open interval
@@ -131,8 +131,27 @@ def _between(low: Number, high: Number) -> Number | None:
         return math.ceil(high) - 1
     if math.isinf(low) or math.isinf(high):
         return None
+    if abs(low) >= EXACT:  # every float is an integer there
+        return None
     middle = low + (high - low) / 2
-    return middle if low < middle < high else math.nextafter(float(low), math.inf)
+    return middle if low < middle < high else _float_above(low)
+
+
+def _exact_float(number: Number | None) -> float | None:
+    """The number as a float, None if no float has its value."""
+    try:
+        return None if number is None or float(number) != number else float(number)
+    except OverflowError:
+        return None
+
+
+def _float_above(low: Number) -> float:
+    """The least float above the number; infinity where there is none."""
+    try:
+        rounded = float(low)
+    except OverflowError:
+        return math.inf if low > 0 else -sys.float_info.max
+    return rounded if rounded > low else math.nextafter(rounded, math.inf)
 
 
 def _times(constants: list[datetime]) -> Iterator[datetime]:

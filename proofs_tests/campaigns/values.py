@@ -4,7 +4,9 @@ Queries and streams come from the languages' generators; the constants of a quer
 then replaced. Half of the streams have values of one type for an attribute: they are written to files and read back,
 and given to what a worker of Spark runs; half of these have a schema. In the others an attribute has values of several
 kinds. Every evaluator, over the whole stream and in two batches, has to have the matches of the definition; in half of
-the cases it is saved and restored between the two. `spark_batch --values` gives cases of the first half to Spark.
+the cases it is saved and restored between the two. So has another query, whose constants are others, where the decider
+proves that it is equivalent, and there is no match where the check says so. `spark_batch --values` gives cases of the
+first half to Spark.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from cerify.api import equivalent
+from cerify.equivalence.verdict import Equivalent
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
@@ -44,6 +48,7 @@ from proofs_tests.unit.workbench.spark.pairs import matches
 
 BUDGET = Budget(valuations=50_000, states=2_000, matches=5_000, seconds=5)
 OPTIONS = Options(budget=BUDGET)
+DECIDING = Budget(states=300, seconds=2)
 EAST = timezone(timedelta(hours=2))
 POOLS: Mapping[str, tuple[Value, ...]] = {
     "int": (0, 1, -1, 2, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)),
@@ -61,12 +66,13 @@ BEYOND: tuple[Value, ...] = (2**63, -(2**63) - 1, 10**30, 10**400)
 
 @dataclass(frozen=True)
 class Wild:
-    """A case whose values have been replaced.
+    """A case whose values have been replaced, and the query with other constants.
 
     typed: each attribute has values of one type. saved: an evaluator is saved between two batches, and restored.
     """
 
     query: Any
+    other: Any
     S: Stream
     typed: bool
     saved: bool
@@ -101,7 +107,8 @@ def wild_case(language: Language[Any], seed: str, nodes: int = 8, events: int = 
     if typed and rng.random() < 0.5:
         S = Stream(replaced, drawn_schema(rng, S))
         language.require_typed(new, S.schema)
-    return Wild(new, S, typed, rng.random() < 0.5)
+    saved = rng.random() < 0.5
+    return Wild(new, with_constants(new, rng, constants), S, typed, saved)
 
 
 def drawn_schema(rng: Random, S: Stream) -> Schema:
@@ -159,7 +166,7 @@ def written(value: Value) -> bool:
 
 
 def answers(language: Language[Any], case: Wild) -> Iterator[tuple[str, Callable[[], list[Match]]]]:
-    """What has to have the matches of the definition: each evaluator, on all of it and in two batches, and readers."""
+    """What has to have the matches of the definition: evaluators, on all and in two batches, readers, deciders."""
     for name in language.evaluators:
         if name != DENOTATIONAL:
             yield name, lambda name=name: sorted(language.matches(case.query, case.S, name, OPTIONS))
@@ -168,6 +175,36 @@ def answers(language: Language[Any], case: Wild) -> Iterator[tuple[str, Callable
         for suffix, write in WRITERS.items():
             yield suffix, lambda suffix=suffix, write=write: from_file(language, case, suffix, write)
         yield "a worker of Spark", lambda: by_worker(language, case)
+    yield "an equivalent query", lambda: of_equivalent(language, case)
+    yield "the check", lambda: of_check(language, case)
+
+
+def of_equivalent(language: Language[Any], case: Wild) -> list[Match]:
+    """The matches if the other query has the same events, where these are proved equivalent; else those of the other.
+
+    Raises Unsupported where there is no such proof.
+    """
+    left, right = language.show(case.query), language.show(case.other)
+    names = (language.name, language.name)
+    try:
+        verdict = equivalent(left, right, schema=case.S.schema, languages=names, budget=DECIDING)
+    except IllFormed as error:  # as the constants of the other query may not fit the schema
+        raise Unsupported(error.message) from None
+    if not isinstance(verdict, Equivalent):
+        raise Unsupported(type(verdict).__name__)
+    expected, found = (
+        sorted(language.matches(query, case.S, DENOTATIONAL, OPTIONS)) for query in (case.query, case.other)
+    )
+    same = {(m.at, m.events) for m in expected} == {(m.at, m.events) for m in found}
+    return expected if same else found
+
+
+def of_check(language: Language[Any], case: Wild) -> list[Match]:
+    """No match, where the check says that there is none on any stream. Raises Unsupported where it does not."""
+    with DECIDING.timed():
+        if language.check(case.query, case.S.schema).satisfiable is not False:
+            raise Unsupported("it may match")
+    return []
 
 
 def in_batches(language: Language[Any], case: Wild, name: str) -> list[Match]:

@@ -164,6 +164,36 @@ def test_combinations_are_sets_of_types() -> None:
         algebra.mask(OfType("B"))
 
 
+TEXTS = (
+    "", "A", "\\", "\\u{41}", "\\u{5c}", "\\u0041", "\\x41", "\0", "a\nb", "é", "\uffff", "\U0001f600", "\U0002ffff",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "other"), product(TEXTS, repeat=2))
+def test_a_text_is_itself_for_the_solver(text: str, other: str) -> None:
+    """z3 took \\u{41} in a query for A, and gave back \\u{1f600} for one character."""
+    one, two = s.constant(text), s.constant(other)
+    assert s.value_of(one.expression, "string") == text
+    solver = z3.Solver()
+    solver.add(s.compared("=", one, two) == (text == other), s.compared("<", one, two) == (text < other))
+    assert solver.check() == z3.sat
+
+
+def test_characters_that_the_solver_does_not_have_are_too_hard() -> None:
+    with pytest.raises(s.TooHard):
+        s.constant("\U00030000")
+    with pytest.raises(s.TooHard):
+        s.value_of(s.constant("\ud800").expression, "string")
+
+
+@pytest.mark.parametrize("text", [r"\u{41}", "\U0001f600"])
+def test_a_text_with_an_escape_is_not_what_it_stands_for(text: str) -> None:
+    """The first was proved equivalent, with a certificate; the second ended in an InternalError."""
+    verdict = equivalent(*(f"A FILTER A[x = '{t}' and x >= y and y >= '{t}']" for t in (text, "A")))
+    assert isinstance(verdict, Different)
+    assert isinstance(equivalent(*(f"A ; B FILTER A.x = '{t}' AND A.x = B.x" for t in (text, "A"))), Different)
+
+
 def test_too_many_types_stop() -> None:
     with pytest.raises(BudgetExceeded):
         minterms(predicates(*(f"x{i} = 0" for i in range(12))), None, Budget(states=100))
