@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,11 +109,11 @@ def budgets_section(found: Mapping[str, Row]) -> str:
     return f"`python -m proofs_tests.campaigns.budgets LANGUAGE --store`\n\n{rows}"
 
 
-def values_section(found: Mapping[str, Row]) -> str:
+def values_section(found: Mapping[str, Row], campaign: str = "values") -> str:
     """What came of values that are easy to get wrong."""
     rows = [[name, f"{r['cases']:,}", outcomes_of(r), str(r["seed"]), r["date"]] for name, r in found.items()]
     text = table(["language", "cases", "answers", "seed", "date"], rows)
-    return f"`python -m proofs_tests.campaigns.values LANGUAGE --cases N --store`\n\n{text}"
+    return f"`python -m proofs_tests.campaigns.{campaign} LANGUAGE --cases N --store`\n\n{text}"
 
 
 def soak_section(found: Mapping[str, Row]) -> str:
@@ -146,6 +147,7 @@ SECTIONS = {
     "faults": ("Long work under faults", faults_section),
     "budgets": ("Queries that blow up", budgets_section),
     "values": ("Values that are easy to get wrong", values_section),
+    "verdicts": ("Verdicts about such values", partial(values_section, campaign="verdicts")),
     "soak": ("One process for a long time", soak_section),
     "artefacts": ("The same bytes", artefacts_section),
 }

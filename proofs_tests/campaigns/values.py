@@ -4,9 +4,8 @@ Queries and streams come from the languages' generators; the constants of a quer
 then replaced. Half of the streams have values of one type for an attribute: they are written to files and read back,
 and given to what a worker of Spark runs; half of these have a schema. In the others an attribute has values of several
 kinds. Every evaluator, over the whole stream and in two batches, has to have the matches of the definition; in half of
-the cases it is saved and restored between the two. So has another query, whose constants are others, where the decider
-proves that it is equivalent, and there is no match where the check says so. `spark_batch --values` gives cases of the
-first half to Spark.
+the cases it is saved and restored between the two. `spark_batch --values` gives cases of the first half to Spark, and
+`verdicts` asks the deciders about such cases.
 """
 
 from __future__ import annotations
@@ -21,15 +20,13 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from cerify.api import equivalent
-from cerify.equivalence.verdict import Equivalent
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
@@ -48,7 +45,7 @@ from proofs_tests.unit.workbench.spark.pairs import matches
 
 BUDGET = Budget(valuations=50_000, states=2_000, matches=5_000, seconds=5)
 OPTIONS = Options(budget=BUDGET)
-DECIDING = Budget(states=300, seconds=2)
+NODES, EVENTS = 8, 8
 EAST = timezone(timedelta(hours=2))
 POOLS: Mapping[str, tuple[Value, ...]] = {
     "int": (0, 1, -1, 2, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)),
@@ -66,7 +63,7 @@ BEYOND: tuple[Value, ...] = (2**63, -(2**63) - 1, 10**30, 10**400)
 
 @dataclass(frozen=True)
 class Wild:
-    """A case whose values have been replaced, and the query with other constants.
+    """A case whose values have been replaced, and the query with other constants of the case.
 
     typed: each attribute has values of one type. saved: an evaluator is saved between two batches, and restored.
     """
@@ -78,15 +75,23 @@ class Wild:
     saved: bool
 
 
-def wild_case(language: Language[Any], seed: str, nodes: int = 8, events: int = 8) -> Wild:
-    """The case of that seed. Raises IllFormed where the new constants break a rule of the language."""
+Answers: TypeAlias = Callable[[Language[Any], Wild], Iterator[tuple[str, Callable[[], list[Match]]]]]
+"""The names of what answers a case, each with what gives its matches."""
+
+
+def wild_case(language: Language[Any], seed: str, alike: bool = False) -> Wild:
+    """The case of that seed. Raises IllFormed where the new constants break a rule of the language.
+
+    alike: in five sixths of the typed cases all attributes are of one type, so that the constants fit a schema.
+    """
     rng = Random(seed)
     generator = language.generator()
     profile = generator.profiles[rng.choice(list(generator.profiles))]
-    query, S = generator.case(rng, profile, nodes, events)
+    query, S = generator.case(rng, profile, NODES, EVENTS)
     typed = rng.random() < 0.5
     names = dict.fromkeys(name for event in S for name in event.attributes if name != TIME)
-    pools = {name: pool_of(rng, typed) for name in names}
+    kind = rng.choice((None, *POOLS)) if typed and alike else None
+    pools = {name: pool_of(rng, typed, kind) for name in names}
     constants = [as_read(value) for pool in pools.values() for value in pool if writable(value)] or [0, "a"]
     absent = rng.choice((0.0, 0.2))
     stamps = rng.choice((None, None, UTC, EAST))
@@ -121,9 +126,9 @@ def drawn_schema(rng: Random, S: Stream) -> Schema:
     return Schema(types)
 
 
-def pool_of(rng: Random, typed: bool) -> tuple[Value, ...]:
-    """Some values for an attribute, few enough that they recur."""
-    kinds = [rng.choice(list(POOLS))] if typed else rng.sample(list(POOLS), rng.randint(1, 4))
+def pool_of(rng: Random, typed: bool, kind: str | None) -> tuple[Value, ...]:
+    """Some values for an attribute, few enough that they recur; of that kind if it is known."""
+    kinds = [kind or rng.choice(list(POOLS))] if typed else rng.sample(list(POOLS), rng.randint(1, 4))
     all_ = [value for kind in kinds for value in POOLS[kind]] + ([] if typed else list(BEYOND))
     return tuple(rng.sample(all_, min(len(all_), rng.randint(2, 5))))
 
@@ -166,7 +171,7 @@ def written(value: Value) -> bool:
 
 
 def answers(language: Language[Any], case: Wild) -> Iterator[tuple[str, Callable[[], list[Match]]]]:
-    """What has to have the matches of the definition: evaluators, on all and in two batches, readers, deciders."""
+    """What has to have the matches of the definition: each evaluator, on all of it and in two batches, and readers."""
     for name in language.evaluators:
         if name != DENOTATIONAL:
             yield name, lambda name=name: sorted(language.matches(case.query, case.S, name, OPTIONS))
@@ -175,36 +180,6 @@ def answers(language: Language[Any], case: Wild) -> Iterator[tuple[str, Callable
         for suffix, write in WRITERS.items():
             yield suffix, lambda suffix=suffix, write=write: from_file(language, case, suffix, write)
         yield "a worker of Spark", lambda: by_worker(language, case)
-    yield "an equivalent query", lambda: of_equivalent(language, case)
-    yield "the check", lambda: of_check(language, case)
-
-
-def of_equivalent(language: Language[Any], case: Wild) -> list[Match]:
-    """The matches if the other query has the same events, where these are proved equivalent; else those of the other.
-
-    Raises Unsupported where there is no such proof.
-    """
-    left, right = language.show(case.query), language.show(case.other)
-    names = (language.name, language.name)
-    try:
-        verdict = equivalent(left, right, schema=case.S.schema, languages=names, budget=DECIDING)
-    except IllFormed as error:  # as the constants of the other query may not fit the schema
-        raise Unsupported(error.message) from None
-    if not isinstance(verdict, Equivalent):
-        raise Unsupported(type(verdict).__name__)
-    expected, found = (
-        sorted(language.matches(query, case.S, DENOTATIONAL, OPTIONS)) for query in (case.query, case.other)
-    )
-    same = {(m.at, m.events) for m in expected} == {(m.at, m.events) for m in found}
-    return expected if same else found
-
-
-def of_check(language: Language[Any], case: Wild) -> list[Match]:
-    """No match, where the check says that there is none on any stream. Raises Unsupported where it does not."""
-    with DECIDING.timed():
-        if language.check(case.query, case.S.schema).satisfiable is not False:
-            raise Unsupported("it may match")
-    return []
 
 
 def in_batches(language: Language[Any], case: Wild, name: str) -> list[Match]:
@@ -276,7 +251,7 @@ def write_arrow(S: Stream, path: Path) -> None:
 WRITERS = {"csv": write_csv, "jsonl": write_lines, "parquet": write_parquet, "arrow": write_arrow}
 
 
-def outcomes(language: Language[Any], case: Wild) -> Iterator[tuple[str, str]]:
+def outcomes(language: Language[Any], case: Wild, answers: Answers = answers) -> Iterator[tuple[str, str]]:
     """For each of the answers its name, and whether it agrees with the definition; else how it does not."""
     expected = sorted(language.matches(case.query, case.S, DENOTATIONAL, OPTIONS))
     for name, answer in answers(language, case):
@@ -298,45 +273,50 @@ def refusable(case: Wild, error: CerifyError) -> bool:
     return not case.typed or any(text in error.message for text in ("JSON", "CSV", "one type", "in its order"))
 
 
-def store_figures(name: str, first: int, cases: int, counted: Counter[str], seed: int) -> None:
+def store_figures(campaign: str, name: str, first: int, cases: int, counted: Counter[str], seed: int) -> None:
     """Store the figures, added to those of the cases from 0 to the first one where these have been stored."""
-    before = stored().get("values", {}).get(name, {})
+    before = stored().get(campaign, {}).get(name, {})
     if first and (before.get("seed"), before.get("cases")) == (seed, first):
         cases, counted = first + cases, counted + Counter(before["outcomes"])
-    store("values", name, {"cases": cases, "outcomes": dict(sorted(counted.items())), "seed": seed})
+    store(campaign, name, {"cases": cases, "outcomes": dict(sorted(counted.items())), "seed": seed})
 
 
-@click.command()
-@click.argument("languages", nargs=-1, type=click.Choice(list(LANGUAGES)))
-@click.option("--cases", default=20_000, show_default=True, help="Of each language.")
-@click.option("--seed", default=1, show_default=True)
-@click.option("--first", default=0, show_default=True, help="The number of the first case.")
-@click.option("--store", "stores", is_flag=True, help="Put the figures into docs/findings/robustness.json.")
-def main(languages: tuple[str, ...], cases: int, seed: int, first: int, stores: bool) -> None:
-    """One line for each language, and one for each case that differs; status 1 if there is any."""
-    wrong = 0
-    for name in languages or LANGUAGES:
-        language, counted = LANGUAGES[name], Counter[str]()
-        for i in range(first, first + cases):
-            try:
-                case = wild_case(language, f"{seed}/{name}/{i}")
-                found = list(outcomes(language, case))
-            except (IllFormed, BudgetExceeded, Unsupported) as error:
-                counted[error.code] += 1
-                continue
-            except Exception as error:
-                found, case = [("definition", f"WRONG: {type(error).__name__}: {error}")], None
-            for evaluator, outcome in found:
-                counted["wrong" if outcome.startswith("WRONG") else outcome] += 1
-                if outcome.startswith("WRONG"):
-                    text = "" if case is None else f"{language.show(case.query)} over {list(case.S)}"
-                    click.echo(f"{name} {i} {evaluator}: {outcome}: {text}")
-        wrong += counted["wrong"]
-        if stores:
-            store_figures(name, first, cases, counted, seed)
-        click.echo(f"{name}: {cases:,} cases, {', '.join(f'{n:,} {what}' for what, n in sorted(counted.items()))}")
-    sys.exit(1 if wrong else 0)
+def command(campaign: str, case_of: Callable[[Language[Any], str], Wild], answers: Answers) -> click.Command:
+    """The command of a campaign, which asks for the answers about each case and compares them with the definition."""
+
+    @click.command()
+    @click.argument("languages", nargs=-1, type=click.Choice(list(LANGUAGES)))
+    @click.option("--cases", default=20_000, show_default=True, help="Of each language.")
+    @click.option("--seed", default=1, show_default=True)
+    @click.option("--first", default=0, show_default=True, help="The number of the first case.")
+    @click.option("--store", "stores", is_flag=True, help="Put the figures into docs/findings/robustness.json.")
+    def main(languages: tuple[str, ...], cases: int, seed: int, first: int, stores: bool) -> None:
+        """One line for each language, and one for each case that differs; status 1 if there is any."""
+        wrong = 0
+        for name in languages or LANGUAGES:
+            language, counted = LANGUAGES[name], Counter[str]()
+            for i in range(first, first + cases):
+                try:
+                    case = case_of(language, f"{seed}/{name}/{i}")
+                    found = list(outcomes(language, case, answers))
+                except (IllFormed, BudgetExceeded, Unsupported) as error:
+                    counted[error.code] += 1
+                    continue
+                except Exception as error:
+                    found, case = [("definition", f"WRONG: {type(error).__name__}: {error}")], None
+                for answer, outcome in found:
+                    counted["wrong" if outcome.startswith("WRONG") else outcome] += 1
+                    if outcome.startswith("WRONG"):
+                        text = "" if case is None else f"{language.show(case.query)} over {list(case.S)}"
+                        click.echo(f"{name} {i} {answer}: {outcome}: {text}")
+            wrong += counted["wrong"]
+            if stores:
+                store_figures(campaign, name, first, cases, counted, seed)
+            click.echo(f"{name}: {cases:,} cases, {', '.join(f'{n:,} {what}' for what, n in sorted(counted.items()))}")
+        sys.exit(1 if wrong else 0)
+
+    return main
 
 
 if __name__ == "__main__":
-    main()
+    command("values", wild_case, answers)()

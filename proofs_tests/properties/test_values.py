@@ -5,36 +5,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cerify import Different, Event, equivalent, match
+from cerify.automata.algebra.minterms import Minterm
 from cerify.definition import DefinitionEvaluator
 from cerify.languages import LANGUAGES
+from cerify.languages.language import Checked
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Stream
 from cerify.spark.runs.query import Query
 from proofs_tests import robustness
-from proofs_tests.campaigns import values
+from proofs_tests.campaigns import values, verdicts
 from proofs_tests.support import sampled
 
 SEEDS = sampled(range(40), range(2))
 MANY = 6  # cases of a seed
 
 
-def seen(language: str, seed: int) -> Iterator[str]:
+def seen(language: str, seed: int, answers: values.Answers = values.answers) -> Iterator[str]:
     for i in range(MANY):
         try:
-            case = values.wild_case(LANGUAGES[language], f"{seed}/{i}")
-            yield from (f"{i} {name}: {outcome}" for name, outcome in values.outcomes(LANGUAGES[language], case))
+            case = values.wild_case(LANGUAGES[language], f"{seed}/{i}", alike=answers is verdicts.answers)
+            found = values.outcomes(LANGUAGES[language], case, answers)
+            yield from (f"{i} {name}: {outcome}" for name, outcome in found)
         except (IllFormed, BudgetExceeded, Unsupported) as error:
             yield error.code
 
 
+@pytest.mark.parametrize("answers", [values.answers, verdicts.answers], ids=["evaluators", "deciders"])
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_all_agree_with_the_definition(language: str, seed: int) -> None:
-    assert [outcome for outcome in seen(language, seed) if "WRONG" in outcome] == []
+def test_all_agree_with_the_definition(language: str, seed: int, answers: values.Answers) -> None:
+    assert [outcome for outcome in seen(language, seed, answers) if "WRONG" in outcome] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -66,10 +71,31 @@ def test_a_worker_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch
     assert any("a worker of Spark: WRONG" in outcome for outcome in seen("cel", 1))
 
 
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("equivalent", lambda left, right, **_: equivalent("A", "A")),
+        ("minterms", lambda tests, *_: [Minterm(frozenset(range(len(tests))), None)]),
+    ],
+)
+def test_a_false_proof_is_found(name: str, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, name, fault)
+    answer = {"equivalent": "an equivalent query", "minterms": "the algebra"}[name]
+    outcomes = (outcome for seed in range(8) for outcome in seen("cel", seed, verdicts.answers))
+    assert any(f"{answer}: WRONG" in outcome for outcome in outcomes)
+
+
+def test_a_check_that_denies_all_matches_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = Checked({}, "", [], satisfiable=False)
+    monkeypatch.setattr(type(LANGUAGES["cel"]), "check", lambda self, query, schema: nothing)
+    outcomes = (outcome for seed in range(8) for outcome in seen("cel", seed, verdicts.answers))
+    assert any("the check: WRONG" in outcome for outcome in outcomes)
+
+
 def test_figures_of_cases_that_follow_stored_ones_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robustness, "STORED", tmp_path / "r.json")
     for first, seed, cases in ((0, 1, 5), (5, 1, 10), (5, 1, 5), (5, 2, 5)):
-        values.store_figures("cel", first, 5, Counter(matched=5), seed)
+        values.store_figures("values", "cel", first, 5, Counter(matched=5), seed)
         found = robustness.stored(robustness.STORED)["values"]["cel"]
         assert (found["cases"], found["seed"]) == (cases, seed)
         assert found["outcomes"] == {"matched": cases}
