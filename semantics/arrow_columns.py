@@ -57,6 +57,22 @@ def _of_pandas(frame: Any) -> pa.Table:
             if isinstance(value, int) and not -(2**63) <= value < 2**63
         )
         raise InputError(f"{next(large, 'a whole number')} does not fit in 64 bits") from None
+    except pa.ArrowException:  # which has the column, but no row
+        for name, column in frame.items():
+            if column.dtype == object and (found := _misfit(column)) is not None:
+                raise InputError(f"column {name!r}: {found}; an attribute has values of one type") from None
+        raise
+
+
+def _misfit(column: Any) -> str | None:
+    """The first value that no column of Arrow has beside the first one, if there is any, with the rows of both."""
+    values = [(row, value) for row, value in enumerate(column) if value is not None]
+    for row, value in values:
+        try:
+            pa.array([values[0][1], value], from_pandas=True)
+        except pa.ArrowException:
+            return f"row {row} has {short_repr(value)}, and row {values[0][0]} {short_repr(values[0][1])}"
+    return None
 
 
 def stream_table(table: pa.Table, type_column: str) -> pa.Table:

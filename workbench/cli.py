@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 from cerify.semantics.arguments import LANGUAGE_ARGUMENT, did_you_mean, nearest
 from cerify.semantics.errors import CerifyError, QueryWarning, shortened
 from cerify.semantics.packages import naming_extras
-from cerify.terminal import echo_error, ending_signals, prepare_streams
+from cerify.terminal import echo_error, ending_signals, prepare_streams, printable
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
@@ -120,7 +120,7 @@ def main() -> NoReturn:
     except click.ClickException as error:
         fail(_usage(error), 2)
     except CerifyError as error:
-        error.message = shortened(re.sub(LANGUAGE_ARGUMENT, r"--language \1", error.message))
+        error.message = shortened(re.sub(LANGUAGE_ARGUMENT, r"--language \1", printable(error.message)))
         fail(error.described(), 2)
     except OSError as error:  # readers and writers of files raise InputError: this is standard output
         _discard_output()
@@ -150,7 +150,7 @@ def _usage(error: click.ClickException) -> str:
         near = nearest(error.option_name.lstrip("-"), names)
         message = error.message if near is None else f"{error.message.removesuffix('.')}. Did you mean {names[near]!r}?"
     message = re.sub(r"\. (Did you mean|It is one of)", lambda end: f"; {end[1].lower()}", message)
-    message = message[:1].lower() + message[1:].removesuffix(".")
+    message = printable(message[:1].lower() + message[1:].removesuffix("."))
     context = getattr(error, "ctx", None)
     return (
         f"{message}\ntry: {context.command_path} --help" if context is not None and "--help" not in message else message

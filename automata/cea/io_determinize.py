@@ -104,8 +104,8 @@ class Determinized:
 
     def numbered(self, subset: Subset) -> int:
         """The state that stands for a subset of the states of A. Raises ValueError if it is none, BudgetExceeded."""
-        if not all(0 <= q < self.A.states for q in subset):
-            raise ValueError("a state of the automaton is out of range")
+        if not all(type(q) is int and 0 <= q < self.A.states for q in subset):
+            raise ValueError("there is no such state of the automaton")
         return self._numbered(subset)
 
     def described(self) -> str:

@@ -179,7 +179,7 @@ def _node(row: list[Any], nodes: list[Node], position: int) -> Node:
     """Raises ValueError and others if the row is of no node whose children are among the nodes."""
     if len(row) == 3:
         at, marks, child = row
-        if not 0 <= at < position or not 0 <= child < len(nodes):
+        if type(at) is not int or not 0 <= at < position or not 0 <= child < len(nodes):
             raise ValueError("a node is out of range")
         return ces.Output(at, frozenset(map(str, marks)), nodes[child])
     left, right = row

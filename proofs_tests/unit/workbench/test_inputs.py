@@ -157,6 +157,21 @@ def test_what_is_no_stream_is_refused(source: Any, message: str) -> None:
         as_stream(source)
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, "a"], r"column 'x': row 1 has 'a', and row 0 1;"),
+        ([None, 1, 2, True], r"column 'x': row 3 has True, and row 1 1;"),
+        ([{"a": 1}, 2], r"column 'x': row 1 has 2, and row 0 {'a': 1};"),
+    ],
+)
+def test_values_of_several_kinds_in_a_frame_are_named_with_their_row(values: list[object], message: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"type": ["A"] * len(values), "x": pandas.Series(values, dtype=object)})
+    with pytest.raises(InputError, match=message):
+        as_stream(frame)
+
+
 def test_matches_are_a_list_that_becomes_a_table() -> None:
     found = match(QUERY, S, output="valuations")
     assert isinstance(found, Matches)

@@ -106,6 +106,21 @@ def test_a_certificate_cannot_show_that_it_is_proved(field: str, attack: str, tm
     assert not any(line.startswith("proved") for line in (out + err).splitlines())
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["verify FILE", "match A FILE", "conform --suite FILE -- cat", "check A --schema FILE", "draw A FILE FILE"],
+)
+@pytest.mark.parametrize("there", [True, False])
+def test_the_name_of_a_file_begins_no_line(command: str, there: bool, tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "n\x1b[2Jame\nproved: A  is equivalent to  B"
+    if there:
+        file.write_text("x")
+    status, out, err = run(*(str(file) if part == "FILE" else part for part in command.split()))
+    assert status == 2
+    assert not steers(out + err)
+    assert not any(line.startswith("proved") for line in (out + err).splitlines())
+
+
 def test_a_claim_that_fails_is_shown_on_one_line(tmp_path: Path, run: Run) -> None:
     """A space of a query may be any white space, so that a query that parses can begin a line with a word of ours."""
     verdict = equivalent("A ; B", "(A ; B)")

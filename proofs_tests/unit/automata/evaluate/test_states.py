@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator
 from cerify.automata.evaluator import Consumption
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, InputError
@@ -78,6 +79,19 @@ def test_no_header_is_trusted(changes: dict[str, Any]) -> None:
     evaluator.fresh().restore(headed(evaluator))
     with pytest.raises(InputError, match="damaged"):
         evaluator.fresh().restore(headed(evaluator, **changes))
+
+
+@pytest.mark.parametrize("field", ["table", "unmarked", "nodes"])
+def test_no_position_and_no_state_is_a_number_with_a_point(field: str) -> None:
+    """The next batch ended in a TypeError."""
+    evaluator = ReadableCelEvaluator(parse("A+ ; B"))
+    evaluator.push(BATCH)
+    state = json.loads(evaluator.dump())
+    evaluator.fresh().restore(sealed(evaluator, json.dumps(state).encode()))
+    numbers = {"table": state["table"][0][0], "unmarked": state["unmarked"], "nodes": state["nodes"][0]}[field]
+    numbers[0] = float(numbers[0])
+    with pytest.raises(InputError, match="damaged"):
+        evaluator.fresh().restore(sealed(evaluator, json.dumps(state).encode()))
 
 
 def test_a_file_packed_in_an_unknown_way_is_no_state() -> None:

@@ -15,6 +15,7 @@ from click.shell_completion import BashComplete
 import cerify
 import cerify.cli
 from cerify import Budget, Event, Schema, Stream
+from cerify.commands import claims
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, ParseError, Span, underline
 from cerify.terminal import echo_error
@@ -678,3 +679,13 @@ def test_sase_without_seq_does_not_look_like_core_cel(run: Run) -> None:
     """AS is a mark of core-CEL, where the query fails at the same place."""
     status, _, err = run("check", "PATTERN A+ a[] WITHIN 9 seconds RETURN count(a[]) AS c", "--language", "sase")
     assert (status, err.partition("\n")[0]) == (2, "cerify: 'A' is not expected here; expected SEQ")
+
+
+def test_the_ledger_has_a_help_where_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(claims, "__file__", str(tmp_path / "a" / "b" / "claims.py"))
+    monkeypatch.setattr(claims, "command", claims._ledger())
+    status, out, _ = run("claims", "--help")
+    assert (status, "Not here: the ledger of claims is in the project's source" in " ".join(out.split())) == (0, True)
+    status, _, err = run("claims", "run", "--tag", "x")
+    assert (status, "clone the project" in err) == (2, True)
