@@ -27,7 +27,7 @@ from cerify.equivalence.verdict import Different, Equivalent, Undecided
 from cerify.semantics.budget import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.errors import BudgetExceeded, InternalError
+from cerify.semantics.errors import BudgetExceeded, InputError, InternalError
 from cerify.semantics.events import Event, Schema
 from cerify.semantics.predicates import (
     Arithmetic,
@@ -44,6 +44,7 @@ from cerify.semantics.predicates import (
     matches,
     satisfied,
 )  # fmt: skip
+from cerify.semantics.readers import as_stream
 from cerify.semantics.values import Value
 from proofs_tests.support import sampled
 
@@ -355,3 +356,13 @@ def test_a_float_divided_by_itself_is_decided() -> None:
     """By arithmetic of floats the solver comes to its limit of steps, and the verdict is Undecided."""
     assert isinstance(equivalent("A FILTER A[x / x > 1]", "A FILTER A[x / x > 2]"), Equivalent)
     assert isinstance(equivalent("A FILTER A[x - x < 0]", "A FILTER A[x - x > 0]"), Equivalent)
+
+
+def test_an_integer_has_64_bits_under_a_schema_only() -> None:
+    beyond, schema = parse("A FILTER A.x > 9223372036854775807"), Schema({"A": {"x": "int"}})
+    assert isinstance(equivalent(beyond, parse("A FILTER A[x < 0 and x > 0]"), schema=schema), Equivalent)
+    assert isinstance(equivalent(beyond, parse("A FILTER A[x < 0 and x > 0]")), Different)
+    with pytest.raises(InputError, match="not every value fits the column's type int"):
+        as_stream([{"type": "A", "x": 2**63}], schema=schema)
+    summed = equivalent(parse("A FILTER A[x + 1 = 9223372036854775809]"), parse("A FILTER A[x < 0 and x > 0]"))
+    assert isinstance(summed, Undecided)  # it has x = 2^63, for which the solver does not look
