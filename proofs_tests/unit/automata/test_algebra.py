@@ -170,7 +170,7 @@ TEXTS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "other"), product(TEXTS, repeat=2))
+@pytest.mark.parametrize(("text", "other"), list(product(TEXTS, repeat=2)))
 def test_a_text_is_itself_for_the_solver(text: str, other: str) -> None:
     """z3 took \\u{41} in a query for A, and gave back \\u{1f600} for one character."""
     one, two = s.constant(text), s.constant(other)
