@@ -11,7 +11,7 @@ from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.text_columns import RowLocation, first, first_failure
-from cerify.semantics.values import Value, ValueType, microseconds, time_at, value_type_of
+from cerify.semantics.values import INT64, Value, ValueType, microseconds, time_at, value_type_of
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
 LARGEST_TEXTS, MOST_REPEATED = 2**30, 16
@@ -54,7 +54,7 @@ def _of_pandas(frame: Any) -> pa.Table:
             f"row {row}, column {name!r}: {short_repr(value)}"
             for name, column in frame.items()
             for row, value in enumerate(column)
-            if isinstance(value, int) and not -(2**63) <= value < 2**63
+            if isinstance(value, int) and value not in INT64
         )
         raise InputError(f"{next(large, 'a whole number')} does not fit in 64 bits") from None
     except pa.ArrowException:  # which has the column, but no row
@@ -109,7 +109,12 @@ def table_of_values(
                 raise InputError(f"event {position}, attribute {name!r}: {found}, where the column is {value_type}")
         try:
             arrays[name] = pa.array(values[name], ARROW[value_type])
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        except OverflowError:
+            position, large = next((i, v) for i, v in enumerate(values[name]) if isinstance(v, int) and v not in INT64)
+            raise InputError(
+                f"event {position}, attribute {name!r}: {short_repr(large)} does not fit in 64 bits"
+            ) from None
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise InputError(
                 f"attribute {name!r}: not every value fits the column's type {value_type}: {error}"
             ) from None

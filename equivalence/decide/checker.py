@@ -1,10 +1,11 @@
 """Does a certificate prove what it claims? A check that shares nothing with the search that found it.
 
 What has to be believed: the parser, the compiler, and the algebra that lists the types of events; each is tested for
-itself. The argument is that of bisimulation up to congruence. Let two sets of states be *joined* if the pairs of the
-relation, as equations between sets that may be united, make them equal. If the pairs agree on being final, and each
-step from a pair, and from the two starts, leads to sets that are joined, then joined sets accept the same words: by
-induction on the word. So the two automata accept the same words except perhaps the empty one, which is no position.
+itself, and boundary_events.py looks for types that the list lacks. The argument is that of bisimulation up to
+congruence. Let two sets of states be *joined* if the pairs of the relation, as equations between sets that may be
+united, make them equal. If the pairs agree on being final, and each step from a pair, and from the two starts, leads to
+sets that are joined, then joined sets accept the same words: by induction on the word. So the two automata accept the
+same words except perhaps the empty one, which is no position.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.io_determinize import single_variable
 from cerify.automata.cea.model import CEA, Marks, Transition
+from cerify.equivalence.decide.boundary_events import unlisted
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.cel.parse import parse
@@ -37,6 +39,9 @@ def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
 def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     phi, psi = parse(certificate.left), parse(certificate.right)
     algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)
+    listed = {atom.chosen for atom in algebra.atoms}
+    if (event := unlisted(algebra.generators, listed, certificate.schema)) is not None:
+        return f"the types of events that the predicate algebra lists lack that of {event}"
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
     if certificate.level == "events":
         left, right = single_variable(left), single_variable(right)

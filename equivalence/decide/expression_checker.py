@@ -10,6 +10,7 @@ from __future__ import annotations
 from cerify.automata.dfa.compile import compile_together
 from cerify.automata.dfa.decide import types_under
 from cerify.automata.dfa.model import Names
+from cerify.equivalence.decide.boundary_events import unlisted
 from cerify.equivalence.decide.certificate import Certificate
 from cerify.semantics.budget import Budget, timed_items
 from cerify.semantics.event_expressions.parse import parse
@@ -30,6 +31,9 @@ def expression_flaw(certificate: Certificate, budget: Budget = Budget()) -> str 
 def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     A, B = compile_together([parse(certificate.left), parse(certificate.right)], certificate.schema, budget)
     letters = set(types_under(A.alphabet, certificate.schema, budget))
+    listed = {A.alphabet.types[a].chosen for a in letters}
+    if (event := unlisted(A.alphabet.predicates, listed, certificate.schema)) is not None:
+        return f"the types of events that the predicate algebra lists lack that of {event}"
     if any(len(x) != 1 or len(y) != 1 for x, y in certificate.relation):
         return "a pair is not of one state each"
     related = {(x[0], y[0]) for x, y in certificate.relation}
