@@ -158,7 +158,7 @@ def _times(constants: list[datetime]) -> Iterator[datetime]:
     """Each constant, and a time of each open interval between them and outside, in steps that a person can read."""
     yield from constants
     for low, high in pairwise(constants):
-        yield from [low + step for step in STEPS if low + step < high][:1]
+        yield from [low + step for step in STEPS if step < high - low][:1]
     if (before := constants[0] - FIRST_TIME) > timedelta():
         yield constants[0] - min(before, timedelta(days=1))
     if (after := LAST_TIME - constants[-1]) > timedelta():

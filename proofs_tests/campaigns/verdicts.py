@@ -14,12 +14,13 @@ from typing import Any
 
 from cerify.api import equivalent
 from cerify.automata.algebra.minterms import minterms
-from cerify.equivalence.verdict import Equivalent
+from cerify.equivalence.verdict import Bounded, Equivalent
 from cerify.languages.language import DENOTATIONAL, Language
 from cerify.semantics.budget import Budget
-from cerify.semantics.errors import IllFormed, Unsupported
+from cerify.semantics.errors import IllFormed, InputError, Unsupported
 from cerify.semantics.events import Match
 from cerify.semantics.predicates import Comparison, InRange, Like, OneOf, chosen
+from cerify.semantics.readers import as_stream
 from proofs_tests.campaigns.values import OPTIONS, Wild, command, wild_case
 
 BUDGET = Budget(states=300, seconds=0.5)
@@ -34,21 +35,32 @@ def answers(language: Language[Any], case: Wild) -> Iterator[tuple[str, Callable
 
 
 def of_equivalent(language: Language[Any], case: Wild) -> list[Match]:
-    """The matches if the other query has the same events, where these are proved equivalent; else those of the other.
+    """The matches by the definition. Raises AssertionError where the other query has other events, against a proof.
 
-    Raises Unsupported where there is no such proof.
+    A proof up to a length speaks of the first events of the stream, if they are of its schema. Raises Unsupported where
+    there is no proof.
     """
-    left, right = language.show(case.query), language.show(case.other)
+    texts = (language.show(query) for query in (case.query, case.other))
     names = (language.name, language.name)
     try:
-        verdict = equivalent(left, right, schema=case.S.schema, languages=names, budget=BUDGET)
+        verdict = equivalent(*texts, schema=case.S.schema, languages=names, budget=BUDGET)
     except IllFormed as error:  # as the constants of the other query may not fit the schema
         raise Unsupported(error.message) from None
-    if not isinstance(verdict, Equivalent):
+    S = case.S
+    if isinstance(verdict, Bounded):
+        try:
+            S = as_stream(list(S.part(0, verdict.length)), schema=verdict.schema)
+        except InputError as error:
+            raise Unsupported(error.message) from None
+    elif not isinstance(verdict, Equivalent):
         raise Unsupported(type(verdict).__name__)
-    expected, found = (by_definition(language, query, case) for query in (case.query, case.other))
-    same = {(m.at, m.events) for m in expected} == {(m.at, m.events) for m in found}
-    return expected if same else found
+    left, right = (
+        {(m.at, m.events) for m in language.matches(query, S, DENOTATIONAL, OPTIONS)}
+        for query in (case.query, case.other)
+    )
+    if left != right:
+        raise AssertionError(f"{type(verdict).__name__} to {language.show(case.other)}, and not over {list(S)}")
+    return by_definition(language, case)
 
 
 def of_check(language: Language[Any], case: Wild) -> list[Match]:
@@ -66,7 +78,7 @@ def of_algebra(language: Language[Any], case: Wild) -> list[Match]:
     for event in case.S:
         if (passed := chosen(tests, event)) not in types:
             raise AssertionError(f"{event} passes those of {tests} with the numbers {sorted(passed)}")
-    return by_definition(language, case.query, case)
+    return by_definition(language, case)
 
 
 def tests_in(tree: Any) -> Iterator[Comparison | OneOf | InRange | Like]:
@@ -80,9 +92,9 @@ def tests_in(tree: Any) -> Iterator[Comparison | OneOf | InRange | Like]:
         yield from tests_in(tuple(getattr(tree, one.name) for one in fields(tree) if one.init))
 
 
-def by_definition(language: Language[Any], query: Any, case: Wild) -> list[Match]:
-    """The matches of a query over the stream of the case."""
-    return sorted(language.matches(query, case.S, DENOTATIONAL, OPTIONS))
+def by_definition(language: Language[Any], case: Wild) -> list[Match]:
+    """The matches of the case."""
+    return sorted(language.matches(case.query, case.S, DENOTATIONAL, OPTIONS))
 
 
 if __name__ == "__main__":

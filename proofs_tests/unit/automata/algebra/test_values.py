@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from cerify.automata.algebra.values import pieces
+from cerify.automata.algebra.values import LAST_TIME, STEPS, pieces
 from cerify.semantics.predicates import Attribute, Comparison, Constant, InRange, OneOf, Predicate, satisfied
 from cerify.semantics.values import Value, ValueType
 
@@ -87,6 +87,13 @@ def test_every_number_has_a_piece_also_where_floats_are_far_apart(value_type: Va
             assert value_type != "float" or value is None or isinstance(value, float)
         for number in (*numbers, None, *([] if value_type == "int" else [math.nan, math.inf, -math.inf])):
             assert tuple(satisfied(test, lambda _, v=number: v) for test in chosen) in found, (chosen, number)
+
+
+def test_a_time_between_two_of_the_last_day() -> None:
+    """It ended in an OverflowError: a day after the first of them is none that Python has."""
+    low, high = datetime(9999, 12, 31, tzinfo=UTC), datetime(9999, 12, 31, 0, 0, 2, tzinfo=UTC)
+    assert pieces(between(low, high), None)[True, True] == datetime(9999, 12, 31, 0, 0, 1, tzinfo=UTC)
+    assert (True, True) not in pieces(between(LAST_TIME - STEPS[-1], LAST_TIME), "timestamp")
 
 
 @pytest.mark.parametrize(
