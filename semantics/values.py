@@ -61,16 +61,20 @@ def blanks_around(cell: str) -> str:
     return BLANKS
 
 
-def value_of(value: object, where: str) -> Value | None:
+def value_of(value: Any, where: str) -> Value | None:
     """The value that Python gives for an attribute; where names the attribute in the InputError if it is none.
 
     A scalar of NumPy becomes a Python value, and a time, which without an offset is UTC, one of UTC. NaT of NumPy and
-    pandas is None.
+    pandas, and NA of pandas, is None.
     """
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
-        value = value.item()
-    if value is None or (isinstance(value, datetime) and value != value):
+        value = _of_numpy(value, where)
+    if value is None or type(value).__name__ == "NAType" or (isinstance(value, datetime) and value != value):
         return None
+    if hasattr(value, "to_pydatetime"):  # a Timestamp of pandas
+        if value.nanosecond:
+            raise InputError(f"{where}: {value} is not exact as microseconds")
+        value = value.to_pydatetime()
     match value:
         case bool() | int() | float():
             return value
@@ -88,6 +92,23 @@ def value_of(value: object, where: str) -> Value | None:
                 f"{where}: a value of type {type(value).__name__}; "
                 "an attribute is an int, float, string, bool or timestamp, so convert it or leave it out"
             )
+
+
+def _of_numpy(scalar: Any, where: str) -> object:
+    """The Python value of a scalar of NumPy. Of a time that Python does not have `item` makes a whole number."""
+    match scalar.dtype.kind:
+        case "m":
+            return scalar  # a value of no type
+        case "M" if scalar == scalar:
+            exact = scalar.astype("datetime64[us]")
+            if exact != scalar:
+                raise InputError(f"{where}: {scalar} is not exact as microseconds")
+            found = scalar.item()
+            found = exact.item() if isinstance(found, int) else found
+            if isinstance(found, int):
+                raise InputError(f"{where}: a time outside the years 1 to 9999")
+            return found
+    return scalar.item()
 
 
 def is_text(name: object) -> bool:

@@ -248,6 +248,38 @@ def test_a_time_whose_utc_is_outside_the_years_is_refused(year: int, month: int,
         Stream([{"type": "A", "x": when}])
 
 
+@pytest.mark.parametrize("unit", ["h", "s", "ms", "us", "ns"])
+def test_a_time_of_numpy_is_a_time_in_each_unit(unit: str) -> None:
+    """One of nanoseconds, as a column of pandas has them, became a whole number."""
+    (event,) = Stream([{"type": "A", "x": np.datetime64("2021-01-01T02", unit)}])
+    assert event == Event("A", {"x": datetime(2021, 1, 1, 2, tzinfo=UTC)})
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.datetime64("2021-01-01T00:00:00.000000001", "ns"), "is not exact as microseconds"),
+        (np.datetime64("20000-01-01", "s"), "a time outside the years 1 to 9999"),
+        (np.datetime64("20000-01-01", "us"), "a time outside the years 1 to 9999"),
+        (np.datetime64("2021-01-01", "D"), "a value of type date"),
+        (np.timedelta64(5, "ns"), "a value of type timedelta64"),
+        (np.timedelta64(5, "s"), "a value of type timedelta64"),
+    ],
+)
+def test_what_is_no_time_of_numpy_is_refused(value: object, message: str) -> None:
+    with pytest.raises(InputError, match=f"event 0, attribute 'x': .*{message}"):
+        Stream([{"type": "A", "x": value}])
+
+
+def test_a_timestamp_of_pandas_is_a_time_and_na_is_no_value() -> None:
+    pandas = pytest.importorskip("pandas")
+    (event,) = Stream([{"type": "A", "x": pandas.Timestamp("2021-01-01T02", tz="Europe/Berlin"), "y": pandas.NA}])
+    assert event == Event("A", {"x": datetime(2021, 1, 1, 1, tzinfo=UTC)})
+    assert type(event.attributes["x"]) is datetime
+    with pytest.raises(InputError, match="is not exact as microseconds"):
+        Stream([Event("A", {"x": pandas.Timestamp("2021-01-01T00:00:00.000000001", tz="UTC")})])
+
+
 def test_a_schema_that_is_none_is_a_typed_error(tmp_path: Path) -> None:
     file = tmp_path / "e.csv"
     file.write_text("type\nA\n")
