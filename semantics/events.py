@@ -184,7 +184,7 @@ class Stream(Sequence[Event]):
     It is made from events; from mappings with the key "type", as parsed JSON has them, where "time" may be ISO 8601
     text; or from a table: of Arrow, a data frame of pandas or polars, or anything with `__arrow_c_stream__`. A table
     has the column "type" without nulls, and its columns become of the types in ARROW if that loses nothing. Values of
-    events may be None, for an absent attribute, scalars of NumPy, and times without an offset, which are taken as UTC.
+    events may be None, for an absent attribute, scalars of NumPy, dates, and times without an offset, taken as UTC.
     Raises InputError for any other value, and for what is no event. `as_stream` takes files and other names of columns.
 
     columns: those of the table or CSV file of which the events are rows; None for events that are given one by one.

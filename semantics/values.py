@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
 from cerify.semantics.errors import InputError
@@ -64,8 +64,8 @@ def blanks_around(cell: str) -> str:
 def value_of(value: Any, where: str) -> Value | None:
     """The value that Python gives for an attribute; where names the attribute in the InputError if it is none.
 
-    A scalar of NumPy becomes a Python value, and a time, which without an offset is UTC, one of UTC. NaT of NumPy and
-    pandas, and NA of pandas, is None.
+    It is of exactly the class int, float, str or bool, or a time of UTC, as one without an offset is taken to be. A
+    date is its midnight, as in a column; a scalar of NumPy its Python value; NaT and NA of NumPy and pandas are None.
     """
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = _of_numpy(value, where)
@@ -76,15 +76,21 @@ def value_of(value: Any, where: str) -> Value | None:
             raise InputError(f"{where}: {value} is not exact as microseconds")
         value = value.to_pydatetime()
     match value:
-        case bool() | int() | float():
+        case bool():
             return value
+        case int():
+            return int.__int__(value)  # of a member of an Enum, too
+        case float():
+            return float.__float__(value)
         case str() if encodable(value):
-            return value
+            return str.__str__(value)
         case datetime():
             try:
                 return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
             except OverflowError:
                 raise InputError(f"{where}: a time outside the years 1 to 9999") from None
+        case date():
+            return datetime(value.year, value.month, value.day, tzinfo=UTC)
         case str():
             raise InputError(f"{where}: {value!r} is no text in Unicode")
         case _:
