@@ -34,6 +34,8 @@ def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
         profiles = [parse_json(text_of(path), str(path))]
     except InputError:
         profiles = [parse_json(text, where) for text, where in lines_of(path)]
+    if not profiles:
+        raise InputError(f"{path} has no profile; `cerify identify --json` writes one")
     chosen: dict[str, dict[str, str]] = {}
     for profile in profiles:
         language, axes = _checked(profile, path)

@@ -142,6 +142,8 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
         if file != FILE and one.answers:
             one.require_usable()
         found[one.id] = one
+    if not found:
+        raise InputError(f"{file} has no exercises")
     return found
 
 

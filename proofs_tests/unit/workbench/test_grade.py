@@ -595,6 +595,7 @@ def test_an_answer_that_is_no_text_is_one_wrong_answer(tmp_path: Path) -> None:
         ('{"id": "x", "sentence": "", "schema": {}, "answers": "A"}', "field 'answers': give a list of texts"),
         ("[]", "an exercise is a JSON object"),
         ("{", "not JSON"),
+        ("\n", "has no exercises"),
     ],
 )
 def test_a_file_of_exercises_that_is_none_names_the_line(line: str, message: str, tmp_path: Path) -> None:

@@ -195,6 +195,7 @@ def test_policies_are_for_different_languages(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("{}", 'it has no "axes"'),
+        ("\n", "has no profile"),
         ('{"axes": {"sequence": {"value": "any"}}}', "no axis 'sequence'; there are seq"),
         ('{"axes": {"seq": {"value": "some"}}}', "the axis seq has the values any"),
         ('{"language": "sql", "axes": {}}', "no axes of 'sql'"),
