@@ -38,4 +38,4 @@ def test_every_campaign_that_stores_figures_has_a_section() -> None:
         if "unit" not in path.parts
     )
     for name in SECTIONS:
-        assert f'store("{name}", ' in texts, name
+        assert f'store("{name}", ' in texts or f'command("{name}", ' in texts, name
