@@ -33,7 +33,7 @@ def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]],
 
     None if there is none among those that are tried. Raises BudgetExceeded.
     """
-    events = timed_items(_events(predicates, schema))
+    events = timed_items(_events(predicates, schema), 1)
     return next((event for event in events if chosen(predicates, event) not in types), None)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from cerify.equivalence.claim import Claim, Level
+from cerify.semantics.budget import check_time
 from cerify.semantics.errors import CerifyError, InputError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.json_events import parse_json, schema_of_json
@@ -74,8 +75,12 @@ class Certificate:
             raise Unsupported(f"a certificate of {self.language} queries cannot be checked as one of {name} queries")
 
     def require_typed(self, parse: Callable[[str], Any], require_typed: Callable[[Any, Schema], None]) -> None:
-        """Raises ParseError, or IllFormed, for a query that does not fit the schema; the message names its field."""
+        """Raises ParseError, or IllFormed, for a query that does not fit the schema; the message names its field.
+
+        Raises BudgetExceeded.
+        """
         for field, text in (("left", self.left), ("right", self.right)):
+            check_time()
             try:
                 query = parse(text)
                 if self.schema is not None:

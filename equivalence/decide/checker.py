@@ -37,6 +37,7 @@ def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
 
 
 def _flaw(certificate: Certificate, budget: Budget) -> str | None:
+    check_time()  # parsing has no other bound than the length of the text
     phi, psi = parse(certificate.left), parse(certificate.right)
     algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)
     listed = {atom.chosen for atom in algebra.atoms}

@@ -495,7 +495,7 @@ class Language(ABC, Generic[F]):
         certificate.require_language(self.name)
         with budget.timed():
             certificate.require_typed(self.parse, self.require_typed)
-        return self.unproved(certificate, budget)
+            return self.unproved(certificate, budget)
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
         """As `flaw`, of queries that fit the schema."""
