@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cerify.languages.language import Language
-from cerify.semantics.errors import IllFormed, QueryWarning, errors_in
-from cerify.semantics.events import TYPE, Schema, Stream
+from cerify.semantics.arguments import listed, short_repr
+from cerify.semantics.errors import IllFormed, InputError, QueryWarning, errors_in
+from cerify.semantics.events import TIME, TYPE, Schema, Stream
 from cerify.semantics.observed import ObservedSchema, observed, text_among_numbers
 from cerify.semantics.predicate_types import Problem, Rule
-from cerify.semantics.values import shown
+from cerify.semantics.values import INT64, is_exact_float, shown, value_type_of
 
 NAMES: frozenset[Rule] = frozenset({"event_type", "attribute", "unbound"})
 KINDS: frozenset[Rule] = frozenset({"kind", "arithmetic", "order", "like"})
@@ -34,13 +35,16 @@ def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Pro
 def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = False) -> list[QueryWarning]:
     """The warnings about a query over a stream; with strict they are errors.
 
-    With a schema of the stream's own, what does not fit it is an error, and only a variable that nothing binds is a
-    warning. Without one a column that the query needs of a table (`Language.missing_columns`), and that the stream's
-    table does not have, is an error. A stream without schema and events has no warnings. Raises IllFormed.
+    With a schema of the stream's own, a query or an event that does not fit it is an error, and only a variable that
+    nothing binds is a warning. Without one a column that the query needs of a table (`Language.missing_columns`), and
+    that the stream's table does not have, is an error. A stream without schema and events has no warnings. Raises
+    IllFormed, InputError.
     """
     missing: list[Problem] = []
     if S.schema is not None:
         language.require_typed(query, S.schema)
+        if not S.is_columnar:  # else the reader of the table has looked
+            _require_events_fit(S, S.schema)
         # A filter on a variable that nothing binds has a meaning (docs/decisions/filters.md), and is most often a typo.
         found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
     else:
@@ -53,6 +57,23 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     for problem in (missing + (found if strict else []))[:1]:
         raise IllFormed(problem.hinted, problem.span)
     return [QueryWarning(problem.hinted, problem.span) for problem in found]
+
+
+def _require_events_fit(S: Stream, schema: Schema) -> None:
+    """Raises InputError for an event that is none of the schema: what is proved under it does not hold of that."""
+    for n, event in enumerate(S):
+        if (types := schema.types.get(event.type)) is None:
+            raise InputError(f"event {n}: unknown event type {event.type!r}; the schema has {listed(schema.types)}")
+        for name, value in event.attributes.items():
+            place, wanted, found = f"event {n}, attribute {name!r}", types.get(name), value_type_of(value)
+            if wanted is None and name != TIME:
+                raise InputError(f"{place}: unknown attribute; {event.type} has {listed(types)}")
+            if wanted not in (None, found) and (found, wanted) != ("int", "float"):
+                raise InputError(f"{place}: {found}, where the schema has {wanted}")
+            if isinstance(value, int) and wanted and value not in INT64:
+                raise InputError(f"{place}: {short_repr(value)} does not fit in 64 bits")
+            if isinstance(value, int) and wanted == "float" and not is_exact_float(value):
+                raise InputError(f"{place}: {value} is not exact as 64-bit float")
 
 
 def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Language[Any]) -> Problem:

@@ -12,7 +12,7 @@ import pytest
 import cerify
 from cerify import Event, Stream, count, explain, match
 from cerify.drawing import record
-from cerify.semantics.errors import IllFormed, QueryWarning
+from cerify.semantics.errors import IllFormed, InputError, QueryWarning
 from cerify.semantics.events import Schema
 from cerify.semantics.predicate_types import never_true
 from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Either, Not
@@ -349,3 +349,24 @@ def test_an_error_about_a_tree_underlines_nothing() -> None:
     with pytest.raises(IllFormed) as error:
         match(cerify.parse("T FILTER T.tmp > 'a'"), S)
     assert error.value.described() == "tmp is a number and 'a' a string, so they cannot be compared"
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        (Event("B"), "event 1: unknown event type 'B'; the schema has A"),
+        (Event("A", {"y": 1}), "event 1, attribute 'y': unknown attribute; A has n, f"),
+        (Event("A", {"n": "a"}), "event 1, attribute 'n': string, where the schema has int"),
+        (Event("A", {"n": True}), "event 1, attribute 'n': bool, where the schema has int"),
+        (Event("A", {"n": 0.5}), "event 1, attribute 'n': float, where the schema has int"),
+        (Event("A", {"n": 2**63}), "event 1, attribute 'n': 9223372036854775808 does not fit in 64 bits"),
+        (Event("A", {"f": 2**53 + 1}), "event 1, attribute 'f': 9007199254740993 is not exact as 64-bit float"),
+    ],
+)
+def test_an_event_that_is_none_of_the_schema_is_refused(event: Event, message: str) -> None:
+    """It matched what is proved to have no match under the schema."""
+    schema = Schema({"A": {"n": "int", "f": "float"}})
+    good = [Event("A", {"n": 1, "f": 2, "time": 3}), Event("A")]
+    assert len(match("A", Stream(good, schema))) == 2
+    with pytest.raises(InputError, match=f"^{message}"):
+        match("A", Stream([good[0], event], schema))
