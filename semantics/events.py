@@ -187,7 +187,7 @@ class Stream(Sequence[Event]):
     events may be None, for an absent attribute, scalars of NumPy, dates, and times without an offset, taken as UTC.
     Raises InputError for any other value, and for what is no event. `as_stream` takes files and other names of columns.
 
-    Whether events fit the schema is asked by `as_stream`, `match` and others. columns: those of the table or file.
+    `as_stream` and `match` require that events fit the schema. columns: those of the table or file, else None.
     """
 
     def __init__(self, events: Events = (), schema: Schema | None = None, columns: list[str] | None = None) -> None:

@@ -14,7 +14,7 @@ from cerify.semantics.errors import IllFormed, InputError, QueryWarning, errors_
 from cerify.semantics.events import TIME, TYPE, Schema, Stream
 from cerify.semantics.observed import ObservedSchema, observed, text_among_numbers
 from cerify.semantics.predicate_types import Problem, Rule
-from cerify.semantics.values import INT64, is_exact_float, shown, value_type_of
+from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, shown, value_type_of
 
 NAMES: frozenset[Rule] = frozenset({"event_type", "attribute", "unbound"})
 KINDS: frozenset[Rule] = frozenset({"kind", "arithmetic", "order", "like"})
@@ -65,15 +65,23 @@ def _require_events_fit(S: Stream, schema: Schema) -> None:
         if (types := schema.types.get(event.type)) is None:
             raise InputError(f"event {n}: unknown event type {event.type!r}; the schema has {listed(schema.types)}")
         for name, value in event.attributes.items():
-            place, wanted, found = f"event {n}, attribute {name!r}", types.get(name), value_type_of(value)
-            if wanted is None and name != TIME:
-                raise InputError(f"{place}: unknown attribute; {event.type} has {listed(types)}")
-            if wanted not in (None, found) and (found, wanted) != ("int", "float"):
-                raise InputError(f"{place}: {found}, where the schema has {wanted}")
-            if isinstance(value, int) and wanted and value not in INT64:
-                raise InputError(f"{place}: {short_repr(value)} does not fit in 64 bits")
-            if isinstance(value, int) and wanted == "float" and not is_exact_float(value):
-                raise InputError(f"{place}: {value} is not exact as 64-bit float")
+            if (wanted := types.get(name)) is not None:
+                if (reason := _unfit(value, wanted)) is not None:
+                    raise InputError(f"event {n}, attribute {name!r}: {reason}")
+            elif name != TIME:
+                raise InputError(f"event {n}, attribute {name!r}: unknown attribute; {event.type} has {listed(types)}")
+
+
+def _unfit(value: Value, wanted: ValueType) -> str | None:
+    """Why the value is none of that type, which an exact integer is of floats; None if it is one."""
+    found = value_type_of(value)
+    if found != wanted and (found, wanted) != ("int", "float"):
+        return f"{found}, where the schema has {wanted}"
+    if isinstance(value, int) and value not in INT64:
+        return f"{short_repr(value)} does not fit in 64 bits"
+    if found != wanted and isinstance(value, int) and not is_exact_float(value):
+        return f"{value} is not exact as 64-bit float"
+    return None
 
 
 def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Language[Any]) -> Problem:

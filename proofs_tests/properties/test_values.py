@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from cerify import Different, Event, equivalent, match
+from cerify import Different, Event, Schema, equivalent, match
 from cerify.automata.algebra.minterms import Minterm
 from cerify.definition import DefinitionEvaluator
+from cerify.equivalence.verdict import Bounded
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Checked
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
@@ -75,6 +76,7 @@ def test_a_worker_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch
     ("name", "fault"),
     [
         ("equivalent", lambda left, right, **_: equivalent("A", "A")),
+        ("equivalent", lambda left, right, schema, **_: Bounded(8, schema or Schema({}))),
         ("minterms", lambda tests, *_: [Minterm(frozenset(range(len(tests))), None)]),
     ],
 )
