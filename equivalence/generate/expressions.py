@@ -50,7 +50,7 @@ class Profile:
 
     @property
     def schema(self) -> Schema:
-        """The schema of the histories."""
+        """The schema of the histories that do not begin with the start event."""
         return Schema({T: {name: value_type_of(pool[0]) for name, pool in self.attributes} for T in self.types})
 
 
@@ -116,7 +116,8 @@ def expression(rng: Random, profile: Profile, nodes: int) -> Expression:
 
 
 def history(rng: Random, profile: Profile, length: int) -> Stream:
-    """A history of that length."""
+    """A history of that length; its schema has the start event if it begins with one."""
+    schema = profile.schema
     events = [
         Event(rng.choice(profile.types), {name: rng.choice(pool) for name, pool in profile.attributes})
         for _ in range(length)
@@ -125,7 +126,8 @@ def history(rng: Random, profile: Profile, length: int) -> Stream:
         events = [_with_gaps(rng, profile.absent, event) for event in events]
     if events and rng.random() < profile.start:
         events[0] = Event(expr.START)
-    return Stream(events, profile.schema)
+        schema = Schema({expr.START: {}, **schema.types})
+    return Stream(events, schema)
 
 
 def _with_gaps(rng: Random, absent: float, event: Event) -> Event:

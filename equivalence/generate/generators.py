@@ -37,7 +37,7 @@ def guided_cel_case(rng: Random, profile: Profile, nodes: int, events: int) -> t
 
 
 def expression_case(rng: Random, profile: expressions.Profile, nodes: int, events: int) -> tuple[Expression, Stream]:
-    """An expression and a history, which has no schema: of a start event a schema would need another type."""
+    """An expression and a history, without a schema."""
     E, S = expressions.case(rng, profile, nodes, events)
     return E, Stream(S)
 

@@ -124,6 +124,7 @@ def test_histories() -> None:
     assert {len(S) for S in made} == {3}
     assert {S[0].type == expr.START for S in made} == {True, False}
     assert not any(S[1].type == expr.START for S in made)
+    assert all(S.schema is not None and {event.type for event in S} <= {*S.schema.types} for S in made)
 
 
 def test_many_expressions_take_place_somewhere() -> None:
