@@ -1,47 +1,94 @@
 """Verdicts about values that are easy to get wrong: `python -m proofs_tests.campaigns.verdicts`.
 
 Cases as those of `values`: the definition over the stream contradicts what is proved of all streams if it finds
-matches where the check says that there are none, other events of two queries that are proved equivalent, or an event
-whose combination of tests is none of the predicate algebra's.
+matches where the check says that there are none, other events of two queries that are proved equivalent, other events
+of the query in another language, in a normal form or made smaller, or an event whose combination of tests is none of
+the predicate algebra's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
+from random import Random
 from typing import Any
 
-from cerify.api import equivalent
+from cerify.api import equivalent, simplify
 from cerify.automata.algebra.minterms import minterms
 from cerify.equivalence.verdict import Bounded, Equivalent
+from cerify.languages import DEFAULT, LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError, Unsupported
-from cerify.semantics.events import Match
+from cerify.semantics.events import TIME, Match, Stream
 from cerify.semantics.predicates import Comparison, InRange, Like, OneOf, chosen
 from cerify.semantics.readers import as_stream
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.sase.reading import DECIDED
 from proofs_tests.campaigns.values import OPTIONS, Wild, command, wild_case
 
 BUDGET = Budget(states=300, seconds=0.5)
 TESTS = 5  # of a query, whose combinations are decided
+NODES = 500  # of a normal form
+
+
+def alike_case(language: Language[Any], seed: str) -> Wild:
+    """The case of that seed; the conditions of MATCH_RECOGNIZE over booleans are about booleans. Raises IllFormed."""
+    case = wild_case(language, seed, alike=True)
+    values = [value for event in case.S for name, value in event.attributes.items() if name != TIME]
+    if language.name != "row-pattern" or not values or not all(isinstance(value, bool) for value in values):
+        return case
+    rng = Random(seed)
+    query, other = with_booleans(case.query, rng), with_booleans(case.other, rng)
+    if case.S.schema is not None:
+        language.require_typed(query, case.S.schema)
+    return replace(case, query=query, other=other)
+
+
+def with_booleans(tree: Any, rng: Random, inside: bool = False) -> Any:
+    """The tree, in which the constants that a column is compared with are booleans; inside: of such a comparison."""
+    match tree:
+        case rows.Constant():
+            return rows.Constant(rng.random() < 0.5) if inside else tree
+        case tuple():
+            return tuple(with_booleans(part, rng, inside) for part in tree)
+        case rows.Comparison() | rows.Between() | rows.In():
+            inside = all(isinstance(part, rows.Column | rows.Constant) for part in rows.below(tree))
+    if not is_dataclass(tree) or isinstance(tree, type):
+        return tree
+    parts = {one.name: with_booleans(getattr(tree, one.name), rng, inside) for one in fields(tree) if one.init}
+    return replace(tree, **parts)
 
 
 def answers(language: Language[Any], case: Wild) -> Iterator[tuple[str, Callable[[], list[Match]]]]:
     """What has to have the matches of the definition."""
-    yield "an equivalent query", partial(of_equivalent, language, case)
+    yield "an equivalent query", partial(of_equivalent, language, case, language, lambda: case.other)
     yield "the check", partial(of_check, language, case)
     yield "the algebra", partial(of_algebra, language, case)
+    for to, translate in language.translations.items():
+        translated = partial(translate, case.query, DECIDED)
+        yield f"the query in {to}", partial(of_rewritten, language, case, LANGUAGES[to], translated)
+        other = partial(translate, case.other, DECIDED)
+        yield f"an equivalent query in {to}", partial(of_equivalent, language, case, LANGUAGES[to], other)
+    for form, rewrite in language.normal_forms.items():
+        if rewrite is not None:
+            yield form, partial(of_rewritten, language, case, language, partial(rewrite, case.query, NODES))
+    if language.name == DEFAULT:
+        yield "the smaller query", partial(of_rewritten, language, case, language, partial(smaller, case))
 
 
-def of_equivalent(language: Language[Any], case: Wild) -> list[Match]:
+def of_equivalent(
+    language: Language[Any], case: Wild, other_language: Language[Any], written: Callable[[], Any]
+) -> list[Match]:
     """The matches by the definition. Raises AssertionError where the other query has other events, against a proof.
 
     A proof up to a length speaks of the first events of the stream, if they are of its schema. Raises Unsupported where
     there is no proof.
     """
-    texts = (language.show(query) for query in (case.query, case.other))
-    names = (language.name, language.name)
+    other = rewritten(language, case, written)
+    texts = (language.show(case.query), other_language.show(other))
+    names = (language.name, other_language.name)
     try:
         verdict = equivalent(*texts, schema=case.S.schema, languages=names, budget=BUDGET)
     except IllFormed as error:  # as the constants of the other query may not fit the schema
@@ -54,20 +101,61 @@ def of_equivalent(language: Language[Any], case: Wild) -> list[Match]:
             raise Unsupported(error.message) from None
     elif not isinstance(verdict, Equivalent):
         raise Unsupported(type(verdict).__name__)
+    require_same(language, case, S, other_language, other, type(verdict).__name__)
+    return by_definition(language, case)
+
+
+def of_rewritten(
+    language: Language[Any], case: Wild, other_language: Language[Any], written: Callable[[], Any]
+) -> list[Match]:
+    """The matches by the definition. Raises AssertionError where the rewritten query has other events.
+
+    Raises Unsupported where it cannot be rewritten.
+    """
+    other = rewritten(language, case, written)
+    require_same(language, case, case.S, other_language, other, "rewritten")
+    return by_definition(language, case)
+
+
+def require_same(
+    language: Language[Any], case: Wild, S: Stream, other_language: Language[Any], other: Any, why: str
+) -> None:
+    """Raises AssertionError if by their definitions the query of the case and another one differ over the stream.
+
+    An event expression takes place where a match ends.
+    """
+    ends = language != other_language and other_language.name == "event-expression"
     left, right = (
-        {(m.at, m.events) for m in language.matches(query, S, DENOTATIONAL, OPTIONS)}
-        for query in (case.query, case.other)
+        {(m.at, None if ends else m.events) for m in of.matches(query, S, DENOTATIONAL, OPTIONS)}
+        for of, query in ((language, case.query), (other_language, other))
     )
     if left != right:
-        raise AssertionError(f"{type(verdict).__name__} to {language.show(case.other)}, and not over {list(S)}")
-    return by_definition(language, case)
+        raise AssertionError(f"{why} to {other_language.show(other)}, and not over {list(S)}")
+
+
+def rewritten(language: Language[Any], case: Wild, written: Callable[[], Any]) -> Any:
+    """The other query. Raises Unsupported where there is none, or none that is to mean the same over the stream."""
+    times = [event.get(TIME) for event in case.S]
+    if language.name == "sase" and not (all(isinstance(t, int | float) for t in times) and times == sorted(times)):
+        raise Unsupported("a window of SASE+ is a filter on times, which have to be numbers in the stream's order")
+    try:
+        with BUDGET.timed():
+            return written()
+    except IllFormed as error:  # as an LP-normal form is one of a well-formed formula
+        raise Unsupported(error.message) from None
+
+
+def smaller(case: Wild) -> Any:
+    """The query made smaller by laws and proofs."""
+    return simplify(case.query, schema=case.S.schema, budget=BUDGET).phi
 
 
 def of_check(language: Language[Any], case: Wild) -> list[Match]:
     """No match, where the check says that there is none on any stream. Raises Unsupported where it does not."""
     with BUDGET.timed():
-        if language.check(case.query, case.S.schema).satisfiable is not False:
-            raise Unsupported("it may match")
+        checked = language.check(case.query, case.S.schema)
+    if checked.satisfiable is not False and not any(problem.rule == "never" for problem in checked.problems):
+        raise Unsupported("it may match")
     return []
 
 
@@ -98,4 +186,4 @@ def by_definition(language: Language[Any], case: Wild) -> list[Match]:
 
 
 if __name__ == "__main__":
-    command("verdicts", partial(wild_case, alike=True), answers)()
+    command("verdicts", alike_case, answers)()

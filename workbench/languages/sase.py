@@ -121,7 +121,7 @@ class Sase(BuiltInLanguage[Tree]):
     @property
     def translations(self) -> Mapping[str, Callable[[Tree, Reading], Any]]:
         from cerify.equivalence.rewrite.translate.cel_to_row import sase_to_row
-        from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
+        from cerify.equivalence.rewrite.translate.sase_to_cel import require_written, sase_to_cel
         from cerify.equivalence.rewrite.translate.sase_to_expression import sase_to_expression
 
         def wellformed(translate: Callable[[Tree, Reading], Any]) -> Callable[[Tree, Reading], Any]:
@@ -132,7 +132,7 @@ class Sase(BuiltInLanguage[Tree]):
             return checked
 
         return {
-            "cel": wellformed(sase_to_cel),
+            "cel": wellformed(lambda query, reading: require_written(sase_to_cel(query, reading))),
             "event-expression": wellformed(sase_to_expression),
             "row-pattern": wellformed(sase_to_row),
         }

@@ -23,6 +23,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Skip
+from cerify.semantics.row_pattern.wellformed import problems
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import DECIDED, Reading
 
@@ -75,7 +76,10 @@ def cel_to_row(phi: cel.Formula, budget: Budget = Budget()) -> MatchRecognize:
         text = lengths_text(found).replace("row", "event")
         raise Unsupported(f"{text}; CEL has both, MATCH_RECOGNIZE one for each row", phi.span)
     define = tuple(Definition(A, expression_of(P)) for P, A in variables.items())
-    return MatchRecognize(pattern, define, skip=Skip("next row"))
+    clause = MatchRecognize(pattern, define, skip=Skip("next row"))
+    for problem in problems(clause):  # as constants of two kinds in one comparison, which CEL has never true
+        raise Unsupported(f"the clause would not be well-formed: {problem.message}", phi.span)
+    return clause
 
 
 def _part(phi: cel.Formula, strict: bool) -> _Part:

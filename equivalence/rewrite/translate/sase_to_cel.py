@@ -19,7 +19,7 @@ from cerify.equivalence.rewrite.translate.names import Names
 from cerify.equivalence.rewrite.translate.sase_shape import Shape, shape_of
 from cerify.semantics import predicates as pred
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.errors import Unsupported
+from cerify.semantics.errors import Span, Unsupported
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
@@ -87,7 +87,7 @@ class _Translation:
         for n in range(1, len(shape.pattern)):
             phi = self.sequenced(shape.gap(n), phi, self.component(n))
         for p in shape.correlated:
-            phi = cel.Filter(phi, cel.Correlated(self.on_variables(p.condition, p.edge == "later"), span=p.span))
+            phi = cel.Filter(phi, _on_sets(self.on_variables(p.condition, p.edge == "later"), p.span))
         if not shape.pattern[0].kleene and len(shape.pattern) == 1:
             return phi  # nothing to compare its event with
         single = self.component(0, alone=True) if len(shape.pattern) == 1 else None
@@ -195,6 +195,32 @@ class _Translation:
             if name != first:
                 elapsed = pred.Arithmetic("-", pred.Attribute(TIME, name), pred.Attribute(TIME, first))
                 yield pred.Comparison("<", elapsed, pred.Constant(window.seconds))
+
+
+def _on_sets(p: pred.Predicate, span: Span | None) -> cel.Condition:
+    """The condition of a filter that means a predicate across events, in which one set is mentioned, and once.
+
+    A conjunct of SASE+ is a disjunction of comparisons and of negated ones.
+    """
+    if isinstance(p, pred.Either):
+        return cel.Disjunction(_on_sets(p.left, span), _on_sets(p.right, span), span=span)
+    match list(mentions(p)):
+        case [pred.Attribute(_, str(variable))]:
+            return cel.Every(variable, pred.about(p, None), span=span)
+    return cel.Correlated(p, span=span)
+
+
+def require_written(phi: cel.Formula) -> cel.Formula:
+    """The formula. Raises Unsupported for a negated comparison of events, of which the syntax of CEL has no text."""
+    for psi in cel.subformulas(phi):
+        for atom in cel.atoms(psi.condition) if isinstance(psi, cel.Filter) else ():
+            if isinstance(atom, cel.Correlated) and isinstance(atom.predicate, pred.Not):
+                raise Unsupported(
+                    "the text of CEL has no `not` before a comparison of two events: write the opposite comparison, "
+                    "which holds only where both have a value",
+                    atom.span,
+                )
+    return phi
 
 
 def _closed_window(shape: Shape, times: type[int] | type[float] | None) -> cel.Window | None:

@@ -103,6 +103,8 @@ def test_frames_that_are_too_short() -> None:
         "PATTERN (A) DEFINE A AS x <= A.x",
         "PATTERN (A+? B+? $)",
         "PATTERN (A B{2}?)",
+        "PATTERN (A) DEFINE A AS x > FALSE",  # SQL orders booleans
+        "PATTERN (A) DEFINE A AS x BETWEEN FALSE AND TRUE",
     ],
 )
 def test_what_may_happen_is_not_named(clause: str) -> None:

@@ -10,7 +10,7 @@ from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.nfab.compile import compile_query
 from cerify.equivalence.generate.sase import case
 from cerify.equivalence.generate.sase_profiles import PLAIN, Profile
-from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
+from cerify.equivalence.rewrite.translate.sase_to_cel import require_written, sase_to_cel
 from cerify.equivalence.rewrite.translate.sase_to_expression import sase_to_expression
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
@@ -209,6 +209,20 @@ def first_difference(q: sase.Query, phi: cel.Formula, longest: int) -> str | Non
     return None
 
 
+@pytest.mark.parametrize(
+    ("condition", "filter_"),
+    [
+        ("b.x >= a.x or b.x = 1", "b.x >= a.x OR b.x = 1"),
+        ("not b.x = 1 or b.x > a.x or not b.y = 'a'", "b[not x = 1] OR b.x > a.x OR b[not y = 'a']"),
+        ("b.x = b.y or b.x = a.x", "b.x = b.y OR b.x = a.x"),
+    ],
+)
+def test_a_disjunction_across_events_has_a_text(condition: str, filter_: str) -> None:
+    phi = sase_to_cel(query(f"SEQ(A a, B b) WHERE skip_till_any_match(a, b) {{ {condition} }}"))
+    assert show(phi) == f"A IN a ; B IN b FILTER {filter_}"
+    assert parse_cel(show(require_written(phi))) == phi
+
+
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 REFUSED = [
@@ -227,6 +241,15 @@ def test_what_is_refused_says_why_and_where(text: str, why: str) -> None:
     with pytest.raises(Unsupported, match=why) as refused:
         sase_to_cel(query(text))
     assert refused.value.span is not None
+
+
+def test_a_negated_comparison_of_events_has_a_meaning_and_no_text() -> None:
+    q = query("SEQ(A a, B b) WHERE skip_till_any_match(a, b) { not b.x = a.x or b.x = 1 }")
+    with pytest.raises(Unsupported, match="no `not` before a comparison of two events") as refused:
+        require_written(sase_to_cel(q))
+    assert refused.value.span is not None
+    for S in (events("A1 B2 B1"), events("A2 A1 B1")):
+        assert check(q, S, DECIDED)[0]
 
 
 def test_what_is_refused_under_one_reading_only() -> None:
