@@ -12,6 +12,7 @@ import pytest
 from cerify import Different, Event, Schema, equivalent, match
 from cerify.automata.algebra.minterms import Minterm
 from cerify.definition import DefinitionEvaluator
+from cerify.equivalence.rewrite.simplify import Simplified
 from cerify.equivalence.verdict import Bounded
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Checked
@@ -22,6 +23,8 @@ from proofs_tests import robustness
 from proofs_tests.campaigns import values, verdicts
 from proofs_tests.support import sampled
 
+PARSED = LANGUAGES["cel"].parse("Nothing")
+ROWS = "MATCH_RECOGNIZE (AFTER MATCH SKIP TO NEXT ROW PATTERN (A) DEFINE A AS type = 'Nothing')"
 SEEDS = sampled(range(40), range(2))
 MANY = 6  # cases of a seed
 
@@ -29,7 +32,8 @@ MANY = 6  # cases of a seed
 def seen(language: str, seed: int, answers: values.Answers = values.answers) -> Iterator[str]:
     for i in range(MANY):
         try:
-            case = values.wild_case(LANGUAGES[language], f"{seed}/{i}", alike=answers is verdicts.answers)
+            case_of = verdicts.alike_case if answers is verdicts.answers else values.wild_case
+            case = case_of(LANGUAGES[language], f"{seed}/{i}")
             found = values.outcomes(LANGUAGES[language], case, answers)
             yield from (f"{i} {name}: {outcome}" for name, outcome in found)
         except (IllFormed, BudgetExceeded, Unsupported) as error:
@@ -92,6 +96,35 @@ def test_a_check_that_denies_all_matches_is_found(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(type(LANGUAGES["cel"]), "check", lambda self, query, schema: nothing)
     outcomes = (outcome for seed in range(8) for outcome in seen("cel", seed, verdicts.answers))
     assert any("the check: WRONG" in outcome for outcome in outcomes)
+
+
+@pytest.mark.parametrize(
+    ("rewriting", "answer"),
+    [
+        ("translations", "the query in row-pattern"),
+        ("translations", "an equivalent query in core-cel"),
+        ("normal_forms", "push-in"),
+        ("simplify", "the smaller query"),
+    ],
+)
+def test_a_rewriting_to_a_query_without_matches_is_found(
+    rewriting: str, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(query: object, _: object) -> object:
+        to = answer.rpartition(" ")[2] if rewriting == "translations" else "cel"
+        return LANGUAGES[to].parse({"row-pattern": ROWS}.get(to, "Nothing"))
+
+    if rewriting == "simplify":
+        smaller = Simplified(PARSED, PARSED, "events", (), None, True)
+        monkeypatch.setattr(verdicts, "simplify", lambda *_, **__: smaller)
+    else:
+        named = {answer.rpartition(" ")[2]: nothing}
+        monkeypatch.setattr(type(LANGUAGES["cel"]), rewriting, property(lambda self: named))
+    if answer.startswith("an equivalent"):
+        proof = equivalent("A", "A")
+        monkeypatch.setattr(verdicts, "equivalent", lambda *_, **__: proof)
+    outcomes = (outcome for seed in range(8) for outcome in seen("cel", seed, verdicts.answers))
+    assert any(f"{answer}: WRONG" in outcome for outcome in outcomes)
 
 
 def test_figures_of_cases_that_follow_stored_ones_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
