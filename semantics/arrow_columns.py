@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from cerify.semantics.arguments import did_you_mean, short_repr
 from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.budget import timed_items
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.text_columns import RowLocation, first, first_failure
@@ -42,7 +43,8 @@ def _converted(source: Any) -> pa.Table:
     if type(source).__module__.startswith("pandas.") and hasattr(source, "columns"):
         return _of_pandas(source)
     if hasattr(source, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(source).read_all()
+        reader = pa.RecordBatchReader.from_stream(source)
+        return pa.Table.from_batches(list(timed_items(reader, 1)), reader.schema)  # there may be no end of them
     return pa.Table.from_batches([pa.record_batch(source)])
 
 
@@ -169,10 +171,18 @@ def _decoded(column: pa.ChunkedArray, field: str, name: str) -> pa.ChunkedArray:
         raise InputError(
             f"{name}, field {field!r}: its texts are {size:,} bytes, where the column has {indices + dictionaries:,}"
         )
+    if pa.types.is_string_view(column.type.value_type):  # which Arrow casts no dictionary of, as polars has them
+        column = pa.chunked_array(
+            map(_of_plain_texts, column.chunks), pa.dictionary(column.type.index_type, pa.string())
+        )
     try:
         return column.cast(column.type.value_type)
-    except pa.ArrowInvalid as error:  # a chunk of more than 2 GiB
-        raise InputError(f"{name}, field {field!r}: its texts cannot be read: {error}") from None
+    except pa.ArrowException as error:  # as for a chunk of more than 2 GiB, or intervals of pandas
+        raise InputError(f"{name}, field {field!r}: its values cannot be read: {error}") from None
+
+
+def _of_plain_texts(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(pa.string()))
 
 
 def _bytes_of_texts(chunk: pa.DictionaryArray) -> int:

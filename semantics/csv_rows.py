@@ -231,7 +231,9 @@ def stream_of_rows(
         if unknown := attributes.keys() - known.keys() - {TIME}:
             raise InputError(f"{name}, {places[row]}: {type_} has no attribute {', '.join(sorted(unknown))}")
         events.append(Event(str(type_), attributes))
-    return Stream(events, schema, [TYPE, *columns])
+    S = Stream(events, schema, [TYPE, *columns])
+    S.fits = True
+    return S
 
 
 def _table(source: Source) -> tuple[list[str], list[list[str]], list[int]]:

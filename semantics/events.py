@@ -178,23 +178,22 @@ Events: TypeAlias = Iterable[Event | Mapping[str, Any]] | ArrowTable
 class Stream(Sequence[Event]):
     """A finite prefix of a stream: a sequence of events, backed by an Arrow table with one row per position.
 
-    The table has the column "type" and one column for each attribute name; where a type lacks the attribute the
-    column has null. A stream made from events builds its table when it is first needed, and the other way round.
+    The table has the column "type" and one column for each attribute name, with null for an event that lacks it. It
+    is built from the events when it is first needed, and the other way round.
 
-    It is made from events; from mappings with the key "type", as parsed JSON has them, where "time" may be ISO 8601
-    text; or from a table: of Arrow, a data frame of pandas or polars, or anything with `__arrow_c_stream__`. A table
-    has the column "type" without nulls, and its columns become of the types in ARROW if that loses nothing. Values of
-    events may be None, for an absent attribute, scalars of NumPy, dates, and times without an offset, taken as UTC.
-    Raises InputError for any other value, and for what is no event. `as_stream` takes files and other names of columns.
-
-    `as_stream` and `match` require that events fit the schema. columns: those of the table or file, else None.
+    A stream is made from events; from mappings with the key "type", where "time" may be ISO 8601 text; or from a table:
+    of Arrow, a data frame of pandas or polars, or anything with `__arrow_c_stream__`. A table has the column "type"
+    without nulls, and its columns become of the types in ARROW if that loses nothing. Values may be None, for an absent
+    attribute, scalars of NumPy, dates, and times without an offset, taken as UTC. Raises InputError for other values.
+    columns: those of the table or file, else None. fits: whether the events are known to fit the schema; `as_stream`,
+    which takes files and other names of columns, and `match` require it.
     """
 
     def __init__(self, events: Events = (), schema: Schema | None = None, columns: list[str] | None = None) -> None:
         self._events: tuple[Event, ...] | None = None
         self._table: pa.Table | None = None
         require_schema(schema)
-        self.schema, self.columns = schema, columns
+        self.schema, self.columns, self.fits = schema, columns, schema is None
         if is_table(events):
             from cerify.semantics.arrow_columns import arrow_table, stream_table
 
@@ -232,6 +231,7 @@ class Stream(Sequence[Event]):
     def part(self, start: int, length: int) -> Stream:
         """The stream of the length events from position start on; their positions start at 0 again."""
         part = Stream((), self.schema, self.columns)
+        part.fits = self.fits
         part._events = None if self._events is None else self._events[start : start + length]
         part._table = None if self._table is None else self._table.slice(start, length)
         return part

@@ -144,6 +144,7 @@ def stream_of_json(
     """
     typed = ({TYPE: default_type, **obj} if default_type and isinstance(obj, dict) else obj for obj in events)
     stream = Stream([event_of_json(obj, schema, f"{where}, event {i}") for i, obj in enumerate(typed)], schema)
+    stream.fits = True
     seen: dict[str, tuple[int, ValueType]] = {}
     for i, event in enumerate(stream):
         for name, value in event.attributes.items():

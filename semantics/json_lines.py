@@ -44,7 +44,9 @@ def read_json_lines(
             raise InputError(f"{source.name}: no event has the field {field!r} for the time")
     columns.check_exact(source.name)
     floats = {name for name, value_type in columns.types.items() if value_type == "float"}
-    return Stream((_with_floats(event, floats) for event in events), schema)
+    S = Stream((_with_floats(event, floats) for event in events), schema)
+    S.fits = True
+    return S
 
 
 def _json_values(source: Source) -> Iterator[tuple[str, Any]]:

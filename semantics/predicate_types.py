@@ -131,6 +131,14 @@ def timeless(types: Iterable[Iterable[str]], span: Span | None) -> Iterator[Prob
         yield Problem("attribute", message, span)
 
 
+def unmeasured(known: str | None, span: Span | None) -> Iterator[Problem]:
+    """The problem of a window on the time where times are of this kind, or value type (None: not known)."""
+    if known in ("string", "bool"):
+        hint = f"; as_stream(events, time_column='{TIME}') reads times of text" if known == "string" else ""
+        message = f"WITHIN measures the time of events, a number or a timestamp, and here {TIME} is a {known}{hint}"
+        yield Problem("arithmetic", message, span)
+
+
 def lacking(
     holder: str, attribute: str, held: frozenset[str], schema: Schema | None, span: Span | None
 ) -> Iterator[Problem]:
@@ -216,6 +224,12 @@ def kind_problems(predicate: pred.Predicate, schema: Schema | None, span: Span |
                 pass
             case _:
                 assert_never(atom)
+
+
+def time_problems(schema: Schema | None, span: Span | None) -> Iterator[Problem]:
+    """The problem of a window on the time where the schema has times that are neither numbers nor timestamps."""
+    if schema is not None:
+        yield from unmeasured(_kind(pred.Attribute(TIME), schema), span)
 
 
 def number_problems(term: pred.Term, schema: Schema | None, span: Span | None) -> Iterator[Problem]:

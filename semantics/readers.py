@@ -218,17 +218,17 @@ def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str], def
 def _fitted(
     table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, place: Callable[[int], str]
 ) -> Stream:
-    from cerify.semantics.arrow_tables import fitted_table
+    from cerify.semantics.arrow_tables import fitted_stream
 
-    return Stream(fitted_table(table, schema, reserved, name, place), schema)
+    return fitted_stream(table, schema, reserved, name, place)
 
 
 def _positioned(
     table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, coded: bool = False
 ) -> Stream:
-    from cerify.semantics.arrow_tables import fitted_table
+    from cerify.semantics.arrow_tables import fitted_stream
 
-    return Stream(fitted_table(table, schema, reserved, name, lambda row: f"{name}, position {row}", coded), schema)
+    return fitted_stream(table, schema, reserved, name, lambda row: f"{name}, position {row}", coded)
 
 
 def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[str] | None) -> pa.Table:

@@ -11,12 +11,13 @@ from typing import Any
 from cerify.languages.language import Language
 from cerify.semantics.arguments import listed, short_repr
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, errors_in
-from cerify.semantics.events import TIME, TYPE, Schema, Stream
+from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 from cerify.semantics.observed import ObservedSchema, observed, text_among_numbers
 from cerify.semantics.predicate_types import Problem, Rule
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, shown, value_type_of
 
 NAMES: frozenset[Rule] = frozenset({"event_type", "attribute", "unbound"})
+TEXT_AS_TIME = "a time is a number or a timestamp; as_stream(events, schema=...) reads times of text"
 KINDS: frozenset[Rule] = frozenset({"kind", "arithmetic", "order", "like"})
 
 
@@ -43,8 +44,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     missing: list[Problem] = []
     if S.schema is not None:
         language.require_typed(query, S.schema)
-        if not S.is_columnar:  # else the reader of the table has looked
-            _require_events_fit(S, S.schema)
+        require_events_fit(S, S.schema)
         # A filter on a variable that nothing binds has a meaning (docs/decisions/filters.md), and is most often a typo.
         found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
     else:
@@ -59,17 +59,39 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     return [QueryWarning(problem.hinted, problem.span) for problem in found]
 
 
-def _require_events_fit(S: Stream, schema: Schema) -> None:
-    """Raises InputError for an event that is none of the schema: what is proved under it does not hold of that."""
-    for n, event in enumerate(S):
-        if (types := schema.types.get(event.type)) is None:
-            raise InputError(f"event {n}: unknown event type {event.type!r}; the schema has {listed(schema.types)}")
-        for name, value in event.attributes.items():
-            if (wanted := types.get(name)) is not None:
-                if (reason := _unfit(value, wanted)) is not None:
-                    raise InputError(f"event {n}, attribute {name!r}: {reason}")
-            elif name != TIME:
-                raise InputError(f"event {n}, attribute {name!r}: unknown attribute; {event.type} has {listed(types)}")
+def require_events_fit(S: Stream, schema: Schema) -> None:
+    """Raises InputError for an event that is none of the schema: what is proved under it does not hold of that.
+
+    It is looked at once for a stream, and by columns where it has a table.
+    """
+    if S.fits:
+        return
+    if S.is_columnar:
+        from cerify.semantics.arrow_tables import fitted_table
+        from cerify.semantics.arrow_types import ARROW
+        from cerify.semantics.text_columns import first
+
+        fitted_table(S.table, schema, {TYPE: TYPE}, "the events", "event {}".format)
+        untyped = TIME in S.table.column_names and TIME not in schema.attributes  # which fitted_table reads as times
+        if untyped and S.table[TIME].type == ARROW["string"] and (row := first(S.table[TIME].is_valid())) is not None:
+            raise InputError(f"event {row}, attribute {TIME!r}: {TEXT_AS_TIME}")
+    else:
+        for n, event in enumerate(S):
+            _require_event_fits(event, n, schema)
+    S.fits = True
+
+
+def _require_event_fits(event: Event, n: int, schema: Schema) -> None:
+    if (types := schema.types.get(event.type)) is None:
+        raise InputError(f"event {n}: unknown event type {event.type!r}; the schema has {listed(schema.types)}")
+    for name, value in event.attributes.items():
+        if (wanted := types.get(name)) is not None:
+            if (reason := _unfit(value, wanted)) is not None:
+                raise InputError(f"event {n}, attribute {name!r}: {reason}")
+        elif name != TIME:
+            raise InputError(f"event {n}, attribute {name!r}: unknown attribute; {event.type} has {listed(types)}")
+        elif isinstance(value, str | bool):
+            raise InputError(f"event {n}, attribute {name!r}: {TEXT_AS_TIME}")
 
 
 def _unfit(value: Value, wanted: ValueType) -> str | None:

@@ -21,6 +21,7 @@ from cerify.semantics.predicate_types import (
     meant,
     never_true,
     number_problems,
+    time_problems,
     timeless,
     unknown_type,
 )
@@ -121,6 +122,7 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
                 shown = {} if schema is None or schema.timed else schema.types
                 without = list(timeless(shown.values(), phi.span)) if shown else []
                 found.extend(without or lacking("the window", TIME, _all(types), schema, phi.span))
+                found.extend(time_problems(schema, phi.span))
             return types
         case cel.PartitionBy(psi, attribute):
             types = _types(psi, schema, found)

@@ -10,7 +10,7 @@ from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import listed
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Schema
-from cerify.semantics.predicate_types import Problem, kind_problems, meant, timeless
+from cerify.semantics.predicate_types import Problem, kind_problems, meant, timeless, unmeasured
 from cerify.semantics.predicates import mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import conjuncts
@@ -108,7 +108,8 @@ def _in_block(q: sase.Query, types: Types) -> Iterator[Problem]:
     if q.within is not None:
         span = q.within.span
         untimed = (p for k in q.pattern for p in _lacking(q, sase.Reference(TIME, k.variable), types, span))
-        yield from islice(chain(timeless(types.values(), span), untimed), 1)
+        kinds = (p for k in q.pattern for p in unmeasured(types.get(k.type, {}).get(TIME), span))
+        yield from islice(chain(timeless(types.values(), span), untimed, kinds), 1)
     for conjunct in conjuncts(q):
         match conjunct.condition:
             case sase.Equivalence(name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -370,3 +371,40 @@ def test_an_event_that_is_none_of_the_schema_is_refused(event: Event, message: s
     assert len(match("A", Stream(good, schema))) == 2
     with pytest.raises(InputError, match=f"^{message}"):
         match("A", Stream([good[0], event], schema))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"type": ["A", "A"], "n": ["u", None]}, "event 0, field 'n': string, where the schema has int"),
+        ({"type": ["A", "A"], "m": [None, 1]}, "event 1, field 'm': unknown attribute; A has n"),
+        ({"type": ["A", "B"], "n": [1, 2]}, "event 1, field 'type': unknown event type 'B'; the schema has A"),
+        ({"type": ["A", "A"], "time": [None, "2020"]}, "event 1, attribute 'time': a time is a number or a timestamp"),
+    ],
+)
+def test_a_table_that_does_not_fit_the_schema_is_refused_too(columns: dict[str, Any], message: str) -> None:
+    """Found by a trial: only events made one by one were held against it, and only before their table was made."""
+    schema = Schema({"A": {"n": "int"}})
+    for make in (Stream, Stream.from_table):
+        with pytest.raises(InputError, match=f"^{message}"):
+            match("A", make(pa.table(columns), schema))
+    S = Stream([Event("A"), Event("B")], schema)
+    assert S.table.num_rows == 2
+    with pytest.raises(InputError, match="unknown event type 'B'"):
+        match("A", S)
+
+
+@pytest.mark.parametrize("value", ["2020-01-01", True])
+@pytest.mark.parametrize(
+    ("text", "language"), [("(A ; B) WITHIN 1 second", "cel"), ("PATTERN SEQ(A a, B b) WITHIN 1 second", "sase")]
+)
+def test_a_window_over_times_that_are_none_warns(text: str, language: str, value: Any) -> None:
+    """Found by a trial: a frame with times of text had no match, and no word about it."""
+    S = Stream([Event("A", {"time": value}), Event("B", {"time": value})])
+    for stream in (S, Stream(S.table)):
+        (warning,) = warned(text, language, stream)
+        assert "WITHIN measures the time of events, a number or a timestamp, and here time is a" in warning.message
+        with pytest.raises(IllFormed, match="WITHIN measures the time"):
+            match(text, stream, language=language, strict=True)
+    with pytest.raises(IllFormed, match="WITHIN measures the time"):
+        cerify.equivalent(text, text, languages=(language,) * 2, schema=cerify.observed(S))

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from enum import Enum, IntEnum
+from itertools import count as counting
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,30 @@ def test_events_come_in_many_forms(source: str) -> None:
     assert Stream(make()) == S
     assert match(QUERY, make()) == FOUND
     assert DefinitionEvaluator(language_named("cel"), parse(QUERY), waits=False).push(make()) == FOUND
+
+
+def test_texts_of_a_dictionary_may_be_views() -> None:
+    """Found by a trial: categories of polars, which Arrow does not cast."""
+    texts = pa.array(["A", "B", None], pa.string_view())
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 1], pa.int8()), texts)
+    table = pa.table({"type": coded.take(pa.array([0, 1, 3])), "x": coded.slice(1)})
+    assert list(as_stream(table)) == [Event("A", {"x": "B"}), Event("B"), Event("B", {"x": "B"})]
+    assert match("A ; B FILTER B.x = 'B'", table) == match("A ; B FILTER B.x = 'B'", list(as_stream(table))) != []
+
+
+def test_a_dictionary_of_what_is_no_value_is_named() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"type": ["A", "B"], "x": pandas.cut([1, 2], 2)})
+    with pytest.raises(InputError, match="field 'x': its values cannot be read"):
+        match("A", frame)
+
+
+def test_the_seconds_bound_a_reader_of_batches_without_end() -> None:
+    """Found by a trial: it was read until there was no memory left."""
+    endless = (pa.record_batch({"type": ["A"]}) for _ in counting())
+    reader = pa.RecordBatchReader.from_batches(pa.schema({"type": pa.string()}), endless)
+    with pytest.raises(BudgetExceeded):
+        match("A", reader, budget=Budget(seconds=0.2))
 
 
 def test_a_path_is_a_file(tmp_path: Path) -> None:
