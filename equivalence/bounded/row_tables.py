@@ -12,12 +12,12 @@ from cerify.equivalence.claim import Claim, Level
 from cerify.equivalence.verdict import Different, Undecided
 from cerify.semantics.budget import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, IllFormed
-from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.events import TYPE, Event, Match, Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
 from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import Value, ValueType, value_type_of
+from cerify.semantics.values import INT64, Value, ValueType, value_type_of
 
 TABLES = 20_000  # that are tried at most
 SECONDS = 10.0  # that the search takes at most, unless the budget says how many
@@ -94,11 +94,24 @@ def _matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
 
 
 def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Schema | None = None) -> Iterator[Stream]:
-    """All tables of 1 row, of 2, and so on, with these values of the columns, as long as they are not too many."""
-    if math.prod(map(len, columns.values())) > TABLES:
+    """All tables of 1 row, of 2, and so on, with these values of the columns, as long as they are not too many.
+
+    With a schema a row is of one of its types, and has values in the columns of the type.
+    """
+    named = columns.get(TYPE, ())
+    types = [str(R or ROW) for R in named] or [ROW]
+    if schema is not None:  # of the types that no condition names, one is enough of those with the same columns
+        types = list({R if R in named else tuple(of): R for R, of in schema.types.items()}.values())
+    of_types = {
+        R: {a: its for a, its in columns.items() if a != TYPE and (schema is None or schema.has(R, a))} for R in types
+    }
+    if sum(math.prod(map(len, of.values())) for of in of_types.values()) > TABLES:
         return
-    values_of_rows = (zip(columns, row, strict=True) for row in product(*columns.values()))
-    letters = [Event(ROW, {a: v for a, v in row if v is not None}) for row in values_of_rows]
+    letters = [
+        Event(R, {a: v for a, v in zip(of, row, strict=True) if v is not None})
+        for R, of in of_types.items()
+        for row in product(*of.values())
+    ]
     yield from streams_of(letters, bound, TABLES, schema)
 
 
@@ -111,13 +124,15 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
             for node in subtrees(e):
                 if isinstance(node, rows.Comparison | rows.Between | rows.In | rows.Column):
                     for name, some in _asked(node):
-                        own = next((one for one in (*known, *near) if one.casefold() == name.casefold()), name)
+                        own = next((one for one in (TYPE, *known, *near) if one.casefold() == name.casefold()), name)
                         near.setdefault(own, set()).update(some)
     found: dict[str, list[Value | None]] = {}
     for name, some in near.items():
         of_values: list[ValueType] = [value_type_of(v) for v in sorted(some, key=repr)]
         type_ = known.get(name) or (of_values[0] if of_values else "int")
         fitting = {v for v in some if value_type_of(v) in (type_, "int" if type_ == "float" else type_)}
+        if known.get(name) == "int":
+            fitting = {v for v in fitting if v in INT64}
         if known.get(name) == "float":
             fitting = {float(v) for v in fitting if isinstance(v, int | float)}
         found[name] = [*sorted(fitting or SAMPLES[type_], key=repr), None]

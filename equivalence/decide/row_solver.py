@@ -126,7 +126,7 @@ class _Question:
 
     def least(self, known: list[Any], schema: Schema | None) -> Stream:
         """The rows that the solver has found, with the least whole numbers, cell by cell: any solver finds these."""
-        cells = [self.rows.cell(name, r) for r in range(self.rows.number) for name in self.rows.names]
+        cells = [self.rows.cell(name, r) for r in range(self.rows.number) for name in self.rows.names if name != TYPE]
         for x in cells if len(cells) <= MADE_LEAST else ():
             for n in range(SMALL + 1):
                 if self.answer([*known, x.kind == NUMBER, x.at == n]) == z3.sat:

@@ -9,7 +9,7 @@ taken to be exact.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
@@ -24,10 +24,11 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TYPE, Schema
 from cerify.semantics.packages import z3
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.clauses import ROW
 from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import combined
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import Value, ValueType, microseconds
+from cerify.semantics.values import INT64, Value, ValueType, microseconds
 
 NULL, NUMBER, NAN, TEXT, TRUTH, TIME = range(6)
 KINDS: Mapping[ValueType, tuple[int, ...]] = {
@@ -52,14 +53,17 @@ class Rows:
 
     def __init__(self, clauses: ClausePair, schema: Schema | None, number: int, exact: bool) -> None:
         self.clauses, self.number, self.exact = clauses, number, exact
+        self.schema = schema
         self.types: Mapping[str, ValueType] = {} if schema is None else schema.attributes
         self.null = Point(z3.IntVal(NULL), z3.RealVal(0))
         self.nodes = [one for e in clauses.conditions for one in subtrees(e)]
         values = (one.value for one in self.nodes if isinstance(one, rows.Constant))
-        self.texts = sorted({one for one in values if isinstance(one, str)} | {*self._like_texts()})
+        event_types = () if schema is None else schema.types
+        self.texts = sorted({one for one in values if isinstance(one, str)} | {*self._like_texts(), *event_types})
         key = (*clauses.left.partition, *(one.column for one in clauses.left.order[:1]))
         columns = [one for one in self.nodes if isinstance(one, rows.Column)]
-        self.names = tuple(dict.fromkeys(one.name for one in (*columns, *key)))
+        typed = [TYPE] * (schema is not None and {*schema.types} != {ROW})
+        self.names = tuple(dict.fromkeys([*(one.name for one in (*columns, *key)), *typed]))
         self.around = range(-max(1, clauses.reach("PREV")), number + max(1, clauses.reach("NEXT")))
 
     @cached_property
@@ -125,6 +129,8 @@ class Rows:
                 yield z3.Implies(x.kind == TRUTH, z3.Or(x.at == 0, x.at == 1))
                 if self.exact and self.likes:
                     yield z3.Implies(x.kind == TEXT, among(x.at, range(len(self.texts))))
+        if self.schema is not None:
+            yield from self._of_schema(self.schema)
         for r in range(self.number):
             for i, e in enumerate(self.clauses.conditions):
                 yield self.literal(i, True, r) == self._truth(e, r)[0]
@@ -228,6 +234,19 @@ class Rows:
                 return self._is_whole(one)
         return False
 
+    def _of_schema(self, schema: Schema) -> Iterator[Any]:
+        """A row has one of the event types, and values in the columns of its type alone; whole numbers have 64 bits."""
+        place = {R: self.texts.index(R) for R in schema.types}
+        for r in self.around:
+            type_ = self.cell(TYPE, r)
+            yield among(type_.at, place.values())
+            for name in self.names:
+                x = self.cell(name, r)
+                if lacking := [place[R] for R in place if name != TYPE and not schema.has(R, name)]:
+                    yield z3.Implies(among(type_.at, lacking), x.kind == NULL)
+                if self.types.get(name) == "int":
+                    yield z3.And(x.at >= INT64.start, x.at < INT64.stop)
+
     def _truth(self, e: rows.Expression, r: int) -> Truth:
         """Whether an expression, as a condition, is true in the row r, and whether it is false."""
         match e:
@@ -306,7 +325,7 @@ def _either(condition: Any, one: Point, other: Point) -> Point:
     return Point(z3.If(condition, one.kind, other.kind), z3.If(condition, one.at, other.at))
 
 
-def among(kind: Any, kinds: Sequence[int]) -> Any:
+def among(kind: Any, kinds: Iterable[int]) -> Any:
     """The condition of z3 that a kind is one of these."""
     return z3.Or([kind == one for one in kinds])
 

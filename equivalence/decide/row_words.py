@@ -17,7 +17,7 @@ from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.certificate import Fact, Letter
 from cerify.semantics import trees
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Schema
+from cerify.semantics.events import TYPE, Schema
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.clauses import MatchRecognize, Order
 from cerify.semantics.row_pattern.resolve import columns_in, resolved
@@ -39,7 +39,7 @@ class ClausePair:
     @classmethod
     def of(cls, left: MatchRecognize, right: MatchRecognize, schema: Schema | None) -> ClausePair:
         left, right = at_fixed_distances(left), at_fixed_distances(right)
-        known = {} if schema is None else {name.lower(): name for name in schema.attributes}
+        known = {TYPE: TYPE} | ({} if schema is None else {name.lower(): name for name in schema.attributes})
         for one in (*columns_in(left), *columns_in(right)):
             if not one.quoted:
                 known.setdefault(one.name.lower(), one.name)

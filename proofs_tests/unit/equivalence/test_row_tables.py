@@ -102,3 +102,14 @@ def test_a_clause_is_not_told_apart_from_itself(seed: int) -> None:
     text = show(clause(Random(seed), RowProfile(), 4))
     found = cerify.equivalent(text, text, languages=LANGUAGES, bound=2)
     assert isinstance(found, Undecided | Equivalent)
+
+
+def test_tables_of_a_schema_have_rows_of_its_types() -> None:
+    """Found by a trial: all rows were of the type `row`, with the columns of any type."""
+    schema = Schema({"A": {"x": "int"}, "B": {"y": "int"}, "C": {"y": "int"}})
+    q = parse("MATCH_RECOGNIZE (PATTERN (P Q) DEFINE P AS type = 'B' AND P.y = 1, Q AS Q.x > SUM(P.y))")
+    rows = {(event.type, *event.attributes) for S in tables(values([q], schema), 1, schema) for event in S}
+    assert rows == {("A", "x"), ("A",), ("B", "y"), ("B",), ("C", "y"), ("C",)}
+    verdict = asked(LABELS, TURNED.replace("<", "<="), schema=Schema({"A": {"x": "int"}, "B": {"x": "int"}}))
+    assert isinstance(verdict, Different)
+    assert {event.type for event in verdict.stream} <= {"A", "B"}
