@@ -139,7 +139,12 @@ class Evaluator(ABC):
         return len(self.read(S))
 
     def save(self) -> bytes:
-        """The state between two batches, in a format without code. Raises InputError inside a batch."""
+        """The state between two batches, in a format without code. Raises InputError inside a batch, and at the end."""
+        self._require_open()
+        with self.budget.timed():
+            return self._saved()
+
+    def _saved(self) -> bytes:
         self._require_whole()
         return seal(self.STATE, self.identity, self.dump())
 
@@ -181,7 +186,7 @@ class Evaluator(ABC):
         """What to call, and with which arguments, for an evaluator of the same query that has read nothing."""
 
     def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return _restored, (*self.remade(), self.save(), self.finished, self.check)
+        return _restored, (*self.remade(), self._saved(), self.finished, self.check)
 
     def _require_whole(self) -> None:
         """Raises InputError if an error has stopped the evaluator inside a batch."""

@@ -73,6 +73,8 @@ def _misfit(column: Any) -> str | None:
         try:
             pa.array([values[0][1], value], from_pandas=True)
         except pa.ArrowException:
+            if value is values[0][1]:
+                return f"row {row} has {short_repr(value)}, which is no value"
             return f"row {row} has {short_repr(value)}, and row {values[0][0]} {short_repr(values[0][1])}"
     return None
 
@@ -82,7 +84,8 @@ def stream_table(table: pa.Table, type_column: str) -> pa.Table:
     if type_column not in table.column_names:
         names = table.column_names
         hint = did_you_mean(type_column, names) or "; as_stream(events, type_column='...') names one"
-        raise InputError(f"no column {type_column!r} for the event type; the columns are {', '.join(names)}{hint}")
+        there = f"the columns are {', '.join(names)}" if names else "there are no columns"
+        raise InputError(f"no column {type_column!r} for the event type; {there}{hint}")
     if not table.num_rows:  # the columns of a frame without rows are of any type
         table = table.set_column(table.column_names.index(type_column), type_column, pa.array([], ARROW["string"]))
     table = _with_value_types(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -47,13 +48,18 @@ class Budget:
     def timed(self) -> Iterator[None]:
         """A context in which `check_time` raises once the seconds are over, or those of a context around this one.
 
-        What is nested too deeply for Python is a BudgetExceeded in it, too.
+        What is nested too deeply for Python is a BudgetExceeded in it, too, and a number that Python cannot write.
         """
         seconds = math.inf if self.seconds is None else float(self.seconds)  # it may be a Fraction
         before = _LIMIT.set(min(_LIMIT.get(), (time.monotonic() + seconds, seconds)))
         try:
             with depth_limited():
                 yield
+        except ValueError as error:
+            if "set_int_max_str_digits" in str(error):  # the advice of Python, of a number that it is to write
+                digits = sys.get_int_max_str_digits()
+                raise BudgetExceeded(f"a whole number of more than {digits} digits has no text") from None
+            raise
         finally:
             _LIMIT.reset(before)
 

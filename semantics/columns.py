@@ -11,6 +11,7 @@ from typing import TypeAlias, assert_never
 
 from cerify.semantics import predicates as pred
 from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.budget import timed_items
 from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.like import whole
 from cerify.semantics.packages import pa, pc
@@ -89,7 +90,7 @@ def _test(predicate: pred.Comparison | pred.OneOf | pred.InRange | pred.Like, ta
 def _row_by_row(predicate: pred.Predicate, table: pa.Table) -> pa.ChunkedArray:
     names = {attribute.name for attribute in mentions(predicate)} & set(table.column_names)
     events = Stream.from_table(table.select([TYPE, *sorted(names - {TYPE})]))
-    return pa.chunked_array([pa.array([holds(predicate, event) for event in events], pa.bool_())])
+    return pa.chunked_array([pa.array([holds(predicate, event) for event in timed_items(events, 16)], pa.bool_())])
 
 
 def _evaluate(term: pred.Term, table: pa.Table) -> Column:

@@ -49,6 +49,9 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
         found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
     else:
         seen = observed(S)
+        if "" in seen.types:
+            n = next(n for n, event in enumerate(S) if not event.type)
+            raise InputError(f"event {n}: its type is empty; every event has a type")
         misfitting = misfits(language, query, seen) if seen.types else ()
         found = [_with_text(problem, S, seen, language) for problem in misfitting]
         columns = S.columns or ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from cerify.semantics import predicates as pred
+from cerify.semantics.budget import timed_items
 from cerify.semantics.events import TYPE, Event, Stream
 from cerify.semantics.packages import installed, np, pa, pc
 from cerify.semantics.predicates import atoms, chosen, combined
@@ -53,7 +54,7 @@ def _of_events(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[list[in
         by_type = {R: _mask(predicates, event) for R, event in {event.type: event for event in events}.items()}
         masks = [by_type[event.type] for event in events]
     else:
-        masks = [_mask(predicates, event) for event in events]
+        masks = [_mask(predicates, event) for event in timed_items(events, 1)]  # numbers may be of any length
     numbers: dict[int, int] = {}
     classes = [numbers.setdefault(mask, len(numbers)) for mask in masks]
     return classes, list(numbers)
@@ -67,7 +68,7 @@ def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[N
     classes, types = np.zeros(len(columns.codes), np.int32), [0]
     for start in range(0, len(predicates), 8):
         byte = np.zeros(len(columns.codes), np.uint8)
-        for i, P in enumerate(predicates[start : start + 8]):
+        for i, P in enumerate(timed_items(predicates[start : start + 8], 1)):
             byte |= columns.mask(P).view(np.uint8) << np.uint8(i)
         pairs = byte if len(types) == 1 else (classes.astype(np.int64) << 8) + byte
         classes, distinct = _numbered(pairs, len(types) << 8)

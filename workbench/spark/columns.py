@@ -261,6 +261,8 @@ def _require(rows: T.StructType, name: str, purpose: str, listed: Sequence[str])
         reason = "there is no column" if not times else f"there are {times} columns"
         near = "" if times else near_column(rows, name)
         raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(listed)}{near}")
+    if "." in name:  # DataFrame.mapInArrow takes it for a field (PySpark 4.3)
+        raise InputError(f"{purpose}: the name {name!r} has a dot, with which Spark names fields of structs; rename it")
 
 
 def require_sortable(schema: T.StructType, name: str) -> None:

@@ -106,6 +106,54 @@ def test_the_seconds_bound_a_reader_of_batches_without_end() -> None:
         match("A", reader, budget=Budget(seconds=0.2))
 
 
+def test_the_seconds_bound_the_tests_of_each_event() -> None:
+    """Found by a trial: the numbers of a product of thousands of attributes have thousands of digits."""
+
+    def product(factors: int) -> str:
+        return "x" if factors == 1 else f"({product(factors // 2)} * {product(factors - factors // 2)})"
+
+    of_table = pa.table({"type": ["A"] * 3_000, "x": [2**62] * 3_000})
+    for events, factors in (([Event("A", {"x": 10**100_000})] * 200, 16), (of_table, 2_000)):
+        query = parse(f"A FILTER A[{product(factors)} > 1]")
+        started = time.monotonic()
+        with pytest.raises(BudgetExceeded):
+            match(query, events, budget=Budget(seconds=0.1))
+        assert time.monotonic() - started < 8  # it took 10 s and more, as the clock was not looked at
+
+
+def test_numbers_that_python_does_not_write_are_named() -> None:
+    """Found by a trial: a ValueError of Python, with advice for programs."""
+    events = [Event("A", {"x": 10**5000, "time": 1})]
+    saved = compile("(A ; A) PARTITION BY [x]")
+    saved.push(events)
+    asked: list[Callable[[], object]] = [
+        lambda: match("PATTERN SEQ(A a) RETURN a.x", events, language="sase"),
+        lambda: match("MATCH_RECOGNIZE (MEASURES A.x AS y PATTERN (A))", events, language="row-pattern", output="rows"),
+        lambda: explain("A FILTER A[x > 1]", events, [0]),
+        saved.save,
+    ]
+    for ask in asked:
+        with pytest.raises(BudgetExceeded, match="a whole number of more than 4300 digits has no text"):
+            ask()
+
+
+def test_event_types_are_not_empty() -> None:
+    """Found by a trial: files refused them, and memory did not."""
+    coded = pa.array(["A", "", "A"]).dictionary_encode()
+    for events in ([{"type": "A"}, {"type": ""}], pa.table({"type": ["A", ""]}), pa.table({"type": coded})):
+        with pytest.raises(InputError, match=r"1: .*empty"):
+            match("A", events)
+    assert len(match("A", pa.table({"type": coded.take(pa.array([0, 2]))}))) == 2
+
+
+def test_frames_without_values_are_named_as_what_they_are() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match="there are no columns"):
+        match("A", pandas.DataFrame())
+    with pytest.raises(InputError, match=r"column 'x': row 0 has .*, which is no value"):
+        match("A", pandas.DataFrame({"type": ["A"], "x": [object()]}))
+
+
 def test_a_path_is_a_file(tmp_path: Path) -> None:
     lines, columns = tmp_path / "events.jsonl", tmp_path / "events.parquet"
     lines.write_text("".join(json.dumps(row) + "\n" for row in ROWS))

@@ -163,11 +163,14 @@ def _one(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) -> pa.Table:
-    """The table of a stream with these rows. Raises InputError for a row without a type, or not in the schema."""
+    """The table of a stream with these rows. Raises InputError for one without type or id, or not in the schema."""
     types = batch.column(columns.type)
     if types.null_count:
         row = pc.index(types.is_null(), True).as_py()
         raise InputError(f"{place(batch, row, columns)}: the column {columns.type!r} is empty; every event has a type")
+    if columns.id is not None and batch.column(columns.id).null_count:
+        row = pc.index(batch.column(columns.id).is_null(), True).as_py()
+        raise InputError(f"{place(batch, row, columns)}: the column {columns.id!r} is empty; it identifies the event")
     parts = {name: plain_numbers(batch.column(name)) for name in columns.attributes} | {TYPE: types}
     if columns.time is not None:
         parts[TIME] = batch.column(columns.time)

@@ -1,5 +1,6 @@
 """Query blocks behind the interface of all evaluators: batches are the stream, and a saved state continues it."""
 
+import copy
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
@@ -173,6 +174,16 @@ def test_room_for_nodes_is_never_less_than_before() -> None:
     before = len(memory.nodes)
     memory.make_room(0)
     assert before < 4 * (3 * 250 + 4) == len(memory.nodes)
+
+
+def test_at_the_end_there_is_no_state() -> None:
+    """Found by a trial: what was restored was not at its end, and found the last matches again."""
+    E = cerify.compile("PATTERN SEQ(A a, ~B b) WITHIN 5 seconds", language="sase")
+    E.push([Event("A", {"time": 1})])
+    assert len(E.finish()) == 1
+    with pytest.raises(InputError, match="the stream of this evaluator is finished"):
+        E.save()
+    assert copy.copy(E).finished
 
 
 def test_after_an_error_inside_a_batch_there_is_no_state() -> None:

@@ -14,16 +14,20 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from pyspark.sql import types as T
+
 import cerify.spark
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError, Span
 from cerify.semantics.events import Schema
 from cerify.semantics.values import ValueType
+from cerify.spark.columns import columns_of
 from cerify.spark.errors import WorkerError, deserialize_error, serialize_error, worker_errors
 from cerify.spark.runs import rows as rows_module
 from cerify.spark.runs.answers import answers
+from cerify.spark.runs.invalid import BAD_VALUE, ValidRows
 from cerify.spark.runs.query import Query
-from cerify.spark.runs.rows import Columns
+from cerify.spark.runs.rows import Columns, events_of
 
 COLUMNS = Columns(("ts",), ("k",), attributes=("x",))
 
@@ -182,3 +186,21 @@ def test_a_query_of_another_language_is_named_as_elsewhere(text: str, message: s
     """The error listed what CEL expects there."""
     with pytest.raises(ParseError, match=re.escape(message)):
         _ = Query(text).parsed
+
+
+def test_a_row_without_an_id_is_refused_or_set_aside() -> None:
+    """Found by a trial: the events of a match were None."""
+    rows = pa.record_batch({"ts": [0, 1], "type": ["A", "B"], "id": [None, 7]})
+    columns = Columns(("ts",), id="id")
+    with pytest.raises(InputError, match="ts=0: the column 'id' is empty; it identifies the event"):
+        events_of(rows, columns, None)
+    valid = ValidRows(columns, None, {})
+    assert sum(batch.num_rows for batch in valid.of([rows])) == 1
+    assert [(one.reason, one.rows.num_rows) for one in valid.take()] == [(BAD_VALUE, 1)]
+
+
+def test_the_name_of_a_column_has_no_dot() -> None:
+    """Found by a trial: an error of Spark, as mapInArrow takes the name for a field of a struct."""
+    rows = T.StructType([T.StructField("a.b", T.StringType()), T.StructField("type", T.StringType())])
+    with pytest.raises(InputError, match="has a dot, with which Spark names fields of structs"):
+        columns_of(rows, Query("A"), order_by="a.b")
