@@ -448,11 +448,11 @@ def equivalent(
 ) -> Verdict:
     """Whether two queries have the same complex events, or valuations, at every position of every stream.
 
-    languages are those of the left and the right, where they are texts. Queries of two languages are compared by their
-    formulas of CEL. For unary queries, whose windows count events, the answer is Equivalent, with a certificate, or
-    Different, with a shortest stream. Queries that compare events with each other are compared on all streams of up to
-    `bound` events: Bounded where these do not differ. Undecided has the reason why there is no answer. Raises
-    ParseError, IllFormed.
+    languages are those of the left and the right, where they are texts. Queries of CEL and core-CEL are compared with
+    each other by their formulas of CEL; of two other languages the answer is Undecided. For unary queries, whose
+    windows count events, the answer is Equivalent, with a certificate, or Different, with a shortest stream. Queries
+    that compare events with each other are compared on all streams of up to `bound` events: Bounded where these do not
+    differ. Undecided has the reason why there is no answer. Raises ParseError, IllFormed.
     """
     return _compared(left, right, languages, Question("equivalent", level, schema, bound, budget))
 
