@@ -22,7 +22,7 @@ from cerify.languages.language import DENOTATIONAL, Language
 from cerify.semantics.budget import Budget
 from cerify.semantics.errors import IllFormed, InputError, Unsupported
 from cerify.semantics.events import TIME, Match, Stream
-from cerify.semantics.predicates import Comparison, InRange, Like, OneOf, chosen
+from cerify.semantics.predicates import Comparison, Constant, InRange, Like, OneOf, chosen
 from cerify.semantics.readers import as_stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.sase.reading import DECIDED
@@ -86,7 +86,7 @@ def of_equivalent(
     A proof up to a length speaks of the first events of the stream, if they are of its schema. Raises Unsupported where
     there is no proof.
     """
-    other = rewritten(language, case, written)
+    other = rewritten(language, case, other_language, written)
     texts = (language.show(case.query), other_language.show(other))
     names = (language.name, other_language.name)
     try:
@@ -112,7 +112,7 @@ def of_rewritten(
 
     Raises Unsupported where it cannot be rewritten.
     """
-    other = rewritten(language, case, written)
+    other = rewritten(language, case, other_language, written)
     require_same(language, case, case.S, other_language, other, "rewritten")
     return by_definition(language, case)
 
@@ -133,16 +133,36 @@ def require_same(
         raise AssertionError(f"{why} to {other_language.show(other)}, and not over {list(S)}")
 
 
-def rewritten(language: Language[Any], case: Wild, written: Callable[[], Any]) -> Any:
+def rewritten(language: Language[Any], case: Wild, other_language: Language[Any], written: Callable[[], Any]) -> Any:
     """The other query. Raises Unsupported where there is none, or none that is to mean the same over the stream."""
-    times = [event.get(TIME) for event in case.S]
-    if language.name == "sase" and not (all(isinstance(t, int | float) for t in times) and times == sorted(times)):
-        raise Unsupported("a window of SASE+ is a filter on times, which have to be numbers in the stream's order")
+    if language != other_language:
+        require_translatable(language, case)
     try:
         with BUDGET.timed():
             return written()
     except IllFormed as error:  # as an LP-normal form is one of a well-formed formula
         raise Unsupported(error.message) from None
+
+
+def require_translatable(language: Language[Any], case: Wild) -> None:
+    """Raises Unsupported for a stream over which a translation need not mean the same, as the guide says."""
+    times = [event.get(TIME) for event in case.S]
+    if language.name == "sase" and not (all(isinstance(t, int | float) for t in times) and times == sorted(times)):
+        raise Unsupported("a window of SASE+ is a filter on times, which have to be numbers in the stream's order")
+    if any(isinstance(value, bool) for event in case.S for value in event.attributes.values()) and orders(case.query):
+        raise Unsupported("MATCH_RECOGNIZE orders booleans, and CEL does not: columns that are compared hold none")
+
+
+def orders(tree: Any) -> bool:
+    """Whether a test compares two attributes by order."""
+    if isinstance(tree, rows.Comparison):
+        return tree.operator not in ("=", "<>") and not isinstance(tree.right, rows.Constant)
+    if isinstance(tree, Comparison):
+        return tree.comparator not in ("=", "!=") and not isinstance(tree.right, Constant)
+    if isinstance(tree, tuple):
+        return any(map(orders, tree))
+    parts = fields(tree) if is_dataclass(tree) and not isinstance(tree, type) else ()
+    return any(orders(getattr(tree, one.name)) for one in parts if one.init)
 
 
 def smaller(case: Wild) -> Any:
