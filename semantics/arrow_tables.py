@@ -9,7 +9,7 @@ from cerify.semantics.arrow_columns import canonical, has_each_text_once, lossle
 from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
 from cerify.semantics.csv_rows import renamed
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE, Schema, Stream
+from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.text_columns import RowLocation, first, values_of_text
 from cerify.semantics.values import shown
@@ -46,20 +46,6 @@ def fitted_table(
         for column in columns.keys() - {TYPE}:
             columns[column] = _fitted(columns[column], column, fields[column], columns[TYPE], schema, place)
     return pa.table({column: values for column, values in columns.items() if not pa.types.is_null(values.type)})
-
-
-def fitted_stream(
-    table: pa.Table,
-    schema: Schema | None,
-    reserved: Mapping[str, str],
-    name: str,
-    place: RowLocation,
-    coded: bool = False,
-) -> Stream:
-    """The stream of the table that `fitted_table` returns."""
-    S = Stream(fitted_table(table, schema, reserved, name, place, coded), schema)
-    S.fits = True
-    return S
 
 
 def _all_coded(types: pa.ChunkedArray) -> bool:

@@ -146,7 +146,7 @@ def not_csv(source: Source, reason: str) -> str:
             place = next((f", line {n}" for n, data in enumerate(file, 1) if len(data) > BLOCK), "")
         return f"{source.name}{place}: a row of more than {BLOCK:,} bytes; Parquet and JSON Lines may have such values"
     if "Empty CSV file" in reason:  # Arrow takes a line without an end for none
-        return f"{source.name}: its one line has no end, and it no rows; a CSV file starts with a line of column names"
+        return f"{source.name}: one line without a line break; a CSV file starts with a line of column names"
     return not_utf8(source) if "UTF" in reason.upper() else f"{source.name}: not a CSV file: {reason}"
 
 

@@ -216,19 +216,24 @@ def _csv(source: Source, schema: Schema | None, reserved: Mapping[str, str], def
 
 
 def _fitted(
-    table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, place: Callable[[int], str]
+    table: pa.Table,
+    schema: Schema | None,
+    reserved: Mapping[str, str],
+    name: str,
+    place: Callable[[int], str],
+    coded: bool = False,
 ) -> Stream:
-    from cerify.semantics.arrow_tables import fitted_stream
+    from cerify.semantics.arrow_tables import fitted_table
 
-    return fitted_stream(table, schema, reserved, name, place)
+    S = Stream(fitted_table(table, schema, reserved, name, place, coded), schema)
+    S.fits = True
+    return S
 
 
 def _positioned(
     table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, coded: bool = False
 ) -> Stream:
-    from cerify.semantics.arrow_tables import fitted_stream
-
-    return fitted_stream(table, schema, reserved, name, lambda row: f"{name}, position {row}", coded)
+    return _fitted(table, schema, reserved, name, lambda row: f"{name}, position {row}", coded)
 
 
 def _read_parquet(source: Source, reserved: Mapping[str, str], attributes: Set[str] | None) -> pa.Table:

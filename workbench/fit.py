@@ -65,7 +65,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
 def require_events_fit(S: Stream, schema: Schema) -> None:
     """Raises InputError for an event that is none of the schema: what is proved under it does not hold of that.
 
-    It is looked at once for a stream, and by columns where it has a table.
+    A stream is checked once; one that has a table is checked by columns.
     """
     if S.fits:
         return

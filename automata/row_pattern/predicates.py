@@ -1,8 +1,8 @@
 """Conditions on one row, as CEL and MATCH_RECOGNIZE have them: comparisons of columns and constants, AND, OR.
 
 On these the two languages agree: a comparison with a column that is missing is never true. NOT is no part of it: in SQL
-NOT of an unknown comparison is unknown, in CEL it is true. Nor is the order of booleans, which CEL has not; two columns
-that are compared by order are taken to have other values.
+NOT of an unknown comparison is unknown, in CEL it is true. Nor is the order of booleans, which CEL does not have: no
+constant that is compared by order is one, and columns that are compared with each other by order must hold none.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ def _has_order(*operands: rows.Expression | pred.Term) -> bool:
 
 
 def _is_ordered(*values: Value | None) -> bool:
+    """Whether none of the values is NULL or a boolean."""
     return not any(value is None or isinstance(value, bool) for value in values)
 
 

@@ -62,8 +62,8 @@ class Rows:
         self.texts = sorted({one for one in values if isinstance(one, str)} | {*self._like_texts(), *event_types})
         key = (*clauses.left.partition, *(one.column for one in clauses.left.order[:1]))
         columns = [one for one in self.nodes if isinstance(one, rows.Column)]
-        typed = [TYPE] * (schema is not None and {*schema.types} != {ROW})
-        self.names = tuple(dict.fromkeys([*(one.name for one in (*columns, *key)), *typed]))
+        typed = () if schema is None or {*schema.types} == {ROW} else (TYPE,)
+        self.names = tuple(dict.fromkeys((*(one.name for one in (*columns, *key)), *typed)))
         self.around = range(-max(1, clauses.reach("PREV")), number + max(1, clauses.reach("NEXT")))
 
     @cached_property

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from random import Random
+from types import UnionType
 from typing import Any
 
 from cerify.api import equivalent, simplify
@@ -155,14 +156,11 @@ def require_translatable(language: Language[Any], case: Wild) -> None:
 
 def orders(tree: Any) -> bool:
     """Whether a test compares two attributes by order."""
-    if isinstance(tree, rows.Comparison):
-        return tree.operator not in ("=", "<>") and not isinstance(tree.right, rows.Constant)
-    if isinstance(tree, Comparison):
-        return tree.comparator not in ("=", "!=") and not isinstance(tree.right, Constant)
-    if isinstance(tree, tuple):
-        return any(map(orders, tree))
-    parts = fields(tree) if is_dataclass(tree) and not isinstance(tree, type) else ()
-    return any(orders(getattr(tree, one.name)) for one in parts if one.init)
+    return any(
+        (one.operator if isinstance(one, rows.Comparison) else one.comparator) not in ("=", "!=", "<>")
+        and not isinstance(one.right, Constant | rows.Constant)
+        for one in parts_of(tree, Comparison | rows.Comparison)
+    )
 
 
 def smaller(case: Wild) -> Any:
@@ -181,7 +179,7 @@ def of_check(language: Language[Any], case: Wild) -> list[Match]:
 
 def of_algebra(language: Language[Any], case: Wild) -> list[Match]:
     """The matches by the definition. Raises AssertionError for an event whose type the algebra takes for impossible."""
-    tests = list(dict.fromkeys(tests_in(case.query)))[:TESTS]
+    tests = list(dict.fromkeys(parts_of(case.query, Comparison | OneOf | InRange | Like)))[:TESTS]
     types = {minterm.chosen for minterm in minterms(tests, case.S.schema, BUDGET)}
     for event in case.S:
         if (passed := chosen(tests, event)) not in types:
@@ -189,15 +187,15 @@ def of_algebra(language: Language[Any], case: Wild) -> list[Match]:
     return by_definition(language, case)
 
 
-def tests_in(tree: Any) -> Iterator[Comparison | OneOf | InRange | Like]:
-    """The tests of attributes in a query."""
-    if isinstance(tree, Comparison | OneOf | InRange | Like):
+def parts_of(tree: Any, kinds: UnionType) -> Iterator[Any]:
+    """The outermost parts of a query that are of these kinds."""
+    if isinstance(tree, kinds):
         yield tree
     elif isinstance(tree, tuple):
         for part in tree:
-            yield from tests_in(part)
+            yield from parts_of(part, kinds)
     elif is_dataclass(tree) and not isinstance(tree, type):
-        yield from tests_in(tuple(getattr(tree, one.name) for one in fields(tree) if one.init))
+        yield from parts_of(tuple(getattr(tree, one.name) for one in fields(tree) if one.init), kinds)
 
 
 def by_definition(language: Language[Any], case: Wild) -> list[Match]:

@@ -359,6 +359,7 @@ def test_a_bad_time_is_located(cell: str, write: Callable[..., Path]) -> None:
     [
         ("", ": empty; a CSV file starts with a line of column names"),
         ("\n\n", ": empty; a CSV file starts with a line of column names"),
+        ("hello", ": one line without a line break; a CSV file starts with a line of column names"),
         ("a\n1\n", ": no column 'type' for the event type; the columns are a; name it: --type, in Python type_column"),
         ("a,typ\n1,A\n", ": no column 'type' for the event type; the columns are a, typ; did you mean 'typ'?"),
         ("type,a,a\nT,1,2\n", ", line 1: two columns are called 'a'; give each its own name"),
