@@ -65,7 +65,7 @@ chapters = {  # the pages below a page, in the table of contents
     "theory/README": "theory/definitions theory/cel theory/core-cel theory/expressions theory/sase-plus "
     "theory/rows theory/row-patterns theory/compilers theory/evaluation theory/equivalence theory/expressiveness "
     "theory/independence theory/mechanised",
-    "theory/independence": "theory/mutation theory/complete-tests",
+    "theory/independence": "theory/complete-tests",
     "theory/mechanised": "theory/proved theory/strategies theory/compilation theory/star theory/event-expressions "
     "theory/sase",
     "claims": "errata laws decisions/README",

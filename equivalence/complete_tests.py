@@ -16,13 +16,10 @@ from itertools import product
 from typing import TypeAlias
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import single_variable
-from cerify.automata.explore import explore
-from cerify.automata.minimize import classes
-from cerify.automata.subsets import Subset
-from cerify.equivalence.decide.cel import algebras, undecidable_reason
-from cerify.equivalence.decide.marked import MarkedNFA, marked_nfa
-from cerify.semantics.budget import Budget
+from cerify.automata.cea.model import single_variable
+from cerify.automata.exploration import Subset, classes, explore
+from cerify.equivalence.decide.cel import MarkedNFA, algebras, marked_nfa, undecidable_reason
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Schema

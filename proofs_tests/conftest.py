@@ -31,7 +31,7 @@ ROOT = HERE.parent
 FOLDERS = {"workbench": ".", "semantics": "semantics", "automata": "automata", "equivalence": "equivalence"}
 """The folders at the root, and where they stand in the package."""
 
-REINSTALL = "python -m pip install -e '.[test]' --config-settings editable_mode=strict"
+REINSTALL = "python -m pip install -e '.[test]'"
 
 QUICK = (
     "unit/automata/test_algebra.py",

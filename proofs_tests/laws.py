@@ -10,7 +10,7 @@ import click
 from cerify.equivalence.rewrite.laws import FAILING, HOLDING, Law
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 
 INTRODUCTION = """# The laws of CEL
 
@@ -22,7 +22,8 @@ names and numbers stand for themselves; a law with X and Y is one for any two di
 that they have the same complex events, while variables may be bound differently. What matches nowhere is written
 φ UNLESS φ.
 
-The laws are data, in [their folder](../equivalence/rewrite/laws). Those that hold are tested on small and on random
+The laws are data, in [one file](../equivalence/rewrite/holding.jsonl) for those that hold and
+[one](../equivalence/rewrite/failing.jsonl) for those that fail. Those that hold are tested on small and on random
 instances, those that fail are replayed. A reason is a sentence, not a proof. This page is written by
 `python -m proofs_tests.laws --write docs/laws.md`.
 """

@@ -9,20 +9,16 @@ from typing import Any
 
 import click
 
-from cerify.semantics.cel import operators as cel
-from cerify.semantics.cel import show as cel_show
-from cerify.semantics.cel.syntax import Event
-from cerify.semantics.core_cel import operators as core
-from cerify.semantics.core_cel import show as core_show
-from cerify.semantics.core_cel.syntax import Event as CoreEvent
-from cerify.semantics.event_expressions import operators as expr
-from cerify.semantics.event_expressions import show as expr_show
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import EventAtom
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.syntax import CoreEventAtom as CoreEvent
+from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.syntax import Primitive
-from cerify.semantics.operators import Operator, Operators
-from cerify.semantics.row_pattern import operators as row_pattern
-from cerify.semantics.row_pattern.show import show_pattern
-from cerify.semantics.row_pattern.syntax import Variable
-from cerify.semantics.sase.operators import CONSTRUCTS
+from cerify.semantics.row_pattern import syntax as row_pattern
+from cerify.semantics.row_pattern.syntax import RowVariable, show_pattern
+from cerify.semantics.sase.clauses import CONSTRUCTS
+from cerify.semantics.trees import Operator, Operators
 
 SASE = "SASE+"  # whose table is of constructs, since a query is no tree of operators
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "syntax.md"
@@ -30,10 +26,10 @@ BEGIN, END = "<!-- operators of {}: written by `python -m proofs_tests.operators
 
 # Of each language: its table, from a tree to its text, and operands for the examples.
 LANGUAGES: Mapping[str, tuple[Operators, Callable[[Any], str], tuple[Any, ...]]] = {
-    "CEL": (cel.OPERATORS, cel_show.show, (Event("A"), Event("B"))),
-    "core-CEL": (core.OPERATORS, core_show.show, (CoreEvent("R", "x"), CoreEvent("S", "y"))),
-    "MATCH_RECOGNIZE": (row_pattern.PATTERNS, show_pattern, (Variable("A"), Variable("B"))),
-    "event expressions": (expr.OPERATORS, expr_show.show, tuple(map(Primitive, "abc"))),
+    "CEL": (cel.OPERATORS, cel.show, (EventAtom("A"), EventAtom("B"))),
+    "core-CEL": (core.OPERATORS, core.show, (CoreEvent("R", "x"), CoreEvent("S", "y"))),
+    "MATCH_RECOGNIZE": (row_pattern.PATTERNS, show_pattern, (RowVariable("A"), RowVariable("B"))),
+    "event expressions": (expr.OPERATORS, expr.show, tuple(map(Primitive, "abc"))),
 }
 
 

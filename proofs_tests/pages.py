@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 import click
 
-from cerify.commands.progress import progress_bar
+from cerify.commands.options import progress_bar
 from proofs_tests.browser import chromium, served
 
 ROOT = Path(__file__).parent.parent

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from warnings import catch_warnings, simplefilter
 
-from cerify.draw.page import DRAWINGS
+from cerify.api import preference_tree, record, svg_of
+from cerify.draw.diagram import DRAWINGS, document, svg
 from cerify.draw.recording import Recording
 from cerify.draw.stepper import growth_svg
-from cerify.draw.stream import places_svg
-from cerify.draw.svg import document, svg
-from cerify.drawing import preference_tree, record, svg_of
+from cerify.draw.timeline import places_svg
 from cerify.semantics.errors import QueryWarning
 from cerify.semantics.events import Event, Stream
 from proofs_tests.unit.semantics.event_expressions import examples

@@ -28,8 +28,8 @@ import pyarrow as pa
 import cerify
 from cerify.equivalence.generate.cel import CORE, case
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel.show import show
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, QueryWarning
 from cerify.semantics.events import Stream
 from proofs_tests.robustness import store

@@ -5,8 +5,7 @@ from typing import TypeVar
 
 import pytest
 
-from cerify.automata.evaluator import Evaluator
-from cerify.automata.saved_state import seal
+from cerify.automata.evaluator import Evaluator, seal
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream

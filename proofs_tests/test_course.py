@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cerify.grade.exercises import exercises
+from cerify.grade.grading import exercises
 from cerify.semantics.errors import InputError
 
 pytest.importorskip("latex2mathml")  # of the extra docs

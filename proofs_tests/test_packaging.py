@@ -89,6 +89,43 @@ def test_the_wheel_alone_runs_its_commands(version: str, wheel: Path, tmp_path: 
         command_of(python, name)
 
 
+PROGRAM = """
+import cerify
+from cerify import Budget, Event, Stream
+
+S = Stream([Event("A"), Event("B", {"x": 1})])
+positions: list[int] = [match.at for match in cerify.match("A ; B", S, budget=Budget(seconds=5))]
+total: int = cerify.count("A ; B", S)
+verdict = cerify.equivalent("A ; B", "B ; A")
+wrong: str = cerify.match("A ; B", S)
+print(positions, total, verdict)
+"""
+
+
+@pytest.mark.thorough
+def test_type_checkers_see_the_package_after_the_plain_install(tmp_path: Path) -> None:
+    """In a fresh clone, mypy and pyright know the types of what a program imports: the one planted error is found."""
+    clone, program = tmp_path / "clone", tmp_path / "program.py"
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
+    program.write_text(PROGRAM, encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "environment")], check=True)
+    python = tmp_path / "environment" / "bin" / "python"
+    try:
+        for what in (["-e", str(clone)], ["mypy", "pyright"]):
+            subprocess.run([python, "-m", "pip", "install", "-q", *what], check=True, capture_output=True)
+    except subprocess.CalledProcessError:
+        pytest.skip("pip does not reach what the checkers need")
+    mypy = subprocess.run([python, "-m", "mypy", "--strict", program], cwd=tmp_path, capture_output=True, text=True)
+    assert next(line for line in mypy.stdout.splitlines() if ": error:" in line).startswith(
+        "program.py:9: error: Incomp"
+    )
+    assert "Found 1 error" in mypy.stdout
+    arguments = ["--pythonpath", python, program]
+    pyright = subprocess.run([python, "-m", "pyright", *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert "program.py:9:" in pyright.stdout and "reportAssignmentType" in pyright.stdout, pyright.stdout
+    assert "1 error" in pyright.stdout
+
+
 def test_the_version_is_that_of_the_changelogs_package() -> None:
     import cerify
 

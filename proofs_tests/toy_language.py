@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import get_args
 
 from cerify.equivalence.generate.generator import Generator
-from cerify.equivalence.shrink.operations import QueryOperations
+from cerify.equivalence.shrink.shrink import QueryOperations
 from cerify.languages.language import BuiltIn, Language, Options
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Match, Schema, Stream

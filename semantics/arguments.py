@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 import sys
-from collections.abc import Callable, Collection, Iterable
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
+from enum import Enum
 from numbers import Integral, Real
 from types import UnionType
-from typing import Any
+from typing import Any, TypeVar, get_args, get_type_hints
 
-from cerify.semantics.errors import IllFormed
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Span
 
 LANGUAGE_ARGUMENT = r'language="([^"]+)"'
 """How messages name the argument for a language; the command line and the playground put their own way there."""
@@ -81,3 +87,154 @@ def listed(names: Collection[str]) -> str:
     first = list(names)[:10]
     few = ", ".join(map(repr, first) if any(name != name.strip() for name in first) else first) or "none"
     return few if len(names) <= 10 else f"{few}, ... ({len(names)} in all)"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a computation may use before it stops with a typed error.
+
+T = TypeVar("T")
+CHECKED_TOGETHER = 256  # items between two looks at the clock
+_LIMIT: ContextVar[tuple[float, float]] = ContextVar("_LIMIT", default=(math.inf, math.inf))
+"""When the time of the call under way is up, by the monotonic clock, and how many seconds it was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits on what one call may build; each is checked by whoever builds it.
+
+    valuations: valuations made by a denotational interpreter, over all sub-formulas and intervals.
+    states: states, or transitions where these are the larger number, of one automaton.
+    matches: complex events handed out by one evaluation.
+    seconds: by the clock on the wall, how long one call of a public function, one batch that an evaluator reads, or
+        the check of a certificate may take; None for as long as it needs.
+
+    Raises IllFormed for a limit that is no number from 0 on.
+    """
+
+    valuations: int = 2_000_000
+    states: int = 100_000
+    matches: int = 1_000_000
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("valuations", "states", "matches"):
+            require_whole(name, getattr(self, name))
+        if self.seconds is not None:
+            require_seconds("seconds", self.seconds)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """A context in which `check_time` raises once the seconds are over, or those of a context around this one.
+
+        What is nested too deeply for Python is a BudgetExceeded in it, too, and a number that Python cannot write.
+        """
+        seconds = math.inf if self.seconds is None else float(self.seconds)  # it may be a Fraction
+        before = _LIMIT.set(min(_LIMIT.get(), (time.monotonic() + seconds, seconds)))
+        try:
+            with depth_limited():
+                yield
+        except ValueError as error:
+            if "set_int_max_str_digits" in str(error):  # the advice of Python, of a number that it is to write
+                digits = sys.get_int_max_str_digits()
+                raise BudgetExceeded(f"a whole number of more than {digits} digits has no text") from None
+            raise
+        finally:
+            _LIMIT.reset(before)
+
+
+def too_many_matches(most: int) -> BudgetExceeded:
+    """The error of an evaluation that has more matches than the budget."""
+    return BudgetExceeded(
+        f"more than {most} matches; count them, ask for the first ones, or allow more: Budget(matches=...)"
+    )
+
+
+def time_left() -> float:
+    """The seconds that the call under way may still take; infinity if it has no limit."""
+    until, _ = _LIMIT.get()
+    return until - time.monotonic()
+
+
+def check_time() -> None:
+    """Raises BudgetExceeded if the time of the call under way is over."""
+    until, seconds = _LIMIT.get()
+    if time.monotonic() > until:
+        more = "allow more: Budget(seconds=...), or --time-limit"
+        raise BudgetExceeded(f"it takes more than {seconds:g} seconds; simplify it, or {more}")
+
+
+def timed_items(items: Iterable[T], together: int = CHECKED_TOGETHER) -> Iterator[T]:
+    """The items, as long as there is time, which is looked at once for so many together. Raises BudgetExceeded."""
+    for i, item in enumerate(items):
+        if i % together == 0:
+            check_time()
+        yield item
+
+
+@contextmanager
+def depth_limited(span: Span | None = None) -> Iterator[None]:
+    """Inside, a tree nested deeper than Python's own limit on recursion is a BudgetExceeded."""
+    try:
+        yield
+    except RecursionError:
+        raise BudgetExceeded(
+            "the formula is nested too deeply; write it with fewer operators inside each other", span
+        ) from None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The selection strategies as values (tods21, section 7; cep17, section 4).
+
+
+class Selection(Enum):
+    """Which matches of a query are wanted: all, or those that a strategy around the whole query keeps."""
+
+    ALL = "all"
+    STRICT = "strict"
+    NEXT = "next"
+    LAST = "last"
+    MAX = "max"
+
+    @classmethod
+    def of(cls, strategy: Selection | str) -> Selection:
+        """The strategy, also by its value. Raises IllFormed for a value that there is not."""
+        try:
+            return cls(strategy)
+        except ValueError:
+            names = ", ".join(one.value for one in cls)
+            raise IllFormed(f"there is no selection {strategy!r}; use one of {names}") from None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Readings, which answer what the source of a language leaves open: a field for each question, decided by default.
+
+R = TypeVar("R")
+
+
+def choices(kind: type) -> dict[str, tuple[str, ...]]:
+    """The answers to each question; the decided one comes first."""
+    kinds = get_type_hints(kind)
+    return {one.name: get_args(kinds[one.name]) for one in fields(kind)}
+
+
+def others(decided: Any) -> dict[tuple[str, str], Any]:
+    """The readings that differ from the decided one in one answer, by the question and that answer."""
+    return {
+        (name, answer): replace(decided, **{name: answer})
+        for name, answers in choices(type(decided)).items()
+        for answer in answers
+        if answer != getattr(decided, name)
+    }
+
+
+def read(kind: type[R], given: Iterable[str]) -> R:
+    """The reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
+    known, chosen = choices(kind), {}
+    for text in given:
+        name, _, value = text.partition("=")
+        if name not in known:
+            raise InputError(f"there is no question {name!r} of a reading; there are {', '.join(known)}")
+        if value not in known[name]:
+            raise InputError(f"the reading {name} is {' or '.join(known[name])}, not {value!r}")
+        chosen[name] = value
+    return kind(**chosen)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias, assert_never
 
 from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import timed_items
 from cerify.semantics.arrow_types import ARROW
-from cerify.semantics.budget import timed_items
 from cerify.semantics.events import TYPE, Stream
-from cerify.semantics.like import whole
 from cerify.semantics.packages import pa, pc
+from cerify.semantics.patterns import whole
 from cerify.semantics.predicates import combined, holds, mentions
 from cerify.semantics.values import EXACT, KIND_OF, Value, ValueKind, value_type_of
 

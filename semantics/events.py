@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeAlias, overload
 
-from cerify.semantics.arguments import require_kind
-from cerify.semantics.budget import timed_items
+from cerify.semantics.arguments import require_kind, timed_items
 from cerify.semantics.errors import IllFormed, InputError
-from cerify.semantics.packages import pa
+from cerify.semantics.packages import np, pa, pc
 from cerify.semantics.values import (
     KIND_OF,
+    PATTERNS,
     PLAIN,
     Value,
     ValueType,
@@ -348,3 +349,120 @@ def _events_of(table: pa.Table) -> Iterator[Event]:
     for i, type_ in enumerate(table[TYPE].to_pylist()):
         row = ((name, column[i]) for name, column in zip(names, columns, strict=True))
         yield Event(type_, {name: value for name, value in row if value is not None})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The schema that a stream shows: which attributes the events of each type have, and of which value types.
+
+
+@dataclass(frozen=True)
+class ObservedSchema(Schema):
+    """A schema made from events: a type has the attributes that some event of it has, the time among them or not.
+
+    mixed: the attributes of which the stream has values of several types; their value type here stands for any.
+    """
+
+    timed: ClassVar[bool] = False
+    mixed: frozenset[str] = field(default=frozenset())  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        """Nothing is checked: what events have is a schema, or in mixed."""
+
+
+def observed(S: Stream) -> ObservedSchema:
+    """The schema that a stream shows; the attributes of a type are in the order in which its events first have them.
+
+    A stream with a table is looked at by columns. An attribute with integers and floats is a float.
+    """
+    return _of_table(S.table) if S.is_columnar else _of_events(S)
+
+
+def _of_events(S: Stream) -> ObservedSchema:
+    types: dict[str, dict[str, None]] = {}
+    samples: dict[str, dict[type, Value]] = {}
+    for event in S.events:
+        names = types.setdefault(event.type, {})
+        for name, value in event.attributes.items():
+            names[name] = None
+            samples.setdefault(name, {})[type(value)] = value
+    found = {name: {value_type_of(value) for value in classes.values()} for name, classes in samples.items()}
+    known: dict[str, ValueType] = {
+        name: "float" if "float" in value_types else min(value_types) for name, value_types in found.items()
+    }
+    mixed = frozenset(name for name, types_ in found.items() if len(types_) > 1 and types_ != {"int", "float"})
+    return ObservedSchema(
+        {R: {name: known[name] for name in names if name != TYPE} for R, names in types.items()}, mixed
+    )
+
+
+def _of_table(table: pa.Table) -> ObservedSchema:
+    from cerify.semantics.arrow_types import ARROW
+
+    encoded = table[TYPE].cast(ARROW["string"]).combine_chunks().dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    types: list[str] = encoded.dictionary.to_pylist()
+    found = {name: _value_type(table[name]) for name in table.column_names if name != TYPE}
+    known = {name: value_type for name, value_type in found.items() if value_type is not None}
+    firsts = {name: _first_rows(codes, table[name], len(types)) for name in known}
+    shown: dict[str, Mapping[str, ValueType]] = {}
+    for code, R in enumerate(types):
+        rows = {name: first[code] for name, first in firsts.items() if first[code] < len(codes)}
+        shown[R] = {name: known[name] for name in sorted(rows, key=rows.__getitem__)}
+    return ObservedSchema(shown)
+
+
+def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
+    """The first event, with its value, whose attribute is no number; None unless others have texts of numbers.
+
+    The values of the attribute are texts.
+    """
+    number, _ = PATTERNS["float"]
+    if S.is_columnar:
+        column = S.table[name].cast(pa.string())
+        is_number = pc.match_substring_regex(column, rf"\A(?:{number})\z")
+        row = pc.index(is_number, False).as_py()
+        return (row, column[row].as_py()) if row >= 0 and pc.any(is_number).as_py() else None
+    cells = {n: str(event.attributes[name]) for n, event in enumerate(S.events) if name in event.attributes}
+    texts = {n: cell for n, cell in cells.items() if not re.fullmatch(number, cell)}
+    return next(iter(texts.items())) if 0 < len(texts) < len(cells) else None
+
+
+def _value_type(column: pa.ChunkedArray) -> ValueType | None:
+    """The value type of a column, None for one without values."""
+    from cerify.semantics.arrow_types import VALUE_TYPES
+
+    type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return VALUE_TYPES.get(type_)
+
+
+def _first_rows(codes: np.ndarray, column: pa.ChunkedArray, types: int) -> list[int]:
+    """For each event type, by its code, the first row with a value; the number of rows where there is none."""
+    first = np.full(types, len(codes))
+    rows = pc.indices_nonzero(column.is_valid()).to_numpy().astype(np.int64)
+    first[codes[rows][::-1]] = rows[::-1]  # of rows of one type the last assignment, that is the first row, counts
+    return first.tolist()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The matches of a query as a list that becomes an Arrow table or a data frame.
+
+
+class Matches(list[Match]):
+    """Matches in a list, which is equal to any list of the same matches."""
+
+    def to_arrow(self) -> pa.Table:
+        """A table with one row for each match and the columns of RESULT; polars.from_arrow makes a frame of it.
+
+        A result has its attributes in the order of RETURN.
+        """
+        from cerify.semantics.match_tables import RESULT, table_of_matches
+
+        written = [None if m.result is None else m.result.written for m in self]
+        return table_of_matches(self).set_column(3, RESULT.field("result"), pa.array(written, pa.string()))
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame with one row for each match and the columns of RESULT; bindings are dicts.
+
+        Raises ImportError where pandas is not installed.
+        """
+        return self.to_arrow().to_pandas(maps_as_pydicts="strict")

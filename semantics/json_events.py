@@ -11,16 +11,18 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from cerify.semantics.arguments import listed
-from cerify.semantics.budget import check_time
-from cerify.semantics.csv_rows import what_else
-from cerify.semantics.errors import InputError
+from cerify.semantics.arguments import check_time, listed
+from cerify.semantics.arrow_columns import may_be_rounded, values_of_text
+from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.errors import InputError, shortened
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
+from cerify.semantics.packages import arrow_json, installed, naming_extras, pa, pc
+from cerify.semantics.tables import TYPE_OPTION, CsvSource, fitted_table, native_buffer, require_text, what_else
 from cerify.semantics.values import (
     INT64,
     Value,
@@ -31,6 +33,9 @@ from cerify.semantics.values import (
     show_time,
     value_type_of,
 )
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
 
 JSON_KINDS: Mapping[type, str] = {
     type(None): "null",
@@ -259,3 +264,253 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise _Doubled(f"two values for {name!r} in one object")
     return obj
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The event type of events that have none, if the caller gives a default.
+
+
+def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
+    """The table, with a column for the type if it has none and there is a default."""
+    if default_type is None or type_column in table.column_names:
+        return table
+    return table.append_column(type_column, pa.repeat(pa.scalar(default_type, pa.string()), table.num_rows))
+
+
+def typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
+    """The object with a type: its own, or else the default, if there is one."""
+    return obj if default_type is None or type_column in obj else {type_column: default_type, **obj}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Streams of events from JSON Lines: an object in each line, or all of them in one array.
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_json_lines(
+    source: CsvSource, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None
+) -> Stream:
+    """The stream of a file of JSON Lines: of a large one by Arrow, if it is clear that that reads the same."""
+    require_text(source)
+    fields = {meant: name for name, meant in reserved.items()}
+    if schema is None and source.is_large and installed("pyarrow"):
+        table = table_of_json_lines(source, reserved, fields[TYPE], default_type)
+        if table is not None:
+            return Stream(table)
+    events: list[Event] = []
+    columns = _Columns(fields)
+    for place, parsed in _json_values(source):
+        where = f"{source.name}, {place}"
+        obj = reserving(
+            typed(parsed, fields[TYPE], default_type) if isinstance(parsed, dict) else parsed, reserved, where
+        )
+        events.append(event_of_json(obj, schema, where, fields))
+        columns.see(events[-1], place, where)
+    if not events:
+        raise InputError(f"{source.name}: no events; JSON Lines has an event in each line")
+    for field, meant in reserved.items():
+        if meant == TIME and TIME not in columns.types:
+            raise InputError(f"{source.name}: no event has the field {field!r} for the time")
+    columns.check_exact(source.name)
+    floats = {name for name, value_type in columns.types.items() if value_type == "float"}
+    S = Stream((_with_floats(event, floats) for event in events), schema)
+    S.fits = True
+    return S
+
+
+def _json_values(source: CsvSource) -> Iterator[tuple[str, Any]]:
+    """The values in the lines of a file, or the elements of the one array in it, each with its place there."""
+    with source.open() as file:
+        is_array = file.read(4096).removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"[")
+        file.seek(0)
+        if is_array:
+            for n, element in enumerate(parse_json(file.read(), source.name)):
+                yield f"element {n}", element
+            return
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield f"line {number}", parse_json(line, f"{source.name}, line {number}")
+
+
+def _with_floats(event: Event, names: Set[str]) -> Event:
+    """The event with the numbers of these attributes as floats, as they are in a column."""
+    return Event(event.type, {a: float(v) if type(v) is int and a in names else v for a, v in event.attributes.items()})
+
+
+def reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
+    """The object with the fields of type and time under their reserved names."""
+    if not isinstance(obj, Mapping):
+        return obj
+    for name, meant in reserved.items():
+        if meant == TYPE and name not in obj:
+            raise InputError(f"{where}: no field {name!r} for the event type{TYPE_OPTION if name == TYPE else ''}")
+        if name != meant and name in obj and meant in obj and meant not in reserved:
+            raise InputError(f"{where}: two fields are called {meant!r}; {name!r} takes that name, so rename the other")
+    return {reserved.get(name, name): value for name, value in obj.items()}
+
+
+class _Columns:
+    """The value type of each attribute as the lines show it, to refuse the first event that departs from it."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self.types: dict[str, ValueType] = {}
+        self._fields = fields  # what the file calls the attributes that are renamed
+        self._first: dict[str, str] = {}  # the place that first has the attribute, as "line 1"
+        self._large: dict[str, tuple[int, str]] = {}  # the first integer that no float carries, and its place
+
+    def see(self, event: Event, place: str, where: str) -> None:
+        """Take note of an event. Raises InputError."""
+        for name, value in event.attributes.items():
+            new = value_type_of(value)
+            if name == TIME and new not in ("int", "timestamp"):
+                raise InputError(f"{where}, field {self._field(name)}: {new}; a time is in whole seconds or ISO 8601")
+            seen, first = self.types.setdefault(name, new), self._first.setdefault(name, place)
+            if isinstance(value, int) and not is_exact_float(value):
+                self._large.setdefault(name, (value, place))
+            if (both := joined(seen, new)) is None:
+                raise InputError(
+                    f"{where}, field {self._field(name)}: {new}, but {seen} in {first}; an attribute has one "
+                    "type throughout a stream"
+                )
+            self.types[name] = both
+
+    def check_exact(self, file: str) -> None:
+        """Raises InputError for an integer that would be rounded because its attribute has floats as well."""
+        for name, (value, place) in self._large.items():
+            if self.types[name] == "float":
+                raise InputError(f"{file}, {place}, field {self._field(name)}: {value} is not exact as 64-bit float")
+
+    def _field(self, name: str) -> str:
+        return repr(self._fields.get(name, name))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# JSON values held against a JSON Schema of draft 2020-12.
+
+LONGEST = 280  # characters of a message, which has the value in it
+LONG = 100_000  # bytes of JSON of a value of which one problem is found, not all: each costs time and kilobytes
+
+
+class SchemaProblem(NamedTuple):
+    """What is wrong with a part of a value: the keys and indices that lead to it, and a sentence."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+
+class JsonSchema:
+    """A schema, prepared to be held against many values. Raises MissingPackage without the extra conform."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        with naming_extras():
+            # imported late, since it is needed by few commands
+            from jsonschema_rs import Draft202012Validator, ValidationError
+
+        self._validator, self._error = Draft202012Validator(schema), ValidationError
+
+    def problem(self, value: Any) -> SchemaProblem | None:
+        """The problem that is nearest to the top of the value, None if it meets the schema; of a LONG value, any.
+
+        A value that does not, and is nested so deeply that the validator gives up, has a problem as a whole.
+        """
+        try:
+            if self._validator.is_valid(value):
+                return None
+        except UnicodeEncodeError:
+            pass  # half of a surrogate pair, which JSON can write and UTF-8 cannot
+        try:
+            encoded = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+            errors = self._errors(json.loads(encoded), len(encoded) > LONG)
+        except (ValueError, RecursionError):
+            return SchemaProblem((), "it does not meet its schema, and is nested too deeply to say where")
+        problems = [SchemaProblem(tuple(error.instance_path), shortened(error.message, LONGEST)) for error in errors]
+        return min(problems, key=lambda problem: len(problem.path), default=None)
+
+    def _errors(self, value: Any, one: bool) -> list[ValidationError]:
+        """What is wrong with a value, or one thing that is."""
+        if not one:
+            return list(self._validator.iter_errors(value))
+        try:
+            self._validator.validate(value)
+        except self._error as error:
+            return [error]
+        return []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Large files of JSON Lines as Arrow tables, by Arrow's reader.
+#
+# json_events.py defines what such a file means, and writes the messages about what is wrong with it. Arrow's reader is
+# used where it can be seen that it read the same: each line one object, no number that it may have rounded, and texts
+# as texts, also those that look like times. For all else there is no table here, and the file is read line by line.
+
+TEXTS = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*+"')  # within a line: Arrow reads blocks of lines on their own
+FIRST = 2**20  # bytes that tell which columns look like times; others that do are found when all are read
+
+
+def table_of_json_lines(
+    source: CsvSource, reserved: Mapping[str, str], type_column: str, default_type: str | None
+) -> pa.Table | None:
+    """The table of a stream's events, as fitted_table returns it; None where the file is to be read line by line."""
+    with source.open() as file:
+        data = file.read()
+    try:
+        table = _as_written(data)
+        return None if table is None else _of_values(with_type(table, type_column, default_type), reserved, source.name)
+    except (pa.ArrowException, ValueError, InputError):  # ValueError: a name that is not UTF-8
+        return None
+
+
+def _as_written(data: bytes) -> pa.Table | None:
+    """The values of the objects in the lines; None if they may be others than those that are written."""
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    if not _has_flat_objects(data, lines):
+        return None
+    texts: dict[str, pa.DataType] = {}
+    names: dict[str, None] = {}  # in the order in which the file first has them; Arrow puts those of a schema first
+    for part in (data[: data.rfind(b"\n", 0, FIRST) + 1] or data, data):
+        table = _parsed(part, texts)
+        names |= dict.fromkeys(table.column_names)
+        while times := [field.name for field in table.schema if pa.types.is_timestamp(field.type)]:
+            texts |= dict.fromkeys(times, pa.string())
+            table = _parsed(part, texts)
+    if table.num_rows != lines:
+        return None
+    table.validate(full=True)
+    floats = [column for column in table.columns if pa.types.is_floating(column.type)]
+    if any(pc.any(pc.or_(may_be_rounded(column), pc.is_nan(column))).as_py() for column in floats):
+        return None
+    if any(name != name.strip() for name in names):  # of which a warning would say that they are in a header
+        return None
+    return table.select(list(names))
+
+
+def _has_flat_objects(data: bytes, lines: int) -> bool:
+    """Whether each line is one object without values in its values.
+
+    Others end the process in Arrow's reader: nested ones use up its stack, and of a line `null` it reads memory that is
+    not its own.
+    """
+    if b"[" in data or data.count(b"{") != lines or data.count(b"}") != lines:
+        data = TEXTS.sub(b"", data)
+    begun = data.startswith(b"{") + data.count(b"\n{")
+    ended = data.endswith(b"}") + data.count(b"}\n") + data.count(b"}\r\n")
+    return b"[" not in data and data.count(b"{") == data.count(b"}") == begun == ended == lines
+
+
+def _parsed(data: bytes, texts: Mapping[str, pa.DataType]) -> pa.Table:
+    options = arrow_json.ParseOptions(explicit_schema=pa.schema(list(texts.items())))
+    return arrow_json.read_json(pa.BufferReader(native_buffer(data)), parse_options=options)
+
+
+def _of_values(table: pa.Table, reserved: Mapping[str, str], name: str) -> pa.Table:
+    """The columns of the value types, the reserved ones renamed. Raises InputError."""
+
+    def place(row: int) -> str:
+        return f"{name}, line {row + 1}"
+
+    for i, field in enumerate(table.column_names):
+        if reserved.get(field, field) == TIME and table.column(i).type == ARROW["string"]:
+            table = table.set_column(i, field, values_of_text(table.column(i), "timestamp", field, place))
+    return fitted_table(table, None, reserved, name, place)

@@ -6,10 +6,13 @@ constants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from string import Formatter
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, dataclass_transform
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
@@ -58,6 +61,16 @@ class Tree:
 
 N = TypeVar("N")
 T = TypeVar("T", bound=Tree)
+
+
+def node_word(kind: type) -> str:
+    """Return the word for a class of nodes in JSON: its WORD if it has one, else its name.
+
+    Class names are unique over the package, words only within a language: the union of core-CEL is the class `CoreOr`
+    and the word "Or".
+    """
+    word: str = vars(kind).get("WORD", kind.__name__)
+    return word
 
 
 def children(node: T) -> tuple[T, ...]:
@@ -128,3 +141,133 @@ def _is_node(value: object) -> bool:
 def _fields(node: object) -> tuple[str, ...]:
     names: tuple[str, ...] = type(node).__match_args__  # type: ignore[attr-defined]
     return names
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The operators of a query language as data: what its printer, generators, shrinker, suite and tables of docs share.
+#
+# A language has one table, in its module `operators`; it lists operators with as many operands from simple to complex.
+
+Position: TypeAlias = Literal["leaf", "call", "prefix", "infix", "postfix", "suffix"]
+"""Where an operator stands: alone, around its operands in parentheses, or before, between or after them.
+
+A suffix is a postfix operator after which no other one may stand without parentheses.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What is data about one operator.
+
+    node: the class of its nodes; node.operands names the fields that hold its operands.
+    name: a word in lower case: in profiles of generators, in names of mutants, and the feature of the suite.
+    symbol: the operator in messages. title: its name in words.
+    clause: where its clause is printed, as the cases of the suite cite it.
+    text: how it is printed; a field of the node in braces, and the node itself where these are empty.
+    position, level: where parentheses are needed: an operand is put in parentheses where its own level is lower than
+        that of its place; the higher, the tighter.
+    samples: functions from operands to a node, for generators and tests; the class itself where a node has no other
+        fields than its operands.
+    aliases: other spellings of the symbol that parse.
+    chains: of an infix operator, whether another one of its level may be its first operand without parentheses.
+    monotone: whether fewer matches of the operands never give more matches.
+    """
+
+    node: type[Any]
+    name: str
+    symbol: str
+    title: str
+    clause: str
+    text: str
+    position: Position
+    level: int
+    samples: tuple[Callable[..., Any], ...] = ()
+    aliases: tuple[str, ...] = ()
+    chains: bool = False
+    monotone: bool = True
+
+    @property
+    def plain(self) -> bool:
+        """Whether its nodes have no other fields than their operands, of which there is at least one."""
+        return bool(self.node.operands) and self.node.operands == getattr(self.node, "__match_args__", ())
+
+    def instances(self) -> tuple[Callable[..., Any], ...]:
+        """Functions from operands to nodes of this operator, one at least."""
+        return self.samples if self.samples or not self.plain else (self.node,)
+
+
+Operators: TypeAlias = Mapping[type, Operator]
+"""A table of operators, by the class of their nodes."""
+
+
+def table(*operators: Operator) -> Operators:
+    """The table of the operators, in their order."""
+    return MappingProxyType({operator.node: operator for operator in operators})
+
+
+def named(operators: Operators) -> Mapping[str, Operator]:
+    """The operators by name."""
+    return {operator.name: operator for operator in operators.values()}
+
+
+def spelt(operators: Operators, *positions: Position) -> dict[str, Any]:
+    """The classes of the nodes by symbol and alias, of the operators in one of the positions."""
+    found = (operator for operator in operators.values() if operator.position in positions)
+    return {symbol: operator.node for operator in found for symbol in (operator.symbol, *operator.aliases)}
+
+
+def printed(root: T, operators: Operators, field: Callable[[Any], str]) -> str:
+    """The text of a tree with no more parentheses than needed; `field` gives the text of what is no operand."""
+
+    def text(node: T, level: int) -> str:
+        operator = operators[type(node)]
+        written = ""
+        operands = 0
+        for literal, name in _parts(operator.text):
+            written += literal
+            if name is None:
+                continue
+            value = getattr(node, name) if name else node
+            if name not in node.operands:
+                written += field(value)
+            elif isinstance(value, tuple):
+                for number, below in enumerate(value):
+                    written += (", " if number else "") + text(below, 0)
+            else:
+                written += text(value, _place(operator, type(value), operands))
+                operands += 1
+        return f"({written})" if level > operator.level and operator.position not in ("leaf", "call") else written
+
+    return text(root, 0)
+
+
+def _place(operator: Operator, below: type, number: int) -> int:
+    """The level that the operand of that number is printed at: an infix chain of one operator is left-associative."""
+    match operator.position:
+        case "infix":
+            return operator.level if number == 0 and (operator.chains or below is operator.node) else operator.level + 1
+        case "prefix" | "postfix":
+            return operator.level
+        case "suffix":
+            return operator.level + 1
+        case _:
+            return 0
+
+
+@cache
+def _parts(text: str) -> tuple[tuple[str, str | None], ...]:
+    return tuple((literal, name) for literal, name, _, _ in Formatter().parse(text))
+
+
+def with_operands(operators: Operators, number: int) -> tuple[type[Any], ...]:
+    """The classes of the nodes that have that many operands and no other field, the simple ones first."""
+    return tuple(o.node for o in operators.values() if o.plain and len(o.node.operands) == number)
+
+
+def ranks(operators: Operators) -> dict[type[Any], int]:
+    """By class the place of each operator among those with as many operands; those with other fields come last."""
+    found: dict[type[Any], int] = {}
+    for number in {len(o.node.operands) for o in operators.values()}:
+        alike = [o for o in operators.values() if len(o.node.operands) == number]
+        found.update((o.node, rank) for rank, o in enumerate(sorted(alike, key=lambda o: not o.plain)))
+    return found

@@ -5,7 +5,8 @@ The names are loaded when they are first used, so that `import cerify` costs nex
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from cerify.automata.evaluator import Consumption as Consumption
     from cerify.automata.evaluator import Evaluator as Evaluator
     from cerify.conformance.run import conform as conform
-    from cerify.equivalence.differential.differ import differ as differ
+    from cerify.equivalence.differential import differ as differ
     from cerify.equivalence.verdict import Bounded as Bounded
     from cerify.equivalence.verdict import Contained as Contained
     from cerify.equivalence.verdict import Different as Different
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from cerify.languages import LANGUAGES as LANGUAGES
     from cerify.languages import register as register
     from cerify.languages.language import Language as Language
-    from cerify.semantics.budget import Budget as Budget
+    from cerify.semantics.arguments import Budget as Budget
     from cerify.semantics.errors import BudgetExceeded as BudgetExceeded
     from cerify.semantics.errors import CerifyError as CerifyError
     from cerify.semantics.errors import IllFormed as IllFormed
@@ -46,30 +47,95 @@ if TYPE_CHECKING:
     from cerify.semantics.errors import Unsupported as Unsupported
     from cerify.semantics.events import Event as Event
     from cerify.semantics.events import Match as Match
+    from cerify.semantics.events import Matches as Matches
     from cerify.semantics.events import Schema as Schema
     from cerify.semantics.events import Stream as Stream
-    from cerify.semantics.matches import Matches as Matches
-    from cerify.semantics.observed import observed as observed
-    from cerify.semantics.readers import as_stream as as_stream
-    from cerify.semantics.readers import read as read
+    from cerify.semantics.events import observed as observed
+    from cerify.semantics.files import as_stream as as_stream
+    from cerify.semantics.files import read as read
 
-_MODULES = {
-    "api": "check compile contained count equivalent explain generate laws match parse show simplify",
-    "automata.evaluator": "Consumption Evaluator",
-    "conformance.run": "conform",
-    "equivalence.differential.differ": "differ",
-    "equivalence.verdict": "Bounded Contained Different Equivalent Undecided",
-    "languages": "LANGUAGES register",
-    "languages.language": "Language",
-    "semantics.budget": "Budget",
-    "semantics.errors": "BudgetExceeded CerifyError IllFormed InputError InputWarning InternalError NoTruthValue "
+
+def _api() -> ModuleType:
+    from cerify import api
+
+    return api
+
+
+def _evaluator() -> ModuleType:
+    from cerify.automata import evaluator
+
+    return evaluator
+
+
+def _run() -> ModuleType:
+    from cerify.conformance import run
+
+    return run
+
+
+def _differential() -> ModuleType:
+    from cerify.equivalence import differential
+
+    return differential
+
+
+def _verdict() -> ModuleType:
+    from cerify.equivalence import verdict
+
+    return verdict
+
+
+def _languages() -> ModuleType:
+    from cerify import languages
+
+    return languages
+
+
+def _language() -> ModuleType:
+    from cerify.languages import language
+
+    return language
+
+
+def _arguments() -> ModuleType:
+    from cerify.semantics import arguments
+
+    return arguments
+
+
+def _errors() -> ModuleType:
+    from cerify.semantics import errors
+
+    return errors
+
+
+def _events() -> ModuleType:
+    from cerify.semantics import events
+
+    return events
+
+
+def _files() -> ModuleType:
+    from cerify.semantics import files
+
+    return files
+
+
+_NAMES: Mapping[Callable[[], ModuleType], str] = {
+    _api: "check compile contained count equivalent explain generate laws match parse show simplify",
+    _evaluator: "Consumption Evaluator",
+    _run: "conform",
+    _differential: "differ",
+    _verdict: "Bounded Contained Different Equivalent Undecided",
+    _languages: "LANGUAGES register",
+    _language: "Language",
+    _arguments: "Budget",
+    _errors: "BudgetExceeded CerifyError IllFormed InputError InputWarning InternalError NoTruthValue "
     "ParseError QueryWarning Unsupported",
-    "semantics.events": "Event Match Schema Stream",
-    "semantics.matches": "Matches",
-    "semantics.observed": "observed",
-    "semantics.readers": "as_stream read",
+    _events: "Event Match Matches Schema Stream observed",
+    _files: "as_stream read",
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
+_HOME = {name: load for load, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_HOME)
 
@@ -83,7 +149,7 @@ def __getattr__(name: str) -> Any:
         from cerify.semantics.packages import naming_extras
 
         with naming_extras():
-            return getattr(import_module(f"cerify.{_HOME[name]}"), name)
+            return getattr(_HOME[name](), name)
     raise AttributeError(f"module 'cerify' has no attribute {name!r}")
 
 

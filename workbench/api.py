@@ -11,25 +11,35 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 from cerify.automata.evaluator import Evaluator, Output
-from cerify.equivalence.claim import Level
-from cerify.equivalence.verdict import Undecided, Verdict
-from cerify.explanations.explainer import Request
-from cerify.fit import FirstBatch, warn_of_misfits
+from cerify.draw.automata import hoa_of_automaton
+from cerify.draw.diagram import Diagram, document, svg
+from cerify.draw.recording import Recording
+from cerify.equivalence.verdict import Level, Undecided, Verdict
+from cerify.explanations.explanation import Request
 from cerify.languages import COMMON, DEFAULT, LANGUAGES, LanguageName, language_named, language_of
 from cerify.languages.language import (
     Checked,
+    DecisionQuestion,
     EvaluationValues,
     EvaluatorName,
     Language,
     Options,
     OptionValues,
     OutputTable,
-    Question,
     without_numba,
 )
-from cerify.plan import Plan, Want, plan
-from cerify.semantics.arguments import MOST, require_keywords, require_kind, require_whole, short_repr
-from cerify.semantics.budget import Budget, depth_limited, timed_items
+from cerify.plan import FirstBatch, Plan, Want, plan, warn_of_misfits
+from cerify.semantics.arguments import (
+    MOST,
+    Budget,
+    Selection,
+    depth_limited,
+    require_keywords,
+    require_kind,
+    require_whole,
+    short_repr,
+    timed_items,
+)
 from cerify.semantics.errors import (
     BudgetExceeded,
     CerifyError,
@@ -40,16 +50,14 @@ from cerify.semantics.errors import (
     Unsupported,
     errors_in,
 )
-from cerify.semantics.events import Events, Schema, Stream, require_schema
-from cerify.semantics.matches import Matches
-from cerify.semantics.readers import as_stream
-from cerify.semantics.selection import Selection
+from cerify.semantics.events import Events, Matches, Schema, Stream, require_schema
+from cerify.semantics.files import as_stream
 
 if TYPE_CHECKING:
-    from cerify.equivalence.rewrite.laws.law import Law
+    from cerify.equivalence.rewrite.laws import Law
     from cerify.equivalence.rewrite.simplify import Simplified
 
-BOUND = Question.bound
+BOUND = DecisionQuestion.bound
 
 
 def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple[Language[Any], Any]:
@@ -324,7 +332,7 @@ def _parallel(evaluator: Evaluator, workers: int) -> Evaluator:
     if (missing := without_numba()) is not None:
         raise missing
     from cerify.automata.evaluate.parallel import parallel
-    from cerify.reach import reach_of
+    from cerify.plan import reach_of
 
     return parallel(evaluator, workers, reach_of)
 
@@ -454,7 +462,7 @@ def equivalent(
     that compare events with each other are compared on all streams of up to `bound` events: Bounded where these do not
     differ. Undecided has the reason why there is no answer. Raises ParseError, IllFormed.
     """
-    return _compared(left, right, languages, Question("equivalent", level, schema, bound, budget))
+    return _compared(left, right, languages, DecisionQuestion("equivalent", level, schema, bound, budget))
 
 
 def contained(
@@ -468,10 +476,10 @@ def contained(
     budget: Budget = Budget(),
 ) -> Verdict:
     """Whether the right query has all that the left one has; as equivalent, with Contained for Equivalent."""
-    return _compared(left, right, languages, Question("contained", level, schema, bound, budget))
+    return _compared(left, right, languages, DecisionQuestion("contained", level, schema, bound, budget))
 
 
-def _compared(left: Any, right: Any, languages: tuple[str, str], question: Question) -> Verdict:
+def _compared(left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion) -> Verdict:
     if not isinstance(languages, tuple | list) or len(languages) != 2:
         raise IllFormed(f"languages: expected a pair of names of languages, not {short_repr(languages)}")
     try:
@@ -481,7 +489,7 @@ def _compared(left: Any, right: Any, languages: tuple[str, str], question: Quest
         return Undecided(error.message)
 
 
-def _decided(left: Any, right: Any, languages: tuple[str, str], question: Question) -> Verdict:
+def _decided(left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion) -> Verdict:
     (mine, phi), (theirs, psi) = (
         read_query(query, name, question.schema) for query, name in zip((left, right), languages, strict=True)
     )
@@ -530,3 +538,79 @@ def laws() -> tuple[Law, ...]:
     from cerify.equivalence.rewrite.laws import LAWS
 
     return LAWS
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pictures of queries: the automaton as a diagram, as SVG and in the HOA format, and the run over a stream.
+
+
+def svg_of(
+    query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
+) -> str:
+    """The automaton of a query as the text of an SVG file.
+
+    Raises ParseError, IllFormed, Unsupported where no automaton carries the query, and BudgetExceeded where the
+    automaton is too large, to be made or to be read.
+    """
+    return document(svg(diagram_of(query, language, schema, budget)))
+
+
+def diagram_of(
+    query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
+) -> Diagram:
+    """The automaton of a query as a diagram. Raises what svg_of raises."""
+    lang, tree = read_query(query, language, schema)
+    with errors_in(query):
+        return lang.diagram(tree, f"Automaton of {_line(query)}", schema, budget)
+
+
+def preference_tree(
+    query: str, events: Events | str | Path, row: int, language: LanguageName | str = "row-pattern"
+) -> Diagram:
+    """The labellings of a row pattern at a row as a tree, the most preferred one first, with why each other one fails.
+
+    Raises ParseError, IllFormed, InputError where there is no such row, Unsupported for a language that has no order of
+    preferment, and BudgetExceeded.
+    """
+    lang, tree, S = read_query_and_events(query, events, language)
+    with errors_in(query):
+        warn_of_misfits(lang, tree, S, text=query, strict=False, stacklevel=2)
+        return lang.preference_tree(tree, S, row, f"Labellings of {_line(query)} from row {row}")
+
+
+def hoa_of(
+    query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
+) -> str:
+    """The automaton of a query as the text of an HOA file.
+
+    Raises ParseError, IllFormed, Unsupported where no automaton without a buffer carries the query, BudgetExceeded.
+    """
+    lang, tree = read_query(query, language, schema)
+    with errors_in(query):
+        return hoa_of_automaton(lang.automaton(tree, schema, budget), _line(query))
+
+
+def record(
+    query: str,
+    events: Events | str | Path,
+    language: LanguageName | str = DEFAULT,
+    output: Output = "matches",
+    budget: Budget = Budget(),
+    strict: bool = False,
+) -> Recording:
+    """The run of a query over a stream, event by event, by the evaluator in readable Python.
+
+    With output="valuations", nodes keep the variables that mark their events. Raises ParseError, IllFormed, Unsupported
+    where not one automaton carries the query or its language has no valuations, and BudgetExceeded for a stream or a
+    run too large to look at. What of the query does not fit the events is a QueryWarning, with strict IllFormed.
+    """
+    lang, tree, S = read_query_and_events(query, events, language)
+    with errors_in(query):
+        if output == "valuations" and lang.answer:
+            raise Unsupported(f"{lang.answer}; a run cannot keep variables")
+        warn_of_misfits(lang, tree, S, text=query, strict=strict, stacklevel=2)
+        return lang.record(tree, S, _line(query), Options(output, budget))
+
+
+def _line(query: Any) -> str:
+    return " ".join(query.split())

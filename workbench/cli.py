@@ -5,7 +5,6 @@ Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input 
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import re
@@ -13,13 +12,14 @@ import signal
 import sys
 import traceback
 import warnings
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
 
 from cerify.semantics.arguments import LANGUAGE_ARGUMENT, did_you_mean, nearest
-from cerify.semantics.errors import CerifyError, QueryWarning, shortened
+from cerify.semantics.errors import CerifyError, InputError, InternalError, QueryWarning, shortened
 from cerify.semantics.packages import naming_extras
 from cerify.terminal import echo_error, ending_signals, prepare_streams, printable
 
@@ -57,8 +57,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"cerify.commands.{cmd_name}").command
-        return command
+        return load_command(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -155,6 +154,119 @@ def _usage(error: click.ClickException) -> str:
     return (
         f"{message}\ntry: {context.command_path} --help" if context is not None and "--help" not in message else message
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# cerify claims: the ledger of claims, which lies beside the package in a checkout of the project.
+
+MISSING = (
+    "the ledger of claims is in the project's source, not in the installed package: "
+    "clone the project, and run cerify claims in its folder"
+)
+ANY_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+def _refuse() -> None:
+    raise InputError(MISSING)
+
+
+def _ledger() -> click.Command:
+    """Return the ledger's own command; where there is no checkout, one that says so."""
+    source = Path(__file__).resolve().parent.parent  # of an editable install
+    root = next((root for root in (source, Path.cwd()) if (root / "proofs_tests" / "claims").is_dir()), None)
+    if root is None:
+        return click.Command("claims", context_settings=ANY_ARGUMENTS, callback=_refuse, help=f"Not here: {MISSING}.")
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    from proofs_tests.claims.__main__ import main
+
+    command: click.Command = main
+    return command
+
+
+def load_command(name: str) -> click.Command:
+    """Import the command of that name, one of COMMANDS."""
+    match name:
+        case "check":
+            from cerify.commands.simplify import check_command
+
+            return check_command
+        case "claims":
+            return _ledger()
+        case "conform":
+            from cerify.commands.conform import conform_command
+
+            return conform_command
+        case "demo":
+            from cerify.commands.demo import demo_command
+
+            return demo_command
+        case "draw":
+            from cerify.commands.explain import draw_command
+
+            return draw_command
+        case "engine":
+            from cerify.commands.engine import engine_command
+
+            return engine_command
+        case "engines":
+            from cerify.commands.conform import engines_command
+
+            return engines_command
+        case "equiv":
+            from cerify.commands.equiv import equiv_command
+
+            return equiv_command
+        case "explain":
+            from cerify.commands.explain import explain_command
+
+            return explain_command
+        case "fuzz":
+            from cerify.commands.fuzz import fuzz_command
+
+            return fuzz_command
+        case "grade":
+            from cerify.commands.grade import grade_command
+
+            return grade_command
+        case "identify":
+            from cerify.commands.conform import identify_command
+
+            return identify_command
+        case "match":
+            from cerify.commands.match import match_command
+
+            return match_command
+        case "normalize":
+            from cerify.commands.simplify import normalize_command
+
+            return normalize_command
+        case "simplify":
+            from cerify.commands.simplify import simplify_command
+
+            return simplify_command
+        case "step":
+            from cerify.commands.explain import step_command
+
+            return step_command
+        case "translate":
+            from cerify.commands.simplify import translate_command
+
+            return translate_command
+        case "trend":
+            from cerify.commands.conform import trend_command
+
+            return trend_command
+        case "vectors":
+            from cerify.commands.equiv import vectors_command
+
+            return vectors_command
+        case "verify":
+            from cerify.commands.equiv import verify_command
+
+            return verify_command
+        case _:
+            raise InternalError(f"no command {name!r}")
 
 
 if __name__ == "__main__":

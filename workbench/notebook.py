@@ -17,33 +17,26 @@ from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
-from cerify.api import match, read_query_and_events
+from cerify.api import diagram_of, match, read_query_and_events, record
 from cerify.automata.cea.model import CEA
 from cerify.automata.dfa.model import DFA
-from cerify.draw.automaton import diagram_of_cea, diagram_of_dfa
-from cerify.draw.diagram import Diagram
+from cerify.draw.automata import diagram_of_cea, diagram_of_dfa
+from cerify.draw.diagram import Diagram, document, svg
 from cerify.draw.recording import Recording
 from cerify.draw.stepper import match_text, stepper, summary
-from cerify.draw.stream import MOST_ROWS, WHOLE, drawn, match_row
-from cerify.draw.svg import document, svg
-from cerify.draw.timeline import Row
-from cerify.drawing import diagram_of, record
+from cerify.draw.timeline import MOST_ROWS, WHOLE, Row, drawn, match_row
 from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided
-from cerify.explanations.evidence import braces
-from cerify.explanations.explainer import Request
-from cerify.explanations.explanation import Derived, Rejected, rejection_lines, steps_of
-from cerify.explanations.explanation import summary as explained
-from cerify.explanations.html import render
-from cerify.explanations.step import Step
+from cerify.explanations.cel import MatchExplanation, Rejected, rejection_lines, steps_of
+from cerify.explanations.cel import summary as explained
+from cerify.explanations.explanation import ExplanationStep, Request, braces, render
 from cerify.languages import DEFAULT, LANGUAGES, LanguageName, language_named
 from cerify.languages.language import OutputTable
-from cerify.semantics.budget import Budget
-from cerify.semantics.csv_rows import Source, stream_of_csv
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, QueryWarning, Unsupported
-from cerify.semantics.events import TYPE, Events, Match, Schema, Stream
-from cerify.semantics.matches import Matches
+from cerify.semantics.events import TYPE, Events, Match, Matches, Schema, Stream
+from cerify.semantics.files import as_stream
 from cerify.semantics.packages import naming_extras
-from cerify.semantics.readers import as_stream
+from cerify.semantics.tables import CsvSource, stream_of_csv
 from cerify.semantics.values import Value, show_time
 
 MOST_LISTED = 100  # matches in a table
@@ -82,7 +75,7 @@ class Page:
 def automaton(
     query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
 ) -> Picture:
-    """The automaton of a query. Raises what cerify.draw.automaton.diagram_of raises."""
+    """The automaton of a query. Raises what cerify.draw.automata.diagram_of raises."""
     return _of_diagram(diagram_of(query, language, schema, budget))
 
 
@@ -147,7 +140,7 @@ def explore(query: str = "", events: Events | str | Path = (), language: Languag
 def evaluated_html(query: str, events: str, language: str) -> str:
     """What a query matches in events written as CSV, as HTML, after warnings; or the error, with its place."""
     try:
-        S = stream_of_csv(Source("events", partial(BytesIO, events.encode())), None, {TYPE: TYPE})
+        S = stream_of_csv(CsvSource("events", partial(BytesIO, events.encode())), None, {TYPE: TYPE})
         with catch_warnings(record=True) as warned:
             simplefilter("always", QueryWarning)
             found = match(query, S, language=language)
@@ -259,7 +252,7 @@ def _bounded(verdict: Bounded) -> str:
     )
 
 
-def _derived(explanation: Derived) -> str:
+def _derived(explanation: MatchExplanation) -> str:
     trees = "".join(f"<pre>{escape(chr(10).join(_lines(steps_of(root))))}</pre>" for root in explanation.derivations)
     more = "<p>There are more derivations.</p>" if explanation.more else ""
     return f"<p><strong>{escape(explained(explanation))}</strong></p>{trees}{more}"
@@ -272,7 +265,7 @@ def _rejected(explanation: Rejected) -> str:
     return f"<p><strong>{escape(explained(explanation))}</strong></p><ul>{items}</ul>"
 
 
-def _lines(root: Step) -> Iterator[str]:
+def _lines(root: ExplanationStep) -> Iterator[str]:
     """A derivation as a tree, a line for each step."""
     pending = [(root, 0)]
     while pending:
@@ -329,7 +322,7 @@ HTML: Mapping[type, Callable[[Any], str | None]] = {
     Bounded: _bounded,
     Different: _different,
     Undecided: lambda verdict: f"<p><strong>Undecided</strong>: {escape(verdict.reason)}</p>",
-    Derived: _derived,
+    MatchExplanation: _derived,
     Rejected: _rejected,
 }
 """How each type is shown in HTML."""

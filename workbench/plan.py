@@ -6,20 +6,131 @@ loops are compiled first, which takes seconds; its answers are the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 
-from cerify.automata.evaluator import Consumption, Evaluator
-from cerify.definition import DefinitionEvaluator
+from cerify.automata.evaluate.scope import SECONDS, ReachBounds
+from cerify.automata.evaluator import Consumption, Counters, Evaluator
 from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options
-from cerify.semantics.arguments import require_kind
-from cerify.semantics.budget import timed_items
-from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
-from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.arguments import listed, require_kind, short_repr, timed_items
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.interpreter import extents
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, QueryWarning, Unsupported, errors_in
+from cerify.semantics.events import (
+    TIME,
+    TYPE,
+    Event,
+    Match,
+    ObservedSchema,
+    Schema,
+    Stream,
+    observed,
+    text_among_numbers,
+)
+from cerify.semantics.packages import pa
+from cerify.semantics.predicates import Problem, Rule
+from cerify.semantics.trees import children
+from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, shown, value_type_of
+
+# ---------------------------------------------------------------------------------------------------------------------
+# An evaluator of batches for every language: it evaluates the definition again over all events so far.
 
 F = TypeVar("F")
+
+
+class DefinitionEvaluator(Evaluator, Generic[F]):
+    """The matches of a query by its language's definition; each batch costs as much as the whole stream up to its end.
+
+    waits: whether a match may depend on events after its position, so that all matches are returned by `finish`.
+    schema: that of all batches. Raises what the definition raises, and IllFormed for a query that waits and consumes.
+    """
+
+    STATE = "definition"
+
+    def __init__(
+        self, language: Language[F], query: F, waits: bool, options: Options = Options(), schema: Schema | None = None
+    ) -> None:
+        if waits and options.consumption is not Consumption.NONE:
+            raise IllFormed("a query whose matches depend on later events cannot consume events")
+        self.language, self.query, self.options, self.budget = language, query, options, options.budget
+        self.waits_for_end, self.default_type, self.schema = waits, language.row_type, schema
+        self._begin = 0  # the position after the last match that consumed
+        self._events = Stream([], schema)
+
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+        """As `push`, of a Stream. Raises BudgetExceeded; then nothing has changed."""
+        events, first, begin = Stream([*self._events, *S], self.schema), len(self._events), self._begin
+        found: list[Match] = []
+        if self.options.consumption is Consumption.ANY:
+            for n in range(first, len(events)):
+                here = [m for m in self._matches(events, begin, n + 1) if m.at == n]
+                begin = n + 1 if here else begin
+                found += here
+        elif not self.waits_for_end:
+            found = self._matches(events, 0, len(events), first, limit)
+        if limit is None and len(found) > self.options.budget.matches:
+            raise BudgetExceeded(f"more than {self.options.budget.matches} matches; allow more: Budget(matches=...)")
+        self._events, self._begin, self.position = events, begin, len(events)
+        return sorted(found)[:limit]
+
+    def rest(self) -> list[Match]:
+        """All matches of a query that waits."""
+        return sorted(self._matches(self._events, 0, len(self._events))) if self.waits_for_end else []
+
+    @property
+    def identity(self) -> str:
+        name, text = self.language.name, self.language.show(self.query)
+        options = [self.options.output, repr(self.options.reading), self.options.consumption.value, self.waits_for_end]
+        schema = [] if self.schema is None else [{R: dict(types) for R, types in self.schema.types.items()}]
+        return json.dumps([name, text, *options, *schema])
+
+    def dump(self) -> bytes:
+        """All events so far, as an Arrow stream."""
+        table, sink = self._events.table.replace_schema_metadata({"begin": str(self._begin)}), pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return bytes(sink.getvalue())
+
+    def load(self, data: bytes) -> None:
+        table = pa.ipc.open_stream(data).read_all()
+        begin = int(table.schema.metadata[b"begin"])
+        if not 0 <= begin <= table.num_rows:
+            raise ValueError("a position is out of range")
+        self._events, self._begin, self.position = Stream.from_table(table, self.schema), begin, table.num_rows
+
+    @property
+    def counters(self) -> Counters:
+        """The events; there are neither nodes nor states."""
+        return Counters(self.position, 0, 0)
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.language, self.query, self.waits_for_end, self.options, self.schema)
+
+    def _matches(self, S: Stream, begin: int, end: int, first: int = 0, limit: int | None = None) -> list[Match]:
+        """The matches of a part of the stream, from the first position on, with positions in the stream.
+
+        Raises BudgetExceeded unless there is a limit.
+        """
+        most = self.options.budget.matches
+        part = self.language.matches(self.query, S.part(begin, end - begin), DENOTATIONAL, self.options)
+        new = (match for match in part if match.at >= first - begin)
+        found = list(islice(new, most + 1 if limit is None else limit))
+        if limit is None and len(found) > most:
+            raise BudgetExceeded(f"more than {most} matches; allow more: Budget(matches=...)")
+        return [_moved(match, begin) for match in found] if begin else found
+
+
+def _moved(match: Match, by: int) -> Match:
+    """A match with positions that are greater by a number."""
+    bindings = match.bindings and tuple((A, tuple(p + by for p in positions)) for A, positions in match.bindings)
+    return replace(match, at=match.at + by, events=tuple(p + by for p in match.events), bindings=bindings)
+
 
 AUTOMATIC = ("automaton", "denotational")
 
@@ -141,3 +252,215 @@ def _in_batches(
     if schema is None and language.needs_schema(query):
         return Unsupported("which attribute an argument means depends on all events to come; give a schema")
     return None, DefinitionEvaluator(language, query, language.waits(query), want.options, schema)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whether a query fits the events that it is run over: names that they do not have, comparisons that are never true.
+
+NAMES: frozenset[Rule] = frozenset({"event_type", "attribute", "unbound"})
+TEXT_AS_TIME = "a time is a number or a timestamp; as_stream(events, schema=...) reads times of text"
+KINDS: frozenset[Rule] = frozenset({"kind", "arithmetic", "order", "like"})
+
+
+def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Problem]:
+    """What a query names that the schema or the query does not have, and what it compares with values of another kind.
+
+    Of a schema made from events (`observed`) an attribute counts as missing if no event type that the variable can hold
+    has it, and comparisons of attributes with values of several types are not looked at.
+    """
+    seen = isinstance(schema, ObservedSchema)
+    for problem in language.problems(query, schema):
+        if problem.rule in NAMES | KINDS and not (seen and problem.partial):
+            yield problem
+
+
+def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = False) -> list[QueryWarning]:
+    """The warnings about a query over a stream; with strict they are errors.
+
+    With a schema of the stream's own, a query or an event that does not fit it is an error, and only a variable that
+    nothing binds is a warning. Without one a column that the query needs of a table (`Language.missing_columns`), and
+    that the stream's table does not have, is an error. A stream without schema and events has no warnings. Raises
+    IllFormed, InputError.
+    """
+    missing: list[Problem] = []
+    if S.schema is not None:
+        language.require_typed(query, S.schema)
+        require_events_fit(S, S.schema)
+        # A filter on a variable that nothing binds has a meaning (docs/decisions/filters.md), and is most often a typo.
+        found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
+    else:
+        seen = observed(S)
+        if "" in seen.types:
+            n = next(n for n, event in enumerate(S) if not event.type)
+            raise InputError(f"event {n}: its type is empty; every event has a type")
+        misfitting = misfits(language, query, seen) if seen.types else ()
+        found = [_with_text(problem, S, seen, language) for problem in misfitting]
+        columns = S.columns or ()
+        if seen.types or {*columns} - {TYPE}:  # without rows a file may be read without its header
+            missing = [] if S.columns is None else list(language.missing_columns(query, columns))
+    for problem in (missing + (found if strict else []))[:1]:
+        raise IllFormed(problem.hinted, problem.span)
+    return [QueryWarning(problem.hinted, problem.span) for problem in found]
+
+
+def require_events_fit(S: Stream, schema: Schema) -> None:
+    """Raises InputError for an event that is none of the schema: what is proved under it does not hold of that.
+
+    A stream is checked once; one that has a table is checked by columns.
+    """
+    if S.fits:
+        return
+    if S.is_columnar:
+        from cerify.semantics.arrow_columns import first
+        from cerify.semantics.arrow_types import ARROW
+        from cerify.semantics.tables import fitted_table
+
+        fitted_table(S.table, schema, {TYPE: TYPE}, "the events", "event {}".format)
+        untyped = TIME in S.table.column_names and TIME not in schema.attributes  # which fitted_table reads as times
+        if untyped and S.table[TIME].type == ARROW["string"] and (row := first(S.table[TIME].is_valid())) is not None:
+            raise InputError(f"event {row}, attribute {TIME!r}: {TEXT_AS_TIME}")
+    else:
+        for n, event in enumerate(S):
+            _require_event_fits(event, n, schema)
+    S.fits = True
+
+
+def _require_event_fits(event: Event, n: int, schema: Schema) -> None:
+    if (types := schema.types.get(event.type)) is None:
+        raise InputError(f"event {n}: unknown event type {event.type!r}; the schema has {listed(schema.types)}")
+    for name, value in event.attributes.items():
+        if (wanted := types.get(name)) is not None:
+            if (reason := _unfit(value, wanted)) is not None:
+                raise InputError(f"event {n}, attribute {name!r}: {reason}")
+        elif name != TIME:
+            raise InputError(f"event {n}, attribute {name!r}: unknown attribute; {event.type} has {listed(types)}")
+        elif isinstance(value, str | bool):
+            raise InputError(f"event {n}, attribute {name!r}: {TEXT_AS_TIME}")
+
+
+def _unfit(value: Value, wanted: ValueType) -> str | None:
+    """Why the value is none of that type, which an exact integer is of floats; None if it is one."""
+    found = value_type_of(value)
+    if found != wanted and (found, wanted) != ("int", "float"):
+        return f"{found}, where the schema has {wanted}"
+    if isinstance(value, int) and value not in INT64:
+        return f"{short_repr(value)} does not fit in 64 bits"
+    if found != wanted and isinstance(value, int) and not is_exact_float(value):
+        return f"{value} is not exact as 64-bit float"
+    return None
+
+
+def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Language[Any]) -> Problem:
+    """The problem, with the first event that makes texts of the other values of an attribute, which are numbers."""
+    for name, value_type in seen.attributes.items():
+        named = problem.rule in KINDS and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", problem.message)
+        if named and value_type == "string" and name not in seen.mixed and (found := text_among_numbers(S, name)):
+            n, text = found
+            item = "event" if language.row_type is None else language.row_type
+            message = f"{problem.message}; {name} is {shown(text)} in {item} {n} and a number in others"
+            return replace(problem, message=message)
+    return problem
+
+
+@dataclass(frozen=True)
+class FirstBatch:
+    """Issues the warnings about a query over the first batch that an evaluator reads; text is the query's, if known."""
+
+    language: Language[Any]
+    query: Any
+    text: str | None
+    strict: bool
+
+    def __call__(self, S: Stream) -> None:
+        """Raises IllFormed as require_fit does. It is called by a method that push or count calls."""
+        with errors_in(self.text):
+            warn_of_misfits(self.language, self.query, S, text=self.text, strict=self.strict, stacklevel=4)
+
+
+def warn_of_misfits(
+    language: Language[Any], query: Any, S: Stream, *, text: str | None, strict: bool, stacklevel: int
+) -> None:
+    """Issue the warnings about a query over a stream by `warnings.warn`. Raises IllFormed, see require_fit.
+
+    text is the query's text, if it is known; stacklevel is counted from the caller.
+    """
+    for warning in require_fit(language, query, S, strict):
+        warning.text = text
+        warnings.warn(warning, stacklevel=stacklevel + 1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The reach of a formula: how many events before a match it may depend on.
+#
+# Over the stream from i to j a formula can have other valuations than over all of it up to j. It has the same ones if
+# i precedes all events that the formula depends on; it has a reach if these lie in some windows that end at j. By the
+# clauses of tods21, Figure 3, and of section 7.1:
+#
+# - A formula whose operators look at nothing but valuations has over a shorter interval those that lie in it
+#   (semantics/cel/interpreter.py). So if all of them lie in a window it depends
+#   on that window only: WITHIN, or neighbours.
+# - An operator whose clause is over one interval depends on no more than its operands do. So NXT, LAST, MAX and
+# PROJECT
+#   have the reach of what is inside, and none of what is around: NXT(A ; B) WITHIN 5 EVENTS depends on all events
+# before.
+# - START depends on the beginning of the stream, and UNLESS on matches of its right side anywhere in it.
+
+Found: TypeAlias = ReachBounds | None
+
+
+def reach_of(phi: Formula) -> Found:
+    """The reach of a formula; None if it may depend on all events before."""
+    known, found = extents(phi), dict[int, Found]()
+    for psi in reversed(list(cel.subformulas(phi))):
+        found[id(psi)] = _reach(psi, [found[id(child)] for child in children(psi)], known[id(psi)].inherits)
+    return found[id(phi)]
+
+
+def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
+    match phi:
+        case cel.EventAtom():
+            return ReachBounds()
+        case cel.Within(_, window):
+            return _narrower(below[0], window) if inherits else below[0]
+        case cel.In() | cel.Filter() | cel.Strict() | cel.PartitionBy():
+            return below[0]
+        case cel.Project() | cel.Next() | cel.Last() | cel.Max():
+            return below[0]
+        case cel.Or() | cel.And():
+            return _both(below[0], below[1])
+        case cel.ContiguousSeq():
+            left, right = below
+            if inherits and left and right and not left.widths and not right.widths:
+                return ReachBounds(left.events + right.events)
+            return None
+        case cel.Seq() | cel.Plus() | cel.ContiguousPlus() | cel.All() | cel.Start() | cel.Unless():
+            return None
+        case cel.Derived():
+            return reach_of(phi.expansion)
+        case _:
+            assert_never(phi)
+
+
+def _narrower(inside: Found, window: cel.Window) -> Found:
+    """The reach of valuations in a window, which may have one already; either would do."""
+    match window:
+        case cel.EventWindow(count):
+            return ReachBounds(max(1, count if inside is None or inside.widths else min(count, inside.events)))
+        case cel.TimeWindow(amount, unit):
+            width = TIME, amount * SECONDS[unit]
+        case cel.AttributeWindow(extent, a):
+            width = a, extent
+        case _:
+            assert_never(window)
+    if inside is None or (inside.events == 1 and [a for a, _ in inside.widths] == [width[0]]):
+        return ReachBounds(1, (min([width, *(inside.widths if inside else ())]),))
+    return inside
+
+
+def _both(left: Found, right: Found) -> Found:
+    if left is None or right is None:
+        return None
+    widths = dict(left.widths)
+    for a, width in right.widths:
+        widths[a] = max(width, widths.get(a, width))
+    return ReachBounds(max(left.events, right.events), tuple(widths.items()))

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from cerify.languages import LANGUAGES
-from cerify.semantics.budget import timed_items
+from cerify.semantics.arguments import timed_items
 from cerify.semantics.errors import CerifyError, InputError, Span
 from cerify.semantics.events import Match, result_of
-from cerify.semantics.json_events import parse_json
-from cerify.semantics.json_schema import JsonSchema
-from cerify.semantics.row_pattern.matches import NumberedMatch
+from cerify.semantics.json_events import JsonSchema, parse_json
+from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.values import plain
 
 PROTOCOL = 1
@@ -42,7 +41,7 @@ class EngineInfo:
 
 
 @dataclass(frozen=True)
-class Matches:
+class MatchesAnswer:
     """The engine's matches, sorted, each once.
 
     problem: why they are wrong whatever is expected: one is there twice, or names a position twice, or one that is not
@@ -70,7 +69,7 @@ class Failed:
     span: Span | None = None
 
 
-Answer: TypeAlias = Matches | Skipped | Failed
+Answer: TypeAlias = MatchesAnswer | Skipped | Failed
 
 
 def bounded(text: str) -> str:
@@ -170,7 +169,7 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
     if len({match.result is None for match in matches}) > 1:
         raise InputError("some of the matches have a 'result' and others have none")
     found = sorted(dict.fromkeys(matches), key=_sort_key)
-    return Matches(found, bounded(problems[0]) if problems else "")
+    return MatchesAnswer(found, bounded(problems[0]) if problems else "")
 
 
 def _sort_key(match: Match) -> tuple[object, ...]:

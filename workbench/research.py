@@ -20,14 +20,12 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import cerify
-from cerify.automata.cea.io_determinize import io_determinize
-from cerify.automata.cea.model import CEA
-from cerify.automata.cea.operations import minimized
+from cerify.automata.cea.model import CEA, io_determinize, minimized
 from cerify.equivalence.generate import cel as generate
 from cerify.languages import DEFAULT, LanguageName, language_of
 from cerify.languages.language import EvaluatorName, Options
 from cerify.plan import Want, plan
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Stream
 
@@ -39,7 +37,7 @@ Row: TypeAlias = dict[str, Cell]
 
 
 @dataclass(frozen=True)
-class Case:
+class ExperimentCase:
     """A query, the stream that it is evaluated on, and the parameters that the generator made them from."""
 
     parameters: Mapping[str, Cell]
@@ -47,10 +45,10 @@ class Case:
     stream: Stream
 
 
-Generator: TypeAlias = Callable[[Random], Iterable[Case]]
+Generator: TypeAlias = Callable[[Random], Iterable[ExperimentCase]]
 """The cases of an experiment; all chance comes from the argument."""
 
-Measure: TypeAlias = Callable[[Case, Budget], Mapping[str, Cell]]
+Measure: TypeAlias = Callable[[ExperimentCase, Budget], Mapping[str, Cell]]
 """Columns of a case, by name. It may raise Unsupported and BudgetExceeded."""
 
 PLOT_METADATA: Mapping[str, Callable[[str], dict[str, str | None]]] = {
@@ -73,11 +71,11 @@ def random_formulas(sizes: Iterable[int], each: int, profile: str = "everything"
         raise IllFormed(f"there is no profile {profile!r}; use one of {', '.join(generate.PROFILES)}")
     made_of = generate.PROFILES[profile]
 
-    def generator(rng: Random) -> Iterator[Case]:
+    def generator(rng: Random) -> Iterator[ExperimentCase]:
         for size in sizes:
             for _ in range(each):
                 phi = generate.formula(rng, made_of, size)
-                yield Case({"size": size}, phi, generate.stream(rng, made_of, events, phi))
+                yield ExperimentCase({"size": size}, phi, generate.stream(rng, made_of, events, phi))
 
     return generator
 
@@ -87,13 +85,13 @@ def given(queries: Mapping[str, Any], stream: Stream, language: LanguageName | s
     trees = {
         name: cerify.parse(query, language) if isinstance(query, str) else query for name, query in queries.items()
     }
-    return lambda rng: [Case({"name": name}, tree, stream) for name, tree in trees.items()]
+    return lambda rng: [ExperimentCase({"name": name}, tree, stream) for name, tree in trees.items()]
 
 
 # --- measures ---------------------------------------------------------------------------------------------------------
 
 
-def sizes(case: Case, budget: Budget) -> Row:
+def sizes(case: ExperimentCase, budget: Budget) -> Row:
     """The number of states of the query's automaton, before and after determinization and minimization.
 
     states: of the compiled automaton. deterministic: after I/O-determinization (tods21, Proposition 5.5). minimal: of
@@ -118,7 +116,7 @@ def evaluation(evaluator: EvaluatorName | str) -> Measure:
     match to build them, which is what evaluation takes beyond that.
     """
 
-    def measure(case: Case, budget: Budget) -> Row:
+    def measure(case: ExperimentCase, budget: Budget) -> Row:
         language = language_of(case.query)
 
         def timed(counting: bool) -> tuple[float, int, Any]:

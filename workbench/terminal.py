@@ -11,9 +11,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from cerify.semantics.packages import naming_extras
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
 
 WIDEST = 100_000  # characters of a line in a pipe, where lines are as long as they need to be
 JSON_ESCAPES = "cerify.json_escapes"  # of characters that an encoding does not have, as of those of `shielded`
@@ -213,3 +218,30 @@ def _styled(text: str, style: str) -> str:
     words = style.split()
     colour = next((word for word in words if word not in ("bold", "dim")), None)
     return click.style(text, fg=colour, bold="bold" in words or None, dim="dim" in words or None) if words else text
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The console of commands: that of rich, without markup; a text is one line, with the escapes of `terminal`.
+
+
+def screen(**options: Any) -> Console:
+    """A console that prints text as it is: no markup, no emoji codes, no character that could steer a terminal.
+
+    A text that is printed is one line, with escapes for newlines, whatever of it is from outside.
+    options are those of rich's Console. Raises MissingPackage.
+    """
+    with naming_extras():  # not before, so that the help of commands is there without rich
+        from rich.console import Console
+        from rich.segment import Segment
+
+    class Screen(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            """As rich's, but a text is one line."""
+            super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            """The segments of text, shielded; those with codes of rich's own as they are."""
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(shielded(segment.text), segment.style)
+
+    return Screen(markup=False, emoji=False, highlight=False, **options)

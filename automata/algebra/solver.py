@@ -9,21 +9,35 @@ express, counts as possible.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+import struct
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, product
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 from cerify.automata.algebra.values import DEFAULT, pieces, tested_attribute
-from cerify.semantics.budget import check_time, time_left
+from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import check_time, time_left
 from cerify.semantics.events import TIME
 from cerify.semantics.packages import z3
-from cerify.semantics.predicates import Arithmetic, Comparison, InRange, Like, OfType, OneOf, mentions, nodes, satisfied
-from cerify.semantics.values import Value, ValueType
-
-if TYPE_CHECKING:
-    from cerify.automata.algebra.symbolic import Sort
+from cerify.semantics.predicates import (
+    Arithmetic,
+    Comparison,
+    InRange,
+    Like,
+    OfType,
+    OneOf,
+    combined,
+    mentions,
+    nodes,
+    satisfied,
+)
+from cerify.semantics.values import EXACT, INT64, Value, ValueType, encodable, microseconds, time_at
 
 Test: TypeAlias = OfType | Comparison | OneOf | InRange | Like
 Values: TypeAlias = Mapping[str, Value | None]
@@ -89,7 +103,6 @@ def _solve(
 
 def _possible(names: Sequence[str], kinds: Sequence[Sequence[Sort | None]], tests: Mapping[Test, bool]) -> Solution:
     """What the solver says of each choice of kinds."""
-    from cerify.automata.algebra.symbolic import TooHard
 
     unknown = False
     for count, shape in enumerate(product(*kinds)):
@@ -159,8 +172,6 @@ def _plain(value_type: ValueType | None) -> list[Value | None]:
 def _asked(shape: Mapping[str, Sort | None], tests: Mapping[Test, bool]) -> Values | None:
     """Values of these kinds with the wanted results of the tests; None if there are none. Raises TooHard."""
 
-    from cerify.automata.algebra.symbolic import BOUNDS, Symbol, TooHard, formula, value_of, variable
-
     solver = z3.Solver()
     solver.set("rlimit", STEPS)
     if (left := time_left()) < math.inf:
@@ -186,3 +197,304 @@ def _asked(shape: Mapping[str, Sort | None], tests: Mapping[Test, bool]) -> Valu
         if _right(values, tests):
             return values
     raise TooHard
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tuple predicates as formulas of a solver: the terms, the tests, and values back again.
+#
+# A term has one kind; integers are those of 64 bits, floats are those of IEEE 754, and a number that is only ever
+# compared may be a point of the line ("real"), or not a number ("nan"). What z3 cannot express exactly is TooHard: a
+# pattern; a quotient of integers, unless it is by a constant and compared with one; an integer beside a float, unless
+# it is compared with a constant.
+
+Sort = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
+NUMBERS: frozenset[Sort] = frozenset({"int", "float", "real", "nan"})
+MIRRORED: Mapping[pred.Comparator, pred.Comparator] = {
+    "=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
+}  # fmt: skip
+MAX_EXPONENT = sys.float_info.max_exp  # no quotient that is a float has 2 to this
+LARGEST_FLOAT = sys.float_info.max
+LARGEST_CHARACTER = 0x2FFFF  # of a string of z3
+
+
+class TooHard(Exception):
+    """z3 cannot express this exactly."""
+
+
+BOUNDS: Mapping[Sort | None, tuple[int, int]] = {
+    "int": (INT64[0], INT64[-1]),
+    "timestamp": (microseconds(datetime.min), microseconds(datetime.max)),
+}
+
+
+class Symbol(NamedTuple):
+    """A term as the solver knows it: its kind, its expression, and when it has a value.
+
+    With a divisor, which is positive, the term is the expression, an integer, divided by it and rounded to a float.
+    """
+
+    kind: Sort
+    expression: Any
+    defined: Any
+    divisor: int = 0
+
+
+def variable(name: str, kind: Sort) -> Any:
+    """The variable of z3 for an attribute whose values are of this kind."""
+    match kind:
+        case "int" | "timestamp":
+            return z3.Int(name)
+        case "real":
+            return z3.Real(name)
+        case "float":
+            return z3.FP(name, z3.Float64())
+        case "nan":
+            return z3.fpNaN(z3.Float64())
+        case "string":
+            return z3.String(name)
+        case "bool":
+            return z3.Bool(name)
+
+
+Lookup: TypeAlias = Callable[[pred.Attribute], Symbol | None]
+"""What stands for an attribute; None where it has no value."""
+
+
+def formula(predicate: pred.Predicate, lookup: Lookup, type_is: Callable[[str], Any]) -> Any:
+    """The predicate as a formula, true exactly where it is satisfied (predicates.satisfied). Raises TooHard."""
+    return combined(predicate, lambda atom: _atom(atom, lookup, type_is), z3.Not, z3.And, z3.Or)
+
+
+def _atom(atom: pred.Atomic, lookup: Lookup, type_is: Callable[[str], Any]) -> Any:
+    match atom:
+        case pred.Anything():
+            return z3.BoolVal(True)
+        case pred.OfType(R):
+            return type_is(R)
+        case pred.Comparison(comparator, left, right):
+            return compared(comparator, _term(left, lookup), _term(right, lookup))
+        case pred.OneOf(term, values):
+            t = _term(term, lookup)
+            return z3.Or([compared("=", t, constant(value)) for value in values])
+        case pred.InRange(term, low, high):
+            t = _term(term, lookup)
+            return z3.And(compared("<=", constant(low), t), compared("<=", t, constant(high)))
+        case pred.Like():
+            raise TooHard
+        case _:
+            assert_never(atom)
+
+
+def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
+    """The term for the solver, None if it has no value."""
+    match term:
+        case pred.Attribute():
+            return lookup(term)
+        case pred.Constant(value):
+            return constant(value)
+        case pred.Arithmetic(symbol, left, right):
+            a, b = _term(left, lookup), _term(right, lookup)
+            if a is None or b is None or not {a.kind, b.kind} <= NUMBERS:
+                return None
+            if a.kind != b.kind:
+                a, b = _as_float(a), _as_float(b)
+            if a.divisor or b.divisor:
+                raise TooHard
+            defined = z3.And(a.defined, b.defined)
+            if left == right and symbol in ("-", "/"):
+                return _of_itself(symbol, a, defined)
+            match symbol, a.kind:
+                case "/", "int":
+                    return _quotient(a, b, defined)
+                case "/", _:
+                    defined = z3.And(defined, z3.Not(z3.fpIsZero(b.expression)))
+                    return Symbol("float", a.expression / b.expression, defined)
+                case "+", _:
+                    return Symbol(a.kind, a.expression + b.expression, defined)
+                case "-", _:
+                    return Symbol(a.kind, a.expression - b.expression, defined)
+                case _:
+                    return Symbol(a.kind, a.expression * b.expression, defined)
+
+
+def _of_itself(symbol: Literal["-", "/"], term: Symbol, defined: Any) -> Symbol:
+    """A number less itself, which is 0, or divided by itself, which is 1; z3 is slow with arithmetic of floats.
+
+    Of infinity and NaN both are NaN, and 0 divided by itself has no value.
+    """
+    x = term.expression
+    if term.kind in ("float", "nan"):
+        odd = z3.Or(z3.fpIsNaN(x), z3.fpIsInf(x))
+        result = z3.If(odd, z3.fpNaN(z3.Float64()), z3.FPVal(float(symbol == "/"), z3.Float64()))
+        return Symbol("float", result, z3.And(defined, z3.Not(z3.fpIsZero(x))) if symbol == "/" else defined)
+    if symbol == "/":
+        return Symbol("float", z3.FPVal(1.0, z3.Float64()), z3.And(defined, x != 0))
+    return Symbol(term.kind, x - x, defined)
+
+
+def _quotient(a: Symbol, b: Symbol, defined: Any) -> Symbol | None:
+    """An integer divided by one that is a constant; None if that is 0. Raises TooHard for another."""
+    if not z3.is_int_value(b.expression):
+        raise TooHard
+    divisor = b.expression.as_long()
+    if divisor == 0:
+        return None
+    expression = a.expression if divisor > 0 else -a.expression
+    largest = _least(abs(divisor), lambda quotient: quotient == math.inf)
+    return Symbol("float", expression, z3.And(defined, -largest < expression, expression < largest), abs(divisor))
+
+
+def _divided(n: int, divisor: int) -> float:
+    """The quotient, infinite where it is too large for a float and has no value."""
+    try:
+        return n / divisor
+    except OverflowError:
+        return math.inf if n > 0 else -math.inf
+
+
+def _least(divisor: int, reached: Callable[[float], bool]) -> int:
+    """The least integer from which on it is true of the quotient, or one whose quotient has no value."""
+    below, at = -divisor << MAX_EXPONENT, divisor << MAX_EXPONENT
+    while at - below > 1:
+        middle = (below + at) // 2
+        if reached(_divided(middle, divisor)):
+            at = middle
+        else:
+            below = middle
+    return at
+
+
+def _compared_quotient(comparator: pred.Comparator, left: Symbol, right: Symbol) -> Any:
+    """A quotient compared with a constant: the integers with which that is true are an interval, or all but one."""
+    k: int | float
+    if right.divisor:
+        raise TooHard
+    if z3.is_int_value(right.expression):
+        k = right.expression.as_long()
+    elif z3.is_fp_value(right.expression):
+        k = _float(right.expression)
+    else:
+        raise TooHard
+    if math.isnan(k):
+        return z3.And(left.defined, right.defined, z3.BoolVal(comparator == "!="))
+    n = left.expression
+    at_least = n >= _least(left.divisor, lambda quotient: quotient >= k)
+    above = n >= _least(left.divisor, lambda quotient: quotient > k)
+    results = {
+        "=": z3.And(at_least, z3.Not(above)),
+        "!=": z3.Or(z3.Not(at_least), above),
+        "<": z3.Not(at_least),
+        ">": above,
+        "<=": z3.Not(above),
+        ">=": at_least,
+    }
+    return z3.And(left.defined, right.defined, results[comparator])
+
+
+def constant(value: Value) -> Symbol:
+    """The value as a constant of z3, with its kind. Raises TooHard for a text with characters that z3 does not have."""
+    true = z3.BoolVal(True)
+    match value:
+        case bool():
+            return Symbol("bool", z3.BoolVal(value), true)
+        case int():
+            return Symbol("int", z3.IntVal(value), true)
+        case float():
+            return Symbol("float", z3.FPVal(value, z3.Float64()), true)
+        case str():
+            if max(map(ord, value), default=0) > LARGEST_CHARACTER:
+                raise TooHard
+            return Symbol("string", z3.StringVal(value.replace("\\", r"\u{5c}")), true)  # \u{...} would be an escape
+        case datetime():
+            return Symbol("timestamp", z3.IntVal(microseconds(value)), true)
+
+
+def _as_float(term: Symbol) -> Symbol:
+    """A number as a float, if it is exactly one."""
+    if term.kind == "float":
+        return term
+    if not z3.is_int_value(term.expression) or abs(term.expression.as_long()) > EXACT:
+        raise TooHard
+    return Symbol("float", z3.FPVal(float(term.expression.as_long()), z3.Float64()), term.defined)
+
+
+def _as_real(term: Symbol) -> Symbol:
+    """A number as a point of the line."""
+    match term.kind:
+        case "real":
+            return term
+        case "int":
+            return Symbol("real", z3.ToReal(term.expression), term.defined)
+        case _:
+            value = _float(term.expression)
+            if not math.isfinite(value):
+                raise TooHard
+            return Symbol("real", z3.RealVal(Fraction(value)), term.defined)
+
+
+def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | None) -> Any:
+    """The comparison; false where a side has no value or they are of different kinds (predicates.compare)."""
+    if left is None or right is None:
+        return z3.BoolVal(False)
+    if right.divisor:
+        left, right, comparator = right, left, MIRRORED[comparator]
+    if left.kind != right.kind:
+        if not {left.kind, right.kind} <= NUMBERS:
+            return z3.BoolVal(False)
+        if "nan" in (left.kind, right.kind):
+            return z3.BoolVal(comparator == "!=")
+        if left.divisor:
+            return _compared_quotient(comparator, left, right)
+        points = any(side.kind == "real" or z3.is_fp_value(side.expression) for side in (left, right))
+        convert = _as_real if points else _as_float  # a constant float is a point of the line
+        left, right = convert(left), convert(right)
+    if left.divisor:
+        return _compared_quotient(comparator, left, right)
+    a, b = left.expression, right.expression
+    if left.kind == "bool" and comparator not in ("=", "!="):
+        return z3.BoolVal(False)
+    equal = z3.fpEQ(a, b) if left.kind in ("float", "nan") else a == b
+    match comparator:
+        case "=":
+            result = equal
+        case "!=":
+            result = z3.Not(equal)
+        case "<":
+            result = a < b
+        case ">":
+            result = b < a
+        case "<=":
+            result = z3.Or(a < b, equal)
+        case ">=":
+            result = z3.Or(b < a, equal)
+    return z3.And(left.defined, right.defined, result)
+
+
+def value_of(found: Any, kind: Sort) -> Value:
+    """A value of the solver's as one of ours. Raises TooHard for a text that UTF-8 does not have."""
+    match kind:
+        case "int":
+            return int(found.as_long())
+        case "timestamp":
+            return time_at(found.as_long())
+        case "bool":
+            return bool(z3.is_true(found))
+        case "string":
+            text = re.sub(r"\\u\{(\w+)\}", lambda escape: chr(int(escape[1], 16)), found.as_string())
+            if not encodable(text):
+                raise TooHard
+            return text
+        case "real":
+            exact = Fraction(found.numerator_as_long(), found.denominator_as_long())
+            return float(exact) if abs(exact) < LARGEST_FLOAT else math.copysign(math.inf, exact)
+        case "float":
+            return _float(found)
+        case "nan":
+            return math.nan
+
+
+def _float(found: Any) -> float:
+    if found.isNaN():
+        return math.nan
+    bits = z3.simplify(z3.fpToIEEEBV(found)).as_long()
+    return float(struct.unpack("<d", struct.pack("<Q", bits))[0])

@@ -8,17 +8,285 @@ everything. A pattern cuts the strings further: see strings.py.
 from __future__ import annotations
 
 import math
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
-from typing import TypeAlias, assert_never
+from functools import lru_cache
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
-from cerify.automata.algebra.strings import decidable, samples_of_strings
+from cerify.automata.exploration import explore
 from cerify.semantics import predicates as pred
-from cerify.semantics.budget import check_time
+from cerify.semantics.arguments import check_time
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.values import EXACT, INT64, Value, ValueType, kind
+
+if TYPE_CHECKING:
+    from greenery import Charclass, Pattern
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Classes of strings that constants and patterns do not distinguish.
+#
+# A pattern of the common core of RE2 is a regular language, read by sets of its positions; constants are compared
+# character by character. All are followed in step, breadth first, so that the first string of a class is a shortest.
+# `decidable` is false for other patterns (anchors, flags, named classes) and for those whose automaton is large, which
+# this module does not handle.
+
+LARGEST_REPETITION = 50
+LARGEST_AUTOMATON = 130  # states of the automaton of one pattern
+LARGEST_PATTERN = 4 * LARGEST_AUTOMATON  # characters of one pattern, and ranges of them, each written once
+LARGEST_PRODUCT = 30_000  # transitions of the automaton of all patterns and constants of an attribute
+FIRST, LAST, SURROGATES = "\0", "\U0010ffff", range(0xD800, 0xE000)
+PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
+SHORTHANDS = {"d": "[0-9]", "w": "[0-9A-Za-z_]", "s": r"[\t\n\f\r ]"}
+CONTROLS = {"n": "\n", "t": "\t", "f": "\f", "r": "\r"}
+
+_ESCAPED = r"\\[-.^$*+?()\[\]{}|\\/ntfr]"
+_ITEM = re.compile(rf"(?P<low>{_ESCAPED}|[^\\\[\]])(?:-(?P<high>{_ESCAPED}|[^\\\[\]-]))?", re.DOTALL)
+_TOKEN = re.compile(
+    rf"""(?P<any>\.)
+      | (?P<open>\((?:\?:)?(?!\?))
+      | (?P<plain>[)|])
+      | (?P<repeat>[*+?]|\{{(?P<least>\d+)(?:,(?P<most>\d*))?\}})\??(?![*+?{{])
+      | \[(?P<negated>\^?)(?P<items>(?:{_ESCAPED}|[^\\\[\]])+)\]
+      | \\(?P<shorthand>[dwsDWS])
+      | (?P<character>{_ESCAPED}|[^\\.()|*+?{{}}\[\]^$])""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+Reached: TypeAlias = frozenset[int]
+"""The positions of a pattern that a string can end with; -1 before the first character."""
+
+START: Reached = frozenset({-1})
+
+
+@lru_cache(maxsize=1024)
+def decidable(pattern: str) -> bool:
+    """Whether the pattern is of the core that is decided here, and its automaton is not too large."""
+    language = _language(pattern)
+    if language is None or not language.fits:
+        return False
+    letters = _letters([language], [])
+    try:
+        explore([START], lambda q: [(c, language.step(q, c)) for c in letters], LARGEST_AUTOMATON * len(letters), "it")
+    except BudgetExceeded:
+        check_time()
+        return False
+    return True
+
+
+def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
+    """A string of each class into which the sorted constants and the decidable patterns divide all strings.
+
+    Raises BudgetExceeded where the patterns and the constants are too large together.
+    """
+    yield from sorted(constants, key=lambda s: (len(s), s))
+    if not patterns:
+        gaps = zip([None, *constants], [*constants, None], strict=True)
+        yield from (s for low, high in gaps if (s := _between(low, high)) is not None)
+        return
+    languages = [language for pattern in patterns if (language := _language(pattern)) is not None]
+    letters = _letters(languages, constants)
+
+    def successors(
+        state: tuple[tuple[Reached, ...], _Place],
+    ) -> Iterator[tuple[str, tuple[tuple[Reached, ...], _Place]]]:
+        reached, place = state
+        for c in letters:
+            then = tuple(language.step(q, c) for language, q in zip(languages, reached, strict=True))
+            yield c, (then, place.after(c, constants))
+
+    start = (tuple(START for _ in languages), _Place(0, len(constants), 0))
+    what = f"the automaton of the {len(patterns)} patterns of one attribute, and the texts it is compared with,"
+    strings, classes = {start: ""}, set[object]()
+    for state, steps in explore([start], successors, LARGEST_PRODUCT, what).items():
+        reached, place = state
+        class_ = tuple(language.accepts(q) for language, q in zip(languages, reached, strict=True)), place.low
+        if class_ not in classes and not place.is_constant(constants):
+            classes.add(class_)
+            yield strings[state]
+        for c, target in steps:
+            strings.setdefault(target, strings[state] + c)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a string stands among sorted constants: it is greater than those before low, begins those from low up to
+    high, of which it has the length, and is less than the others."""
+
+    low: int
+    high: int
+    length: int
+
+    def after(self, c: str, constants: Sequence[str]) -> _Place:
+        """The place of the string with one more character."""
+        here = [s[self.length : self.length + 1] for s in constants[self.low : self.high]]
+        low, same = self.low + sum(d < c for d in here), here.count(c)
+        return _Place(low, low + same, self.length + 1 if same else 0)
+
+    def is_constant(self, constants: Sequence[str]) -> bool:
+        """Whether the string is one of the constants."""
+        return self.low < self.high and len(constants[self.low]) == self.length
+
+
+def _between(low: str | None, high: str | None) -> str | None:
+    """The simplest string after low and before high."""
+    for candidate in ("" if low is None else low + "a", (low or "") + FIRST):
+        if (low is None or low < candidate) and (high is None or candidate < high):
+            return candidate
+    return None
+
+
+def _letters(languages: Iterable[_Language], constants: Iterable[str]) -> list[str]:
+    """A character for all that patterns and constants do not distinguish, a letter or a digit if there is one."""
+    classes = list(dict.fromkeys(klass for language in languages for klass in language.classes))
+    known = sorted(set(chain.from_iterable(constants)))
+    ranges = [*(range_ for klass in classes for range_ in klass.ord_ranges), *((ord(c), ord(c)) for c in known)]
+    begins = {0, SURROGATES.stop, *(low for low, _ in ranges), *(high + 1 for _, high in ranges)}
+    found: dict[object, str] = {}
+    for c in (*PLAIN, *(chr(code) for code in sorted(begins) if code <= ord(LAST) and code not in SURROGATES)):
+        check_time()
+        kind = tuple(klass.accepts(c) for klass in classes), bisect_left(known, c), bisect_right(known, c)
+        found.setdefault(kind, c)
+    return sorted(found.values(), key=lambda c: (c not in PLAIN, c))
+
+
+class _Language:
+    """The strings of a pattern, by its positions: one for each character class that is written out.
+
+    V. M. Glushkov, The abstract theory of automata, 1961. fits: false once there are too many positions, or parts; then
+    not all have been made.
+    """
+
+    def __init__(self, pattern: Pattern) -> None:
+        self.classes: list[Charclass] = []
+        self._following: list[set[int]] = []
+        self._parts = 0
+        self._steps: dict[tuple[Reached, str], Reached] = {}
+        self._first, last, empty = self._add(pattern)
+        self._accepting = last | START if empty else last
+
+    @property
+    def fits(self) -> bool:
+        return len(self.classes) <= LARGEST_PATTERN and self._parts <= 40 * LARGEST_AUTOMATON
+
+    def step(self, reached: Reached, c: str) -> Reached:
+        """The positions after one more character."""
+        if (then := self._steps.get((reached, c))) is None:
+            coming = set[int]().union(*(self._first if p < 0 else self._following[p] for p in reached))
+            then = self._steps[reached, c] = frozenset(p for p in coming if self.classes[p].accepts(c))
+        return then
+
+    def accepts(self, reached: Reached) -> bool:
+        """Whether a string that ends with these positions is one of the pattern."""
+        return not self._accepting.isdisjoint(reached)
+
+    def _add(self, part: Pattern | Charclass) -> tuple[set[int], set[int], bool]:
+        """The positions with which a part can begin and end, and whether it may be empty."""
+        from greenery import Charclass
+
+        self._parts += 1
+        if isinstance(part, Charclass):
+            self.classes.append(part)
+            self._following.append(set())
+            return {len(self.classes) - 1}, {len(self.classes) - 1}, False
+        first, last, empty = set[int](), set[int](), False
+        for concatenation in part.concs:
+            begins, ends, skips = set[int](), set[int](), True
+            for repeated in concatenation.mults:
+                for b, e, s in self._copies(repeated):
+                    for p in ends:
+                        self._following[p] |= b
+                    begins |= b if skips else set()
+                    ends = e | (ends if s else set())
+                    skips = skips and s
+            first, last, empty = first | begins, last | ends, empty or skips
+        return first, last, empty
+
+    def _copies(self, repeated: Any) -> Iterator[tuple[set[int], set[int], bool]]:
+        """The part as often as it has to be there, and then as often as it may be; the last one for ever, if it may."""
+        least, most = repeated.multiplier.min.v or 0, repeated.multiplier.max.v
+        for i in range(max(least, 1) if most is None else most):
+            if not self.fits:
+                return
+            b, e, s = self._add(repeated.multiplicand)
+            if most is None and i >= least - 1:
+                for p in e:
+                    self._following[p] |= b
+            yield b, e, s or i >= least
+
+
+@lru_cache(maxsize=256)
+def _language(pattern: str) -> _Language | None:
+    """The strings of a pattern; None for one that is not of the core, or too long to be parsed."""
+    from greenery import parse
+
+    translated = _translated(pattern)
+    return None if translated is None else _Language(parse(translated))
+
+
+def _translated(pattern: str) -> str | None:
+    """The pattern in greenery's syntax, where a dot is every character; None if it is not of the core, or too long."""
+    translated, at, nested, characters = "", 0, 0, 0
+    while at < len(pattern):
+        token = _TOKEN.match(pattern, at)
+        if token is None or max(int(token["least"] or 0), int(token["most"] or 0)) > LARGEST_REPETITION:
+            return None
+        text = _token(token)
+        nested += {"(": 1, ")": -1}.get(text, 0)
+        if token.lastgroup in ("any", "shorthand", "character", "items"):
+            characters += len(_ITEM.findall(token["items"] or "")) or 1
+        if nested < 0 or characters > LARGEST_PATTERN:
+            return None
+        translated += text
+        at = token.end()
+    return None if nested else translated
+
+
+def _token(token: re.Match[str]) -> str:
+    match token.lastgroup:
+        case "any":
+            return r"[^\n]"
+        case "open":
+            return "("
+        case "shorthand":
+            inside = SHORTHANDS[token["shorthand"].lower()]
+            return inside if token["shorthand"].islower() else "[^" + inside[1:]
+        case "character":
+            return _quoted(_character(token["character"]))
+        case "items":
+            return _class(token["items"], bool(token["negated"]))
+        case _:
+            return token["repeat"] or token["plain"]
+
+
+def _class(items: str, negated: bool) -> str:
+    from greenery import Charclass
+
+    ranges = [(_character(item["low"]), _character(item["high"] or item["low"])) for item in _ITEM.finditer(items)]
+    klass = Charclass(tuple(ranges))
+    return str(~klass if negated else klass)
+
+
+def _character(text: str) -> str:
+    return text if text[0] != "\\" else CONTROLS.get(text[1], text[1])
+
+
+def _quoted(text: str) -> str:
+    return "".join(_range(c, c) for c in text)
+
+
+def _range(low: str, high: str) -> str:
+    from greenery import Charclass
+
+    return str(Charclass(((low, high),)))
+
 
 Truth: TypeAlias = tuple[bool, ...]
 """Which of the tests pass."""
@@ -108,7 +376,7 @@ def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[
     bounds: list[Number] = [-math.inf, *constants, math.inf]
     wanted = [(c, c) for c in constants] + [(a, b) for a, b in pairwise(bounds) if a < b]
     for low, high in wanted:
-        value: Number | None = low if low == high else _between(low, high)
+        value: Number | None = low if low == high else _value_between(low, high)
         match value_type:
             case "int" if not isinstance(value, int) or value not in INT64:
                 continue
@@ -121,7 +389,7 @@ def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[
         yield from (-math.inf, math.inf)
 
 
-def _between(low: Number, high: Number) -> Number | None:
+def _value_between(low: Number, high: Number) -> Number | None:
     """The simplest number of the open interval: an integer near zero if it has one."""
     if low < 0 < high:
         return 0

@@ -7,24 +7,225 @@ state between rounds also steps to itself. For ALL and UNLESS see product.py, fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias, assert_never
+from typing import Generic, TypeAlias, TypeVar, assert_never
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.model import CEA, UNMARKED, Transition
-from cerify.automata.cea.operations import union
-from cerify.automata.cea.product import conjunction, interleaving, intersection, separate_start, unless
-from cerify.automata.cea.quotient import quotient
-from cerify.automata.cea.state_explosion_error import state_explosion_error
-from cerify.automata.cea.strategies import last, max_, next_, strict
-from cerify.automata.cea.trim import trim
-from cerify.automata.cea.windows import within_events
-from cerify.semantics.budget import Budget, depth_limited
+from cerify.automata.cea.model import (
+    CEA,
+    UNMARKED,
+    Determinized,
+    Label,
+    Marks,
+    Transition,
+    conjunction,
+    interleaving,
+    intersection,
+    io_determinize,
+    quotient,
+    reachable_cea,
+    separate_start,
+    trim,
+    union,
+    unless,
+)
+from cerify.automata.exploration import Subset, members, subset
+from cerify.semantics.arguments import Budget, check_time, depth_limited
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
+from cerify.semantics.cel.syntax import OPERATORS as CEL
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.syntax import OPERATORS as CORE_CEL
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InternalError, Unsupported
 from cerify.semantics.predicates import Anything, OfType, Predicate
 from cerify.semantics.trees import children
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The selection strategies as constructions on automata: tods21, Theorem 7.2, corrected.
+#
+# The printed constructions for NXT, LAST and MAX compare a run with those of the same valuation and with its winners.
+# A run with the same support under other variables is neither, so that what it wins by later is lost. Here supports
+# alone are compared, and a valuation is kept if its support is: the automaton runs beside a *dominance monitor*, which
+# follows one support and the states of all runs with that support (ties), with better ones (winners) and, for LAST,
+# with worse ones (losers). The monitor is I/O-deterministic; the product with the automaton has the automaton's
+# valuations.
+
+DominanceMonitor: TypeAlias = tuple[Subset, Subset, Subset]  # ties, winners, losers
+Delta: TypeAlias = Callable[[Subset, bool], Subset]  # the states reached on this event, with a mark or without
+MonitorStep: TypeAlias = Callable[[DominanceMonitor, bool, Delta], DominanceMonitor]
+
+NO_STATES: Subset = 0
+
+
+def is_marked(t: Transition) -> bool:
+    """Whether the transition marks the event."""
+    return bool(t.marks)
+
+
+def strict(A: CEA, selects: Callable[[Transition], bool] = is_marked) -> CEA:
+    """STRICT: nothing selected, then everything, then nothing: a copy of the automaton for each part."""
+    n = A.states
+    parts = {False: ((0, 0), (1, 2), (2, 2)), True: ((0, 1), (1, 1))}
+    return CEA(
+        3 * n,
+        tuple(
+            t._replace(source=before * n + t.source, target=after * n + t.target)
+            for t in A.transitions
+            for before, after in parts[selects(t)]
+        ),
+        A.initial,
+        frozenset(part * n + q for q in A.final for part in range(3)),
+    )
+
+
+def next_(A: CEA, algebra: Algebra) -> CEA:
+    """NXT: no other support marks the first event in which the two differ."""
+    return _dominated(A, after_next, algebra)
+
+
+def last(A: CEA, algebra: Algebra) -> CEA:
+    """LAST: no other support marks the last event in which the two differ."""
+    return _dominated(A, after_last, algebra)
+
+
+def max_(A: CEA, algebra: Algebra) -> CEA:
+    """MAX: no other support is a strict superset."""
+    return _dominated(A, after_max, algebra)
+
+
+def after_next(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
+    """The monitor of NXT after one more event."""
+    ties, winners, _ = monitor
+    won = delta(winners, True) | delta(winners, False)
+    return delta(ties, marked), won if marked else won | delta(ties, True), NO_STATES
+
+
+def after_last(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
+    """The monitor of LAST after one more event."""
+    ties, winners, losers = monitor
+    if marked:
+        lost = delta(losers, True) | delta(losers | ties | winners, False)
+        return delta(ties, True), delta(winners, True), lost
+    return delta(ties, False), delta(winners | ties | losers, True) | delta(winners, False), delta(losers, False)
+
+
+def after_max(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
+    """The monitor of MAX after one more event."""
+    ties, winners, _ = monitor
+    if marked:
+        return delta(ties, True), delta(winners, True), NO_STATES
+    return delta(ties, False), delta(winners | ties, True) | delta(winners, False), NO_STATES
+
+
+def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
+    """The automaton beside its monitor: a run accepts if the automaton does and no winner does."""
+    types = [(P, _Steps(A, {A.predicates[i] for i in chosen})) for chosen, P in algebra.types(A.predicates)]
+    final = subset(A.final)
+
+    def successors(
+        state: tuple[int, DominanceMonitor],
+    ) -> Iterator[tuple[tuple[Predicate, Marks], tuple[int, DominanceMonitor]]]:
+        q, monitor = state
+        for P, steps in types:
+            for marked in (False, True):
+                if leaving := steps.leaving[marked][q]:
+                    after = step(monitor, marked, steps.delta)
+                    for t in leaving:
+                        yield (P, t.marks), (t.target, after)
+
+    def accepts(state: tuple[int, DominanceMonitor]) -> bool:
+        q, (_, winners, _) = state
+        return q in A.final and not winners & final
+
+    starts = [(q, (subset(A.initial), NO_STATES, NO_STATES)) for q in sorted(A.initial)]
+    return reachable_cea(starts, successors, accepts, algebra.budget, "the automaton of the selection strategy")
+
+
+class _Steps:
+    """The transitions of an automaton on one type of events: of each state without a mark, and with one."""
+
+    def __init__(self, A: CEA, satisfied: set[Predicate]) -> None:
+        self.leaving = tuple(
+            [[t for t in leaving if bool(t.marks) == marked and t.predicate in satisfied] for leaving in A.leaving]
+            for marked in (False, True)
+        )
+        self._targets = [[subset(t.target for t in some) for some in leaving] for leaving in self.leaving]
+        self._known: tuple[dict[Subset, Subset], ...] = ({NO_STATES: NO_STATES}, {NO_STATES: NO_STATES})
+
+    def delta(self, states: Subset, marked: bool) -> Subset:
+        """The states reached on this event, with a mark or without."""
+        known = self._known[marked]
+        if (reached := known.get(states)) is None:
+            reached = NO_STATES
+            for q in members(states):
+                reached |= self._targets[marked][q]
+            known[states] = reached
+        return reached
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# WITHIN n EVENTS as a construction: the automaton counts the events since its first mark.
+#
+# Not in the paper, where a window is a filter across events and so no matter for automata; but the position needs no
+# attribute, so a finite count will do. A long window makes a large automaton: around a whole formula an evaluator does
+# better without (automata/evaluate/scope.py).
+
+
+def within_events(A: CEA, count: int, budget: Budget) -> CEA:
+    """Those valuations of A that bind something and whose first and last events are less than count apart."""
+
+    def successors(state: tuple[int, int]) -> Iterator[tuple[Label, tuple[int, int]]]:
+        q, seen = state  # seen: how many events of the window there were, none before the first mark
+        for t in A.leaving[q]:
+            if t.marks and seen < count:
+                yield (t.predicate, t.marks), (t.target, seen + 1)
+            elif not t.marks:
+                yield (t.predicate, t.marks), (t.target, min(seen + 1, count) if seen else 0)
+
+    starts = [(q, 0) for q in sorted(A.initial)]
+    what = f"the automaton of a window of {count} events"
+    return reachable_cea(starts, successors, lambda state: state[0] in A.final and state[1] > 0, budget, what)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What to say where the automaton of an operator grows too large: which operator, out of what, and what may help.
+
+SELECTS = "it compares all runs that are under way: put it around a smaller part, or use fewer of +, OR and : in it"
+ADVICE: dict[type[cel.Formula | core.Formula], str] = {
+    cel.And: "its operands multiply: ask for less in one of them",
+    cel.All: "its operands multiply: put fewer under one ALL, and ; between those whose order is known",
+    cel.Unless: "all ways to what must not happen are followed at once: make the right operand shorter",
+    cel.Next: SELECTS,
+    cel.Last: SELECTS,
+    cel.Max: SELECTS,
+    core.CoreNext: SELECTS,
+    core.CoreLast: SELECTS,
+    core.CoreMax: SELECTS,
+    core.CoreSeq: "both sides read the whole stream, and multiply: put the strategy around the whole sequence",
+    core.CorePlus: "rounds that are over may still be undecided: put the strategy around the iteration, or the filter",
+    cel.Within: "it counts events here: put the window around the whole formula, where it need not",
+}
+_OPERATORS = {**CEL, **CORE_CEL}
+OTHERWISE = "write it with fewer alternatives"
+ALLOW = "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
+
+
+def state_explosion_error(
+    phi: cel.Formula | core.Formula, operands: Sequence[CEA], error: BudgetExceeded
+) -> BudgetExceeded:
+    """The error of phi's construction, with its place, the sizes of the operands' automata, and what to try."""
+    sizes = " and ".join(f"{A.states} states and {len(A.transitions)} transitions" for A in operands)
+    return BudgetExceeded(
+        f"{symbol(phi)} makes too large an automaton out of {'one' if len(operands) == 1 else 'two'} of {sizes}: "
+        f"{error.message}; {ADVICE.get(type(phi), OTHERWISE)}; {ALLOW}",
+        phi.span,
+    )
+
+
+def symbol(phi: cel.Formula | core.Formula) -> str:
+    """The operator as it is written."""
+    return _OPERATORS[type(phi)].symbol
+
 
 ValueWindow: TypeAlias = cel.TimeWindow | cel.AttributeWindow
 NOT_LINEAR = (cel.And, cel.All, cel.Unless, cel.Strict, cel.Next, cel.Last, cel.Max, cel.Within)
@@ -63,7 +264,7 @@ def generators(phi: cel.Formula) -> Iterator[Predicate]:
     """The tuple predicates of which all predicates of the automaton are combinations."""
     for psi in cel.subformulas(phi):
         match psi:
-            case cel.Event(R):
+            case cel.EventAtom(R):
                 yield OfType(R)
             case cel.Filter(_, condition):
                 yield from (atom.predicate for atom in cel.atoms(condition) if isinstance(atom, cel.Every))
@@ -75,7 +276,7 @@ def _trimmed(phi: cel.Formula, algebra: Algebra) -> CEA:
 
 def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
     """The automaton of phi from those of its operands, which are made small where it is not linear in them."""
-    if isinstance(phi, cel.Event):
+    if isinstance(phi, cel.EventAtom):
         return _event(phi.type)
     if isinstance(phi, cel.Derived):
         return _thompson(phi.expansion, algebra)
@@ -133,7 +334,7 @@ def _case(phi: cel.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
             return max_(A, algebra)
         case cel.Within(_, cel.EventWindow(count)):
             return within_events(A, count, algebra.budget)
-        case cel.Event() | cel.Within() | cel.PartitionBy() | cel.Derived():
+        case cel.EventAtom() | cel.Within() | cel.PartitionBy() | cel.Derived():
             raise InternalError("it has no automaton made of those of its operands")
         case _:
             assert_never(phi)
@@ -224,3 +425,98 @@ def _anchor(A: CEA) -> CEA:
 
 def _distinct(*transitions: Transition) -> tuple[Transition, ...]:
     return tuple(dict.fromkeys(transitions))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A compiler with a memory of the last queries, for campaigns, where most of the time would go into compiling again.
+
+F = TypeVar("F", bound=Hashable)
+Made = TypeVar("Made")
+
+
+class CachedCompiler(Generic[F, Made]):
+    """A compiler that returns what it has compiled before, for the last queries; at first of none.
+
+    Equal queries share what is compiled, an error included, whose span is then that of the first of them.
+    """
+
+    def __init__(self, compiler: Callable[[F, Budget], Made]) -> None:
+        self._compiler = compiler
+        self.retained = 0
+        # two tables: a lookup by identity spares the comparison of trees
+        self._same: dict[int, tuple[F, list[tuple[Budget, Made | CerifyError]]]] = {}
+        self._equal: dict[tuple[F, Budget], Made | CerifyError] = {}
+
+    def retain(self, queries: int) -> None:
+        """Keep what is compiled of up to that many queries, from now on; with 0 nothing is left."""
+        self.retained = queries
+        self._same.clear()
+        self._equal.clear()
+
+    def __call__(self, phi: F, budget: Budget = Budget()) -> Made:
+        """What the compiler makes of a query. Raises what the compiler raises."""
+        if not self.retained:
+            return self._compiler(phi, budget)
+        if id(phi) not in self._same:
+            if len(self._same) >= self.retained:
+                self._same.clear()
+                self._equal.clear()
+            self._same[id(phi)] = phi, []
+        _, known = self._same[id(phi)]
+        made = next((made for allowed, made in known if _suffices(made, allowed, budget)), None)
+        if made is None:
+            if (phi, budget) not in self._equal:
+                self._equal[phi, budget] = self._compiled(phi, budget)
+            made = self._equal[phi, budget]
+            known.append((budget, made))
+        if isinstance(made, CerifyError):
+            raise made
+        return made
+
+    def _compiled(self, phi: F, budget: Budget) -> Made | CerifyError:
+        try:
+            return self._compiler(phi, budget)
+        except (Unsupported, BudgetExceeded) as error:
+            check_time()  # that the time of this call is over says nothing of the next one
+            return error
+
+
+def _suffices(made: object, allowed: Budget, budget: Budget) -> bool:
+    """Whether what was made within one budget is what would be made within another one."""
+    return allowed == budget or (not isinstance(made, CerifyError) and allowed.states <= budget.states)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Lazy I/O-determinization of a formula's automaton, whose error names the operator that makes it too large.
+#
+# Where a stream reaches too many sets of states, the parts of the formula are determinized on their own, the small
+# ones first, until one is too large: its operator is what a person can change.
+
+COMPILED_CEL = CachedCompiler(compile_cel)
+SECONDS = 1.0  # for each part: an error may take a moment, not minutes
+
+
+def lazily(phi: cel.Formula, budget: Budget, form: Callable[[CEA], CEA] | None = None) -> Determinized:
+    """The I/O-determinization of the formula's automaton, or of a form of it, built state by state as needed.
+
+    Raises Unsupported and BudgetExceeded, the latter also later, when a stream needs more states than the budget has;
+    its message names the operator that makes the automaton too large.
+    """
+
+    def automaton(psi: cel.Formula) -> CEA:
+        A = COMPILED_CEL(psi, budget)
+        return A if form is None else form(A)
+
+    def named(error: BudgetExceeded) -> BudgetExceeded:
+        alone = Budget(states=budget.states, seconds=SECONDS)
+        sizes: dict[cel.Formula, int] = {}
+        for psi in reversed(list(cel.subformulas(phi))):  # operands come before what is made of them
+            try:
+                sizes[psi] = io_determinize(automaton(psi), alone).states
+            except BudgetExceeded:
+                operands = " and ".join(str(sizes[operand]) for operand in children(psi))
+                size = f"its operands, by themselves, take {operands} states, and it more than {budget.states}"
+                return BudgetExceeded(f"{symbol(psi)} makes too large an automaton ({size}): {error.message}", psi.span)
+        return error
+
+    return Determinized(automaton(phi), budget, named)

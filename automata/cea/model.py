@@ -6,12 +6,19 @@ Letters, here and in every module of this package:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from cerify.semantics.predicates import Predicate
+from cerify.automata.algebra.finite import Algebra, satisfiable
+from cerify.automata.exploration import Subset as exploration_Subset
+from cerify.automata.exploration import classes, explore, members, subset
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.predicates import Anything, Atomic, Both, Predicate
 
 Marks = frozenset[str]
 UNMARKED: Marks = frozenset()
@@ -77,3 +84,421 @@ class CEA:
     def predicates(self) -> tuple[Predicate, ...]:
         """The distinct predicates of the transitions, in order of first use."""
         return tuple(dict.fromkeys(transition.predicate for transition in self.transitions))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Leaving out the states and transitions that no accepting run uses.
+
+
+def trim(A: CEA) -> CEA:
+    """An automaton with the same runs that accept, without dead states and with the rest renumbered."""
+    combined = {t.predicate for t in A.transitions if not isinstance(t.predicate, Atomic)}
+    empty = {P for P in combined if not satisfiable(P)}
+    alive = [t for t in A.transitions if t.predicate not in empty] if empty else A.transitions
+    forward, backward = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for t in alive:
+        forward[t.source].append(t.target)
+        backward[t.target].append(t.source)
+    kept = sorted(_reachable(A.initial, forward) & _reachable(A.final, backward))
+    number = {q: i for i, q in enumerate(kept)}
+    return CEA(
+        len(kept),
+        tuple(
+            t._replace(source=number[t.source], target=number[t.target])
+            for t in alive
+            if t.source in number and t.target in number
+        ),
+        frozenset(number[q] for q in A.initial if q in number),
+        frozenset(number[q] for q in A.final if q in number),
+    )
+
+
+def _reachable(starts: frozenset[int], edges: Mapping[int, list[int]]) -> set[int]:
+    found, pending = set(starts), list(starts)
+    while pending:
+        new = set(edges.get(pending.pop(), ())) - found
+        found |= new
+        pending += new
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# States that behave alike are one: the quotient by bisimulation, which keeps the valuations and loses states.
+#
+# It is not the smallest automaton, which would have to be deterministic first; it is what can be had for little.
+
+
+def quotient(A: CEA) -> CEA:
+    """An automaton with the same valuations in which no two states have the same steps to the same states."""
+    block = _blocks(A)
+    number = {b: i for i, b in enumerate(dict.fromkeys(block))}
+    of = [number[b] for b in block]
+    transitions = (Transition(of[t.source], t.predicate, t.marks, of[t.target]) for t in A.transitions)
+    return CEA(
+        len(number),
+        tuple(dict.fromkeys(transitions)),
+        frozenset(of[q] for q in A.initial),
+        frozenset(of[q] for q in A.final),
+    )
+
+
+def _blocks(A: CEA) -> list[int]:
+    """For each state its block, where the states of a block behave alike.
+
+    Of a block only the states in doubt are looked at, those of which a step leads to a block that was split; all
+    others are alike. The largest part keeps the number, so that a state gets a new one no more than log n times.
+    """
+    labels: dict[tuple[Predicate, Marks], int] = {}
+    leaving: list[list[tuple[int, int]]] = [[] for _ in range(A.states)]
+    entering: list[list[int]] = [[] for _ in range(A.states)]
+    for t in A.transitions:
+        leaving[t.source].append((labels.setdefault((t.predicate, t.marks), len(labels)), t.target))
+        entering[t.target].append(t.source)
+    of = [int(q in A.final) for q in range(A.states)]
+    blocks = [{q for q, b in enumerate(of) if b == side} for side in (0, 1)]
+    doubtful = {b: set(block) for b, block in enumerate(blocks) if block}
+    while doubtful:
+        b, some = doubtful.popitem()
+        alike: dict[frozenset[tuple[int, int]], set[int]] = {}
+        for q in some:
+            alike.setdefault(frozenset([(label, of[p]) for label, p in leaving[q]]), set()).add(q)
+        rest = blocks[b]
+        rest -= some  # no step of these leads to what was split off, so they are like none of the others
+        largest, *others = sorted([rest, *alike.values()], key=len, reverse=True)
+        blocks[b] = largest
+        for part in filter(None, others):
+            for q in part:
+                of[q] = len(blocks)
+            blocks.append(part)
+        for part in others:
+            for q in part:
+                for p in entering[q]:
+                    doubtful.setdefault(of[p], set()).add(p)
+    return of
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# An automaton given by its initial states and their successors, built as far as it can be reached.
+
+State = TypeVar("State", bound=Hashable)
+Label = tuple[Predicate, Marks]
+
+
+def reachable_cea(
+    initial: Iterable[State],
+    successors: Callable[[State], Iterable[tuple[Label, State]]],
+    accepts: Callable[[State], bool],
+    budget: Budget,
+    what: str,
+) -> CEA:
+    """The automaton, its states numbered in breadth-first order. Raises BudgetExceeded, naming what was to be built."""
+    initial = list(initial)
+    found = explore(initial, successors, budget.states, what, budget.seconds)
+    number = {state: i for i, state in enumerate(found)}
+    transitions = (
+        Transition(number[state], P, marks, number[target])
+        for state, edges in found.items()
+        for (P, marks), target in edges
+    )
+    return CEA(
+        len(found),
+        tuple(dict.fromkeys(transitions)),
+        frozenset(number[state] for state in initial),
+        frozenset(i for state, i in number.items() if accepts(state)),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# I/O-determinization and the single-variable form: tods21, Propositions 5.5 and 9.2.
+#
+# A subset of states steps on the type of an event, that is on which of the automaton's predicates it is in, and on a
+# set of marks. The static construction goes through all types, the lazy one only through those that a stream shows.
+
+MARKED: Marks = frozenset({"•"})
+
+ADVICE = (
+    "which +, OR and : inside each other make, and what ; and ALL join to them: use fewer of these, begin with START, "
+    "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
+)
+
+Subset = frozenset[int]
+Steps = tuple[tuple[Marks, int], ...]
+
+
+def single_variable(A: CEA) -> CEA:
+    """A CEA with the same complex events whose transitions mark with one variable or not at all (Proposition 9.2)."""
+    return A.remarked({L: MARKED if L else UNMARKED for L in A.marks})
+
+
+def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = None) -> CEA:
+    """An I/O-deterministic CEA with the same valuations (Proposition 5.5). Raises BudgetExceeded.
+
+    Its states are the subsets that can be reached, numbered in breadth-first order from the initial one, 0. The algebra
+    is that in which the predicates are written; if there is none, they generate one.
+    """
+    types_ = (algebra or Algebra(A.predicates, budget)).types(A.predicates)
+
+    def successors(subset: Subset) -> Iterator[tuple[tuple[Predicate, Marks], Subset]]:
+        for chosen, P in types_:
+            for marks, target in _step(A, subset, sum(1 << i for i in chosen)):
+                yield (P, marks), target
+
+    return reachable_cea(
+        [A.initial], successors, lambda R: bool(R & A.final), budget, "the I/O-deterministic automaton"
+    )
+
+
+def _step(A: CEA, subset: Subset, type_: int) -> Iterable[tuple[Marks, Subset]]:
+    """For each set of marks, the states that the subset reaches on an event of the type with these marks."""
+    targets: dict[Marks, set[int]] = {}
+    for q in subset:
+        for bit, marks, target in A.steps[q]:
+            if type_ & bit:
+                targets.setdefault(marks, set()).add(target)
+    return [(marks, frozenset(states)) for marks, states in targets.items()]
+
+
+class Determinized:
+    """The I/O-determinization of a CEA, built as far as a stream asks for it.
+
+    An event's type is given as a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial; subsets
+    has the states of A that each stands for. named makes the error more telling for whoever knows what the automaton
+    was made of.
+    """
+
+    def __init__(
+        self,
+        A: CEA,
+        budget: Budget = Budget(),
+        named: Callable[[BudgetExceeded], BudgetExceeded] = lambda error: error,
+    ) -> None:
+        self.A = A
+        self._budget = budget
+        self.named = named
+        self._number: dict[Subset, int] = {A.initial: 0}
+        self.subsets = [A.initial]
+        self.final = [bool(A.initial & A.final)]
+        self._steps: list[dict[int, Steps]] = [{}]
+        self._spent = 0.0  # seconds on steps that no event had asked for before
+
+    def anew(self) -> Determinized:
+        """A fresh determinization of the same automaton, with no states built yet."""
+        return Determinized(self.A, self._budget, self.named)
+
+    def step(self, state: int, type_: int) -> Steps:
+        """The pairs (marks, next state) of a state on an event of the type. Raises BudgetExceeded."""
+        known = self._steps[state].get(type_)
+        if known is None:
+            check_time()
+            begun = time.monotonic()
+            targets = _step(self.A, self.subsets[state], type_)
+            known = tuple((marks, self._numbered(subset)) for marks, subset in targets)
+            self._steps[state][type_] = known
+            self._spent += time.monotonic() - begun
+            if self._budget.seconds is not None and self._spent > self._budget.seconds:
+                too_slow = f"it takes more than {self._budget.seconds} seconds to build {self.described()}"
+                raise self.named(BudgetExceeded(too_slow))
+        return known
+
+    def numbered(self, subset: Subset) -> int:
+        """The state that stands for a subset of the states of A. Raises ValueError if it is none, BudgetExceeded."""
+        if not all(type(q) is int and 0 <= q < self.A.states for q in subset):
+            raise ValueError("there is no such state of the automaton")
+        return self._numbered(subset)
+
+    def described(self) -> str:
+        """What it is made of, and what to try where that is too much."""
+        return (
+            f"the I/O-deterministic automaton, which is made out of one of {self.A.states} states and "
+            f"{len(self.A.transitions)} transitions: too many different sets of runs are under way, {ADVICE}"
+        )
+
+    def _numbered(self, subset: Subset) -> int:
+        number = self._number.setdefault(subset, len(self.subsets))
+        if number == len(self.subsets):
+            if number >= self._budget.states:
+                too_large = f"the stream reaches more than {number} states of {self.described()}"
+                raise self.named(BudgetExceeded(too_large))
+            self.subsets.append(subset)
+            self.final.append(bool(subset & self.A.final))
+            self._steps.append({})
+        return number
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Two complex event automata run at once: the operators AND, ALL and UNLESS (tods21, Theorem 6.2).
+#
+# Two cases differ from the printed ones. ALL: an operand that waits, or is done, is in a state of its own, so that it
+# can be so only before its run and after it. UNLESS: the printed case looks for matches of the right operand on the
+# whole interval only; here they are looked for on every interval inside, as Figure 3 has it. See docs/errata.md.
+
+Pair: TypeAlias = tuple[int, int]
+Step: TypeAlias = tuple[tuple[Predicate, Marks], Pair]
+
+PRODUCT = "the product automaton"
+
+
+def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
+    """AND: both make the same marks."""
+
+    def successors(pair: Pair) -> Iterator[Step]:
+        for t in A.leaving[pair[0]]:
+            for u in B.leaving[pair[1]]:
+                if t.marks == u.marks:
+                    yield (intersection(t.predicate, u.predicate), t.marks), (t.target, u.target)
+
+    starts = [(p, q) for p in A.initial for q in B.initial]
+    return reachable_cea(starts, successors, lambda pair: pair[0] in A.final and pair[1] in B.final, budget, PRODUCT)
+
+
+def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
+    """ALL: each makes its run on an interval of its own; one of them begins at the start, one ends at the end.
+
+    An operand that may skip anything before it marks need not wait for its interval: it has the same runs without.
+    """
+    waits_a, waits_b = not _skips_first(A), not _skips_first(B)
+    A, B = _with_rests(A), _with_rests(B)
+
+    def successors(pair: Pair) -> Iterator[Step]:
+        for t in A.leaving[pair[0]]:
+            for u in B.leaving[pair[1]]:
+                yield (intersection(t.predicate, u.predicate), t.marks | u.marks), (t.target, u.target)
+
+    starts = [(p, q) for p in A.initial for q in B.initial]
+    starts += [(A.states - 2, q) for q in B.initial if waits_a] + [(p, B.states - 2) for p in A.initial if waits_b]
+
+    def accepts(pair: Pair) -> bool:
+        p, q = pair
+        ends_a, ends_b = p in A.final, q in B.final
+        return (ends_a and (ends_b or q == B.states - 1)) or (ends_b and p == A.states - 1)
+
+    return reachable_cea(starts, successors, accepts, budget, PRODUCT)
+
+
+def _skips_first(A: CEA) -> bool:
+    """Whether each run may as well begin later: any event may be skipped in each initial state."""
+    return all((q, Anything(), UNMARKED, q) in A.leaving[q] for q in A.initial)
+
+
+def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
+    """UNLESS: what A has on an interval if B has nothing on any interval inside."""
+    budget = algebra.budget
+    guard = io_determinize(_anywhere(B.remarked(dict.fromkeys(B.marks, UNMARKED))), budget, algebra)
+
+    def successors(pair: Pair) -> Iterator[Step]:
+        for t in A.leaving[pair[0]]:
+            for u in guard.leaving[pair[1]]:
+                yield (intersection(t.predicate, u.predicate), t.marks), (t.target, u.target)
+
+    # The determinized guard has a transition for every event: its first state loops, and so does every subset with it.
+    starts = [(p, q) for p in A.initial for q in guard.initial]
+    return reachable_cea(
+        starts, successors, lambda pair: pair[0] in A.final and pair[1] not in guard.final, budget, PRODUCT
+    )
+
+
+def intersection(P: Predicate, Q: Predicate) -> Predicate:
+    """The predicate of the events in both."""
+    if Anything() == P or P == Q:
+        return Q
+    return P if Anything() == Q else Both(P, Q)
+
+
+def separate_start(A: CEA) -> CEA:
+    """The same runs from a single fresh initial state, the last one, that no transition leads to."""
+    start = A.states
+    leaving = (t._replace(source=start) for t in A.transitions if t.source in A.initial)
+    return replace(
+        A, states=A.states + 1, transitions=tuple(dict.fromkeys((*A.transitions, *leaving))), initial=frozenset({start})
+    )
+
+
+def _with_rests(A: CEA) -> CEA:
+    """With two more states: one to wait in before the run, the last but one, and one to rest in after it, the last."""
+    A = separate_start(A)
+    wait, done = A.states, A.states + 1
+    skip = Anything()
+    rests = [Transition(wait, skip, UNMARKED, wait), Transition(done, skip, UNMARKED, done)]
+    rests += [Transition(wait, skip, UNMARKED, q) for q in A.initial]
+    rests += [Transition(q, skip, UNMARKED, done) for q in A.final]
+    return replace(A, states=A.states + 2, transitions=(*A.transitions, *rests))
+
+
+def _anywhere(A: CEA) -> CEA:
+    """An automaton without marks that accepts where A does on some interval inside the one that is read."""
+    A = separate_start(A)
+    begin, found = A.states, A.states + 1
+    skip = Anything()
+    bridges = [Transition(begin, skip, UNMARKED, begin), Transition(found, skip, UNMARKED, found)]
+    bridges += [t._replace(source=begin) for t in A.transitions if t.source in A.initial]
+    bridges += [
+        t._replace(source=begin, target=found) for t in A.transitions if t.source in A.initial and t.target in A.final
+    ]
+    bridges += [t._replace(target=found) for t in A.transitions if t.target in A.final]
+    return CEA(A.states + 2, (*A.transitions, *dict.fromkeys(bridges)), frozenset({begin}), frozenset({found}))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The Boolean operations on complex event automata, and the smallest I/O-deterministic one (cep17, Proposition 1).
+#
+# Two automata are combined as sets of valuations: at every position of every stream.
+
+
+def union(A: CEA, B: CEA) -> CEA:
+    """The valuations of either: the two side by side."""
+    states, B = A.states + B.states, B.shifted(A.states)
+    return CEA(states, A.transitions + B.transitions, A.initial | B.initial, A.final | B.final)
+
+
+def intersect_automata(A: CEA, B: CEA, budget: Budget = Budget()) -> CEA:
+    """The valuations of both. Raises BudgetExceeded."""
+    return conjunction(A, B, budget)
+
+
+def complement(A: CEA, marks: Iterable[Marks] = (), budget: Budget = Budget()) -> CEA:
+    """All valuations that A has not, of those that mark each event with one of A's sets of variables, or with none.
+
+    marks are further sets of variables to mark with. Raises BudgetExceeded.
+    """
+    algebra = Algebra(A.predicates, budget)
+    allowed = dict.fromkeys((UNMARKED, *(t.marks for t in A.transitions), *marks))
+    types = [(P, {A.predicates[i] for i in chosen}) for chosen, P in algebra.types(A.predicates)]
+    final = subset(A.final)
+
+    def successors(states: exploration_Subset) -> Iterator[tuple[Label, exploration_Subset]]:
+        for P, satisfied in types:
+            targets = dict.fromkeys(allowed, 0)
+            for q in members(states):
+                for t in A.leaving[q]:
+                    if t.predicate in satisfied:
+                        targets[t.marks] |= 1 << t.target
+            yield from (((P, L), reached) for L, reached in targets.items())
+
+    return reachable_cea([subset(A.initial)], successors, lambda states: not states & final, budget, "the complement")
+
+
+def minimized(A: CEA, budget: Budget = Budget()) -> CEA:
+    """The I/O-deterministic CEA with the same valuations that has the fewest states; unique but for their numbers.
+
+    It has no states from which nothing is accepted. Transitions that differ in their predicates only are one. Raises
+    BudgetExceeded.
+    """
+    algebra = Algebra(A.predicates, budget)
+    D = trim(io_determinize(A, budget, algebra))
+    if not D.states:
+        return D
+    of = classes(
+        [{(t.predicate, t.marks): t.target for t in leaving} for leaving in D.leaving],
+        [q in D.final for q in range(D.states)],
+    )
+    merged: dict[tuple[int, Marks, int], int] = {}
+    for t in D.transitions:
+        edge = (of[t.source], t.marks, of[t.target])
+        merged[edge] = merged.get(edge, 0) | algebra.mask(t.predicate)
+    transitions = (Transition(p, algebra.predicate(mask), marks, q) for (p, marks, q), mask in merged.items())
+    return CEA(
+        max(of) + 1,
+        tuple(transitions),
+        frozenset(of[q] for q in D.initial),
+        frozenset(of[q] for q in D.final),
+    )

@@ -9,21 +9,120 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.dfa import derived
-from cerify.automata.dfa.arguments import order_under
-from cerify.automata.dfa.decide import coaccessible_states
-from cerify.automata.dfa.ground import grounded
-from cerify.automata.dfa.model import DFA, Alphabet, Names, built
-from cerify.automata.dfa.scopes import ranging_variables, unbound_variables
-from cerify.semantics.budget import Budget
+from cerify.automata.dfa.model import DFA, Alphabet, Names, built, coaccessible_states
+from cerify.automata.dfa.scopes import grounded, order_under, ranging_variables, unbound_variables
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.show import brief
+from cerify.semantics.event_expressions.syntax import brief
 from cerify.semantics.events import Schema
 from cerify.semantics.predicates import Both, OfType, Predicate
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The derived operators on automata: vldb92, section 2.3, each from its text and not by its expansion to others.
+#
+# Each is a product of the operands' automata, or as small, where the definitions need subsets of states. A and B are
+# the automata of the operands, in their order; that the results are those of the definitions is decided in the tests.
+
+Pair: TypeAlias = tuple[int, int]
+
+
+def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
+    """(c) An event of B after one of A; both read all of the history. Beside the states, whether A has been."""
+
+    def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
+        return A.step(q[0], a, here), B.step(q[1], a, here), q[2] or q[0] in A.accepting
+
+    def accepts(q: tuple[int, int, bool]) -> bool:
+        return q[2] and q[1] in B.accepting
+
+    return built(A.alphabet, A.variables | B.variables, (0, 0, False), step, accepts, budget)
+
+
+def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
+    """(e) An event of B just after one of A. Beside the states, whether the event before the last was one of A."""
+
+    def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
+        return A.step(q[0], a, here), B.step(q[1], a, here), q[0] in A.accepting
+
+    def accepts(q: tuple[int, int, bool]) -> bool:
+        return q[2] and q[1] in B.accepting
+
+    return built(A.alphabet, A.variables | B.variables, (0, 0, False), step, accepts, budget)
+
+
+def after(A: DFA, B: DFA, budget: Budget) -> DFA:
+    """(j) A / B: B up to its first event, then A on what is left. A state is that of one of the two."""
+
+    def step(q: tuple[bool, int], a: int, here: Names) -> tuple[bool, int]:
+        if q[0]:
+            return True, A.step(q[1], a, here)
+        p = B.step(q[1], a, here)
+        return (True, 0) if p in B.accepting else (False, p)
+
+    return built(
+        A.alphabet, A.variables | B.variables, (False, 0), step, lambda q: q[0] and q[1] in A.accepting, budget
+    )
+
+
+def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
+    """(l) With each opening, event and closing begin anew. The flag says whether the closing has been before."""
+
+    def step(q: tuple[int, Pair | None, bool], a: int, here: Names) -> tuple[int, Pair | None, bool]:
+        p, running, closed = opening.step(q[0], a, here), q[1], q[2]
+        if p in opening.accepting:
+            return p, (0, 0), False
+        if running is None:
+            return p, None, False
+        closed = closed or running[1] in closing.accepting
+        return p, (event.step(running[0], a, here), closing.step(running[1], a, here)), closed
+
+    def accepts(q: tuple[int, Pair | None, bool]) -> bool:
+        return q[1] is not None and q[1][0] in event.accepting and not q[2]
+
+    variables = opening.variables | event.variables | closing.variables
+    before: tuple[int, Pair | None, bool] = (0, None, False)
+    return built(opening.alphabet, variables, before, step, accepts, budget)
+
+
+def before(A: DFA, budget: Budget) -> DFA:
+    """(m) Every event after the first one of A: nothing has to be read any more."""
+
+    def step(q: tuple[int, bool], a: int, here: Names) -> tuple[int, bool]:
+        return (0, True) if q[1] or q[0] in A.accepting else (A.step(q[0], a, here), False)
+
+    return built(A.alphabet, A.variables, (0, False), step, lambda q: q[1], budget)
+
+
+def happened(A: DFA, budget: Budget) -> DFA:
+    """(n) The first event of A and every one after it."""
+
+    def step(q: int | None, a: int, here: Names) -> int | None:
+        p = None if q is None else A.step(q, a, here)
+        return None if p in A.accepting else p
+
+    initial: int | None = 0
+    return built(A.alphabet, A.variables, initial, step, lambda q: q is None, budget)
+
+
+def series(A: DFA, B: DFA, budget: Budget) -> DFA:
+    """(p) A * B: an event of B with nothing but events of A before it; None once there has been another."""
+
+    def step(q: tuple[Pair, bool] | None, a: int, here: Names) -> tuple[Pair, bool] | None:
+        if q is None or not q[1]:
+            return None
+        p = A.step(q[0][0], a, here)
+        return (p, B.step(q[0][1], a, here)), p in A.accepting
+
+    def accepts(q: tuple[Pair, bool] | None) -> bool:
+        return q is not None and q[0][1] in B.accepting
+
+    nothing_yet: tuple[Pair, bool] | None = ((0, 0), True)
+    return built(A.alphabet, A.variables | B.variables, nothing_yet, step, accepts, budget)
+
 
 NOWHERE: Names = frozenset()
 
@@ -118,7 +217,7 @@ class _Compiler:
                 i = self.alphabet.predicates.index(_predicate(E))
                 accepted = frozenset(a for a, t in enumerate(self.alphabet.types) if i in t.chosen)
                 return built(self.alphabet, NOWHERE, False, lambda q, a, here: a in accepted, bool, self.budget)
-            case expr.Variable(x):
+            case expr.ExpressionVariable(x):
                 return built(self.alphabet, frozenset({x}), False, lambda q, a, here: x in here, bool, self.budget)
             case expr.AnyEvent():
                 coming = frozenset(self.alphabet.coming)
@@ -126,13 +225,13 @@ class _Compiler:
             case expr.First():
                 return built(self.alphabet, NOWHERE, 0, lambda q, a, here: min(q + 1, 2), lambda q: q == 1, self.budget)
             case expr.Equated(F, x):
-                return self._automaton(expr.And(F, expr.Variable(x)))
-            case expr.Not(F):  # 4: accepting and not accepting exchanged
+                return self._automaton(expr.ExpressionAnd(F, expr.ExpressionVariable(x)))
+            case expr.ExpressionNot(F):  # 4: accepting and not accepting exchanged
                 A = self._automaton(F)
                 return built(self.alphabet, A.variables, 0, A.step, lambda q: q not in A.accepting, self.budget)
-            case expr.And(left, right):  # 3
+            case expr.ExpressionAnd(left, right):  # 3
                 return self._product(self._automaton(left), self._automaton(right), True)
-            case expr.Or(left, right):
+            case expr.ExpressionOr(left, right):
                 return self._product(self._automaton(left), self._automaton(right), False)
             case expr.Relative(parts):
                 return reduce(self._relative, map(self._automaton, parts))
@@ -144,28 +243,28 @@ class _Compiler:
                 return self._nth(n, self._automaton(F))
             case expr.EveryNth(n, F):
                 return self._every(n, self._automaton(F))
-            case expr.Between(left, right):
+            case expr.ExpressionBetween(left, right):
                 return self._between(self._automaton(left), self._automaton(right))
             case expr.Prefix(F):
                 return self._prefix(self._automaton(F))
             case expr.Exists(x, F):
                 return self._exists(x, self._automaton(F))
             case expr.Prior(parts):
-                return reduce(lambda A, B: derived.prior(A, B, self.budget), map(self._automaton, parts))
+                return reduce(lambda A, B: prior(A, B, self.budget), map(self._automaton, parts))
             case expr.Sequence(parts):
-                return reduce(lambda A, B: derived.sequence(A, B, self.budget), map(self._automaton, parts))
+                return reduce(lambda A, B: sequence(A, B, self.budget), map(self._automaton, parts))
             case expr.After(left, right):
-                return derived.after(self._automaton(left), self._automaton(right), self.budget)
+                return after(self._automaton(left), self._automaton(right), self.budget)
             case expr.FirstAfter(opening, event, closing):
                 opens, takes_place, closes = map(self._automaton, (opening, event, closing))
-                return derived.first_after(opens, takes_place, closes, self.budget)
+                return first_after(opens, takes_place, closes, self.budget)
             case expr.Before(F):
-                return derived.before(self._automaton(F), self.budget)
+                return before(self._automaton(F), self.budget)
             case expr.Happened(F):
-                return derived.happened(self._automaton(F), self.budget)
-            case expr.Series(left, right):
-                return derived.series(self._automaton(left), self._automaton(right), self.budget)
-            case expr.Constraint() | expr.Named() | expr.Let():
+                return happened(self._automaton(F), self.budget)
+            case expr.ExpressionSeries(left, right):
+                return series(self._automaton(left), self._automaton(right), self.budget)
+            case expr.Constraint() | expr.ExpressionNamed() | expr.Let():
                 raise Unsupported("an automaton cannot carry names and attribute variables", E.span)
             case _:
                 assert_never(E)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.dfa.evaluate import Positions, TableRunner
 from cerify.automata.dfa.model import DFA
-from cerify.automata.evaluate.stores import numba_required
+from cerify.automata.evaluate.compiled import numba_required
 from cerify.semantics.events import Stream
 
 CHUNK = 1 << 22  # events read at a time: each automaton has room for a position at each

@@ -16,23 +16,32 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
-from cerify.automata.dfa.arguments import ArgumentOrder, kinded, order_under
-from cerify.automata.dfa.classes import Classes
 from cerify.automata.dfa.compile import automata_of
-from cerify.automata.dfa.evaluate import Positions, column
-from cerify.automata.dfa.ground import tried_with_terms, with_terms
-from cerify.automata.dfa.inlined import Inlined, inlined
+from cerify.automata.dfa.evaluate import Classes, Positions, TableRunner, column
 from cerify.automata.dfa.model import DFA, digest, require_first
-from cerify.automata.dfa.scopes import argument_places
-from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.automata.dfa.scopes import (
+    ArgumentOrder,
+    Inlined,
+    argument_places,
+    grounded,
+    inlined,
+    kinded,
+    order_in,
+    order_under,
+    tried_with_terms,
+    with_terms,
+)
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.relation import KindedValue
+from cerify.semantics.event_expressions.syntax import KindedValue, Relation, Row
 from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.packages import pa
 from cerify.semantics.predicates import Attribute, Comparison, satisfied
-from cerify.semantics.values import Value
+from cerify.semantics.values import Value, value_type_of
 
 Key: TypeAlias = tuple[KindedValue | None, ...]
 States: TypeAlias = tuple[int, ...]
@@ -323,3 +332,140 @@ def _with(event: Event, values: Mapping[str, Value]) -> Event:
     """The event with the values of some variables as attributes."""
     known = {name: v for name, v in event.attributes.items() if not name.startswith(MARK)}
     return Event(event.type, known | {MARK + X: v for X, v in values.items()})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One expression, and one automaton, for each choice of values that a history has (vldb92, section 6.2).
+#
+# This needs the whole history, and an automaton for each choice; parametric.py has one automaton, an event at a time.
+
+Choice: TypeAlias = tuple[KindedValue, ...]
+"""A value for each variable, in the order of their names."""
+
+
+class Valued:
+    """An expression with attribute variables, and its automata so far; order has the attributes of each event type."""
+
+    def __init__(self, E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> None:
+        self.E = E
+        self.order = order
+        self.budget = budget
+        self.whole = inlined(E)
+        self.variables = self.whole.variables
+        self.sources = sources(self.whole, order)
+        self._automata: dict[Choice, DFA] = {}
+        self._last: tuple[tuple[type[TableRunner], tuple[Choice, ...]], TableRunner] | None = None
+
+    def rows(self, S: Stream, evaluator: type[TableRunner] = TableRunner) -> frozenset[Row]:
+        """The rows (event, values) of the compatible tuples of a history.
+
+        The values are those of the visible variables, in the order of their names. Raises Unsupported where there is a
+        name with variables of its own inside, InputError for a late start event, and BudgetExceeded.
+        """
+        choices = self._choices(S)
+        found = []
+        for (choice, earliest), positions in zip(
+            choices.items(), self._read(S, evaluator, tuple(choices)), strict=True
+        ):
+            values = tuple(choice[: len(self.whole.visible)])
+            found += [(e, values) for e in positions.tolist() if e >= earliest]
+        return frozenset(found)
+
+    def events(self, S: Stream, evaluator: type[TableRunner] = TableRunner) -> frozenset[int]:
+        """The events of a history at which the expression takes place, for some values."""
+        return frozenset(e for e, _ in self.rows(S, evaluator))
+
+    def automaton(self, choice: Choice) -> DFA:
+        """The automaton of the expression for one choice of values."""
+        if choice not in self._automata:
+            values = {X: v for X, (_, v) in zip(self.variables, choice, strict=True)}
+            ground = grounded(self.whole.body, values, self.whole.definitions, self.order, self.budget)
+            (self._automata[choice],) = automata_of([ground], self.budget)
+        return self._automata[choice]
+
+    def _read(self, S: Stream, evaluator: type[TableRunner], choices: tuple[Choice, ...]) -> list[Positions]:
+        if self._last is None or self._last[0] != (evaluator, choices):
+            self._last = (evaluator, choices), evaluator(list(map(self.automaton, choices)))
+        evaluating = self._last[1]
+        evaluating.restart()
+        return evaluating.read(S)
+
+    def _choices(self, S: Stream) -> dict[Choice, int]:
+        """The choices of values that the history has, each with the first event by which it has them all."""
+        seen: list[dict[KindedValue, int]] = [{} for _ in self.variables]
+        for e, event in enumerate(S) if self.variables else ():
+            for X, name in self.sources.get(event.type, ()):
+                if (v := event.get(name)) is not None:
+                    seen[X].setdefault(kinded(v), e)
+        if prod(map(len, seen)) > self.budget.states:
+            names = ", ".join(self.variables)
+            raise BudgetExceeded(f"there are more than {self.budget.states} choices of values for {names}", self.E.span)
+        earliest = (max(pairs, default=0) for pairs in product(*(since.values() for since in seen)))
+        return dict(zip(product(*seen), earliest, strict=True))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# All compatible tuples of an expression's attribute variables, as a table (vldb92, section 6.1).
+#
+# A row is an event at which the expression takes place with values for which it does. The meaning's own relation is in
+# semantics/event_expressions/interpreter.py.
+
+AT = "at"  # the column of the events
+
+
+def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[int]:
+    """The positions at which E takes place, in order: by a parametric monitor, or one automaton without variables."""
+    if not inlined(E).variables or _has_prefix(E):
+        return sorted(Valued(E, order_in(S), budget).events(S))
+    machines = ParametricMonitor(symbolic(E, order_in(S), budget), budget)
+    return [e for e, event in enumerate(S) if machines.push(event)]
+
+
+def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
+    """The relation of compatible tuples of E over S.
+
+    Its variables are those of the text that range over values: in several places, or in the head of the definition with
+    which the text ends. Raises Unsupported where a name inside has variables of its own, InputError, BudgetExceeded.
+    """
+    variables = inlined(E).visible
+    if _has_prefix(E):
+        return Relation(variables, Valued(E, order_in(S), budget).rows(S))
+    machines, found = ParametricMonitor(symbolic(E, order_in(S), budget), budget), set[Row]()
+    for e, event in enumerate(S):
+        if machines.push(event):
+            found.update((e, values) for values in machines.tuples())
+        if len(found) > budget.matches:
+            raise BudgetExceeded(f"there are more than {budget.matches} compatible tuples")
+    return Relation(variables, frozenset(found))
+
+
+def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Table:
+    """The compatible tuples as an Arrow table, sorted: the column "at" (int64, positions), and one for each variable.
+
+    Raises what tuples raises, and Unsupported where the values of a variable have no common column type.
+    """
+    variables, rows = tuples(E, S, budget)
+    if AT in variables:
+        raise IllFormed(f"the column {AT} is that of the events; name the variable differently", E.span)
+    types = [_type(X, [values[i][1] for _, values in rows]) for i, X in enumerate(variables)]
+    ordered = sorted(rows)
+    columns = {AT: pa.array([e for e, _ in ordered], pa.int64())}
+    for i, X in enumerate(variables):
+        columns[X] = pa.array([values[i][1] for _, values in ordered], types[i])
+    return pa.table(columns)
+
+
+def _has_prefix(E: expr.Expression) -> bool:
+    """Whether E has prefix, which depends on the values, so that one automaton does not serve all of them."""
+    return any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E))
+
+
+def _type(X: str, values: list[Value]) -> pa.DataType:
+    from cerify.semantics.arrow_types import ARROW
+
+    kinds = {value_type_of(v) for v in values}
+    if kinds == {"int", "float"}:
+        kinds = {"float"}
+    if len(kinds) > 1:
+        raise Unsupported(f"the values of {X} are of the types {', '.join(sorted(kinds))}; a column has one")
+    return ARROW[kinds.pop()] if kinds else pa.null()

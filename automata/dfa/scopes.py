@@ -1,16 +1,22 @@
 """The variables of a resolved expression, as the automata read them: vldb92, sections 5 and 6.
 
-The definition has a reading of its own, in semantics/event_expressions/scope.py; neither uses the other.
+The definition has a reading of its own, in semantics/event_expressions/denote.py; neither uses the other.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.predicates import Attribute
+from cerify.semantics.event_expressions.syntax import KindedValue
+from cerify.semantics.events import TIME, Schema, Stream
+from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Predicate, Term, satisfied
+from cerify.semantics.values import Value, kind
 
 ArgumentPosition: TypeAlias = tuple[str, int]
 """An event type, and the 0-based number of one of its arguments."""
@@ -28,7 +34,7 @@ def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
         match F:
             case expr.Exists(x, _):
                 bound |= {x}
-            case expr.Equated(_, x) | expr.Variable(x):
+            case expr.Equated(_, x) | expr.ExpressionVariable(x):
                 found |= {x} - bound
         pending.extend((G, bound) for G in expr.children(F))
     return tuple(sorted(found))
@@ -49,7 +55,7 @@ def ranging_variables(body: expr.Expression, parameters: Sequence[str] = ()) -> 
                 for X in arguments:
                     if isinstance(X, str):
                         (ranging if X in once else once).add(X)
-            case expr.Named(_, arguments):
+            case expr.ExpressionNamed(_, arguments):
                 ranging.update(X for X in arguments if isinstance(X, str))
             case expr.Constraint(comparison):
                 sides = (comparison.left, comparison.right)
@@ -62,17 +68,17 @@ def variable_names(E: expr.Expression) -> frozenset[str]:
     found: set[str] = set()
     for F in expr.subexpressions(E):
         match F:
-            case expr.Primitive(_, arguments) | expr.Named(_, arguments):
+            case expr.Primitive(_, arguments) | expr.ExpressionNamed(_, arguments):
                 found.update(X for X in arguments if isinstance(X, str))
             case expr.Constraint(comparison):
                 sides = (comparison.left, comparison.right)
                 found.update(side.name for side in sides if isinstance(side, Attribute))
-            case expr.Variable(x) | expr.Equated(_, x) | expr.Exists(x, _):
+            case expr.ExpressionVariable(x) | expr.Equated(_, x) | expr.Exists(x, _):
                 found.add(x)
     return frozenset(found)
 
 
-def argument_places(body: expr.Expression, definitions: Mapping[str, expr.Definition]) -> ArgumentPositions:
+def argument_places(body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]) -> ArgumentPositions:
     """The places of each attribute variable of a scope, also those of the parameters that it is passed for.
 
     definitions has each definition after those that it uses.
@@ -94,8 +100,237 @@ def _places(
                 for k, X in enumerate(arguments):
                     if isinstance(X, str):
                         found[X] |= {(T, k)}
-            case expr.Named(name, arguments):
+            case expr.ExpressionNamed(name, arguments):
                 for X, where in zip(arguments, of_parameters[name], strict=True):
                     if isinstance(X, str):
                         found[X] |= where
     return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The attribute that each argument of a primitive event stands for (vldb92, section 6: attributes are positional).
+
+ArgumentOrder: TypeAlias = Mapping[str, tuple[str, ...]]
+"""The attributes of each event type but for the time, in the order of the arguments."""
+
+
+def order_under(schema: Schema | None) -> ArgumentOrder:
+    """The order in which the schema lists attributes; empty without a schema."""
+    return {} if schema is None else {T: tuple(filter(TIME.__ne__, names)) for T, names in schema.types.items()}
+
+
+def order_in(S: Stream) -> ArgumentOrder:
+    """The order under the stream's schema; without one, that in which the stream first shows attributes, as columns."""
+    if S.schema is not None:
+        return order_under(S.schema)
+    columns: dict[str, set[str]] = {}  # the types of each attribute
+    types: dict[str, None] = {}
+    for event in S:
+        types[event.type] = None
+        for name in event.attributes:
+            columns.setdefault(name, set()).add(event.type)
+    return {T: tuple(name for name, having in columns.items() if T in having and name != TIME) for T in types}
+
+
+def kinded(v: Value) -> KindedValue:
+    """A value with its kind: 1 and true are equal in Python, and different values here."""
+    return kind(v), v
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One expression for one choice of values (vldb92, section 6.2): names and attribute variables are replaced.
+
+EVERY_EVENT = expr.ExpressionNot(expr.Null())
+
+Terms: TypeAlias = Mapping[str, Constant | Attribute]
+"""What attribute variables stand for; a variable that is missing is no constraint."""
+
+Decide: TypeAlias = Callable[[Comparison], bool]
+"""Whether a constraint between terms is true."""
+
+
+def grounded(
+    E: expr.Expression,
+    values: Mapping[str, Value],
+    definitions: Mapping[str, expr.ExpressionDefinition],
+    order: ArgumentOrder,
+    budget: Budget = Budget(),
+) -> expr.Expression:
+    """E with the bodies of definitions for names, and with masks for arguments.
+
+    Raises Unsupported where a name has attribute variables of its own, for which there are as many expressions as there
+    are values, and BudgetExceeded where names that use names several times make the expression too large.
+    """
+    terms = {X: Constant(v) for X, v in values.items()}
+    return with_terms(E, terms, _is_true, definitions, order, budget)
+
+
+def with_terms(
+    E: expr.Expression,
+    terms: Terms,
+    decide: Decide,
+    definitions: Mapping[str, expr.ExpressionDefinition],
+    order: ArgumentOrder,
+    budget: Budget = Budget(),
+) -> expr.Expression:
+    """As grounded, with any terms for the variables; decide gives the truth of each constraint between terms."""
+    found = tried_with_terms(E, terms, decide, definitions, order, budget)
+    if isinstance(found, Unsupported):
+        raise found
+    return found
+
+
+def tried_with_terms(
+    E: expr.Expression,
+    terms: Terms,
+    decide: Decide,
+    definitions: Mapping[str, expr.ExpressionDefinition],
+    order: ArgumentOrder,
+    budget: Budget = Budget(),
+) -> expr.Expression | Unsupported:
+    """As with_terms, with the error as a value. Raises BudgetExceeded."""
+    grounding = _Grounding(decide, definitions, order, budget)
+    found = grounding.expression(E, terms)
+    return grounding.refused or found
+
+
+def _is_true(comparison: Comparison) -> bool:
+    return satisfied(comparison, lambda X: None)
+
+
+@dataclass
+class _Grounding:
+    """refused: the first reason why there is no such expression; what the methods return is of no use then."""
+
+    decide: Decide
+    definitions: Mapping[str, expr.ExpressionDefinition]
+    order: ArgumentOrder
+    budget: Budget
+    nodes: int = field(default=0, init=False)
+    refused: Unsupported | None = field(default=None, init=False)
+
+    def expression(self, E: expr.Expression, terms: Terms) -> expr.Expression:
+        self.nodes += 1
+        check_time()
+        if self.nodes > self.budget.states:
+            raise BudgetExceeded(
+                f"without its names the expression has more than {self.budget.states} operators", E.span
+            )
+        match E:
+            case expr.Primitive():
+                return replace(E, arguments=(), mask=self._mask(E, terms))
+            case expr.Constraint(Comparison(comparator, left, right)):
+                comparison = Comparison(comparator, _side(left, terms), _side(right, terms))
+                return EVERY_EVENT if self.decide(comparison) else expr.Null()
+            case expr.ExpressionNamed():
+                return self._body(E, terms)
+        return expr.rebuilt(E, tuple(self.expression(F, terms) for F in expr.children(E)))
+
+    def _body(self, E: expr.ExpressionNamed, terms: Terms) -> expr.Expression:
+        definition = self.definitions[E.name]
+        if own := ranging_variables(definition.body, definition.parameters):
+            why = f"{E.name} takes place for each value of {', '.join(own)}, and there are any number of them"
+            self.refused = self.refused or Unsupported(f"{why}; make them parameters", E.span)
+            return E
+        given = zip(definition.parameters, E.arguments, strict=True)
+        inner = {X: term for X, argument in given if (term := _term(argument, terms)) is not None}
+        body = self.expression(definition.body, inner)
+        for x in unbound_variables(body):
+            body = expr.Exists(x, body, span=E.span)
+        return body
+
+    def _mask(self, E: expr.Primitive, terms: Terms) -> Predicate | None:
+        names = self.order.get(E.type, ())
+        mask = E.mask
+        for k, argument in enumerate(E.arguments):
+            if (term := _term(argument, terms)) is None:
+                continue
+            if k >= len(names):
+                why = f"which attribute of {E.type} is the argument {k + 1}? Give the stream a schema"
+                self.refused = self.refused or Unsupported(why, E.span)
+                return mask
+            test = Comparison("=", Attribute(names[k]), term)
+            mask = test if mask is None else Both(mask, test)
+        return mask
+
+
+def _term(argument: expr.Argument, terms: Terms) -> Constant | Attribute | None:
+    return argument if isinstance(argument, Constant) else terms.get(argument)
+
+
+def _side(side: Term, terms: Terms) -> Term:
+    return terms.get(side.name, side) if isinstance(side, Attribute) else side
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# An expression that is a single name, replaced by the body of its definition.
+#
+# rehired(Z) := sequence(fire(X), hire(X, Y, Z)) has a variable X of its own. Where such a name is the whole
+# expression, X ranges over the same values inside the definition and around it, so that the body can stand for the
+# name.
+
+
+@dataclass(frozen=True)
+class Inlined:
+    """An expression, the definitions that it uses, and its attribute variables that range over values.
+
+    visible are those of the text itself, the columns of the compatible tuples; local are those of the definitions that
+    were inlined.
+    """
+
+    body: expr.Expression
+    definitions: Mapping[str, expr.ExpressionDefinition]
+    visible: tuple[str, ...]
+    local: tuple[str, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All variables that range over values, the visible ones first."""
+        return self.visible + self.local
+
+
+def inlined(E: expr.Expression) -> Inlined:
+    """The expression without its definitions; as long as it is a single name, the name is replaced by its body."""
+    definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
+    body = E.body if isinstance(E, expr.Let) else E
+    visible, local = ranging_variables(body), tuple[str, ...]()
+    while isinstance(body, expr.ExpressionNamed):
+        definition = definitions[body.name]
+        inside = ranging_variables(definition.body, definition.parameters)
+        names = variable_names(definition.body)
+        taken = {*visible, *local, *inside, *names}
+        terms: dict[str, expr.Argument] = dict(zip(definition.parameters, body.arguments, strict=True))
+        for X in inside:
+            terms[X] = X if X not in (*visible, *local) else _fresh(X, taken)
+        single = {X for X in names if X in (*visible, *local) and X not in terms}
+        terms.update((X, _fresh(X, taken)) for X in single)
+        local = (*local, *(str(terms[X]) for X in inside))
+        body = _renamed(definition.body, terms)
+    return Inlined(body, definitions, visible, local)
+
+
+def _fresh(X: str, taken: set[str]) -> str:
+    while X in taken:
+        X += "'"
+    taken.add(X)
+    return X
+
+
+def _renamed(E: expr.Expression, terms: Mapping[str, expr.Argument]) -> expr.Expression:
+    """The expression with other variables, or values, for its attribute variables."""
+
+    def renamed(argument: expr.Argument) -> expr.Argument:
+        return terms.get(argument, argument) if isinstance(argument, str) else argument
+
+    def term(side: Term) -> Term:
+        if not isinstance(side, Attribute):
+            return side
+        found = renamed(side.name)
+        return found if isinstance(found, Constant) else Attribute(found)
+
+    match E:
+        case expr.Primitive(_, given) | expr.ExpressionNamed(_, given):
+            return replace(E, arguments=tuple(map(renamed, given)))
+        case expr.Constraint(Comparison(comparator, left, right)):
+            return replace(E, comparison=Comparison(comparator, term(left), term(right)))
+    return expr.rebuilt(E, tuple(_renamed(F, terms) for F in expr.children(E)))

@@ -2,26 +2,372 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from io import BytesIO
+from itertools import pairwise
+from typing import Any, Self, TypeAlias
 
-from cerify.automata.cea.io_determinize import Determinized
-from cerify.automata.evaluate import answers, streaming
-from cerify.automata.evaluate.batches import EventBatch
-from cerify.automata.evaluate.classify import classified
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cerify.automata.cea.model import Determinized
+from cerify.automata.evaluate import streaming
 from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, EvaluationPlan, required_plan
-from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, ListNodes, in_reference
-from cerify.automata.evaluate.match_store import MatchStore
+from cerify.automata.evaluate.membership import CorrelatedFilterChecker, ListNodes, Spending, in_reference
+from cerify.automata.evaluate.readable import AutomatonEvaluator, CelEvaluator, CoreEvaluator
 from cerify.automata.evaluate.scope import within_width
-from cerify.automata.evaluate.scope_columns import ascends
-from cerify.automata.evaluate.spending import Spending
-from cerify.automata.evaluate.stores import unwindowed_store
-from cerify.automata.evaluate.tables import tabulate, transition_tables
-from cerify.automata.evaluator import Output
-from cerify.semantics.budget import Budget
+from cerify.automata.evaluate.scope_columns import NO_BEGINS, EncodedKeys, KeyTable, Longs, RangeWindowState, ascends
+from cerify.automata.evaluate.tables import (
+    EventBatch,
+    MatchBatch,
+    MatchStore,
+    Numbers,
+    Tables,
+    TransitionCache,
+    TransitionTables,
+    classified,
+    require,
+    tabulate,
+    total,
+    transition_tables,
+)
+from cerify.automata.evaluator import Batch, Consumption, Counters, Output
+from cerify.semantics.arguments import Budget, check_time, timed_items, too_many_matches
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.events import Match, Stream, Valuation
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Match, Stream, Valuation, bindings_of
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Empty match stores. They need numba, which is imported when the first one is made.
+
+
+@contextmanager
+def numba_required() -> Iterator[None]:
+    """For imports of compiled loops: raises Unsupported where numba is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise Unsupported(f"the compiled evaluator needs numba: pip install 'cerify[fast]' ({error})") from None
+
+
+def unwindowed_store(labelled: bool) -> MatchStore:
+    """A store for formulas without windows and partitions. Raises Unsupported where numba is not installed."""
+    with numba_required():
+        from cerify.automata.evaluate.match_stores import UnwindowedStore
+    return UnwindowedStore(labelled)
+
+
+def windowed_store(reports_at_last_event: bool, windowed: bool, consuming: bool) -> MatchStore:
+    """A store for all formulas; see WindowedStore. Raises Unsupported where numba is not installed."""
+    with numba_required():
+        from cerify.automata.evaluate.match_stores import WindowedStore
+    return WindowedStore(reports_at_last_event, windowed, consuming)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The state of a compiled evaluator between batches, and its saved form.
+#
+# Its data are a header in JSON and flat arrays, in numpy's npz format without pickles. The loops trust their arrays,
+# so they are checked when they are loaded: the tables of the automaton are the same, and indices lie inside the
+# arrays.
+
+LAST = 2**62  # position; the loops count on from it in 64 bits
+
+
+FRONT = "lists grow at the front"
+
+
+class CompiledState(AutomatonEvaluator):
+    """The state of a compiled evaluator: the automaton, shared with others, and all that depends on the stream.
+
+    scope: the windows and partitions. cache: the automaton with its tables; snapshot: those that this evaluator uses.
+    range_windows and keys: the state of windows on values and of partitions. store: the partial matches.
+    """
+
+    STATE = "compiled"
+
+    def _start(self, automaton: Determinized) -> None:
+        self.cache = TransitionCache(automaton)
+        self.unwindowed = self.scope.everything and self.consumption is Consumption.NONE
+        self._begin()
+
+    def _begin(self) -> None:
+        """Be at the beginning of a stream."""
+        self.range_windows = [RangeWindowState(a, width) for a, width in self.scope.widths]
+        self.keys = KeyTable(self.scope.attributes)
+        self.position, self._first, self.finished = 0, 0, False
+        self.store = self._empty_store()
+        self.snapshot = self.cache.snapshot
+        self._whole = True
+
+    @property
+    def identity(self) -> str:
+        """As of all evaluators; without windows also the layout of the nodes, which was another in release 0.1."""
+        return f"{super().identity} {FRONT}" if self.unwindowed else super().identity
+
+    def _empty_store(self) -> MatchStore:
+        if self.unwindowed:
+            return unwindowed_store(self.output == "valuations")
+        consuming = self.consumption is Consumption.ANY
+        return windowed_store(self.reports_at_last_event, self.scope.windowed, consuming)
+
+    @property
+    def automaton(self) -> Determinized:
+        """The automaton, as far as it is determinized."""
+        return self.cache.automaton
+
+    @property
+    def types(self) -> Mapping[int, int]:
+        """The class of each type of events in the tables of this evaluator."""
+        return self.snapshot.types
+
+    @property
+    def tables(self) -> Tables:
+        """The automaton over these types."""
+        return self.snapshot.tables
+
+    @property
+    def transitions(self) -> TransitionTables:
+        """The same by classes."""
+        return self.snapshot.transitions
+
+    @property
+    def counters(self) -> Counters:
+        return Counters(self.position - self._first, self.store.made, len(self.automaton.subsets))
+
+    def fresh(self) -> Self:
+        """As Evaluator.fresh, with the same automaton and tables.
+
+        Evaluators that share these may run in several threads, each of them in one.
+        """
+        E = object.__new__(type(self))
+        E.__dict__.update(self.__dict__)
+        E._begin()
+        return E
+
+    def grow(self, types: list[int], growth: list[int]) -> None:
+        """Extend the tables by types of events, in steps that end with these numbers of types; resize the store."""
+        if growth:
+            self.cache.grow(types, growth, self.budget)
+        self.snapshot = self.cache.snapshot
+        self.store.resize(self.tables.final.size, max(1, self.keys.size))
+
+    def dump(self) -> bytes:
+        self.grow([], [])  # as others of the automaton may have met more types
+        header = {
+            "position": self.position,
+            "types": [str(type_) for type_ in self.types],
+            "growth": self.snapshot.growth,
+            "keys": [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in self.keys.numbers.items()],
+            "clocks": [window.kind for window in self.range_windows],
+        }
+        arrays = self._arrays()
+        for i, window in enumerate(self.range_windows):
+            arrays |= {f"positions{i}": window.positions, f"values{i}": window.values}
+        text, file = np.frombuffer(json.dumps(header).encode(), np.uint8), BytesIO()
+        np.savez(file, header=text, step=self.tables.step, **arrays)
+        return file.getvalue()
+
+    def _arrays(self) -> dict[str, Any]:
+        return dict(self.store.arrays)
+
+    def load(self, data: bytes) -> None:
+        with np.load(BytesIO(data), allow_pickle=False) as loaded:
+            arrays = dict(loaded)
+        header = json.loads(arrays.pop("header").tobytes())
+        fresh = self.fresh()
+        fresh.cache = TransitionCache(self.automaton.anew())  # so that its states are numbered as in the saved state
+        types, growth = list(map(int, header["types"])), list(map(int, header["growth"]))
+        require(growth == sorted(set(growth)), "the types are not in steps")
+        require(max(growth, default=0) == len(set(types)), "the types are not in steps")
+        fresh.grow(types, growth)
+        require(np.array_equal(fresh.tables.step, arrays["step"]), "the tables of the automaton differ")
+        fresh.position = int(header["position"])
+        require(0 <= fresh.position <= LAST, "the position is out of range")
+        fresh.store.load(arrays, fresh.position)
+        labels = fresh.store.labels
+        require(((labels >= 0) & (labels < len(fresh.tables.labels))).all(), "a label is out of range")
+        fresh._load_rest(arrays)
+        if fresh.scope.attributes:
+            fresh.keys.load(len(arrays["rows"]), header["keys"])
+        for i, (window, kind) in enumerate(zip(fresh.range_windows, header["clocks"], strict=True)):
+            positions, values = arrays[f"positions{i}"].astype(np.int64), arrays[f"values{i}"]
+            require(positions.shape == values.shape and values.ndim == 1, "a window on values is damaged")
+            require(values.dtype.kind in "if", "a window on values is damaged")
+            fresh.range_windows[i] = replace(window, positions=positions, values=values, kind=str(kind))
+        self.__dict__.update(fresh.__dict__)
+
+    def _load_rest(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """For arrays that a subclass adds."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Evaluators in compiled loops that read a stream in batches, for all automata and for CEL.
+#
+# What it keeps is bounded by the window, also the keys of a partition, unless the formula projects its last event
+# away: then a match is reported again at every later position.
+
+Classes: TypeAlias = NDArray[np.int32]
+
+PIECE = 262_144  # events of a batch that are read at a time
+KEYS = 256  # rows for keys at first
+
+
+class CompiledEvaluator(CompiledState):
+    """An I/O-determinized automaton on its way through a stream, within windows; ReadableEvaluator is the twin."""
+
+    def read(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> list[Match]:
+        """As `push`; classes: those of the events, from `classes`, if they have been looked up."""
+        found = []
+        for matches in self._limited(S, limit, classes):
+            names, ends = self.tables.labels, matches.offsets.tolist()
+            events, labels = matches.events.tolist(), matches.labels.tolist()
+            for at, start, end in timed_items(zip(matches.at.tolist(), ends[:-1], ends[1:], strict=True)):
+                bindings = None
+                if self.output == "valuations":
+                    pairs = zip(events[start:end], labels[start:end], strict=True)
+                    bindings = bindings_of(frozenset((A, position) for position, l in pairs for A in names[l]))
+                found.append(Match(at, tuple(events[start:end]), bindings))
+        return sorted(found)
+
+    def push_arrow(self, batch: Batch, limit: int | None = None, classes: Classes | None = None) -> pa.Table:
+        """As `read`; the matches as a table with the columns at and events, in the order in which they are found."""
+        ats, lists = [], []
+        for matches in self._limited(self._opened(batch, limit), limit, classes):
+            ats.append(pa.array(matches.at))
+            lists.append(pa.LargeListArray.from_arrays(matches.offsets, matches.events))
+        return pa.table(
+            {
+                "at": pa.chunked_array(ats, pa.int64()),
+                "events": pa.chunked_array(lists, pa.large_list(pa.int64())),
+            }
+        )
+
+    def tally(self, S: Stream, classes: Classes | None = None) -> int:
+        """As `count`; the matches are not enumerated.
+
+        Without a partition that takes about as much time as reading, in windows if the numbers are below 2^61; else
+        time linear in the nodes of the window for each position with matches.
+        """
+        return sum(total(numbers) for _, numbers in self.tallies(S, classes))
+
+    def tallies(self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS) -> Iterator[Numbers]:
+        """As `tally`, the positions and the numbers of matches; begins: as in `advance`."""
+        for batch in self.event_batches(S, classes, begins):
+            yield from self.store.numbers(batch, self.transitions)
+
+    def numbers(self, S: Stream) -> Iterator[tuple[int, int]]:
+        """Each position with matches, and their number, as `tally`. The iterator must be exhausted."""
+        number, at = 0, -1
+        for positions, numbers in self.tallies(S):
+            for position, more in zip(positions.tolist(), numbers.tolist(), strict=True):
+                if position != at and number:
+                    yield at, number
+                number, at = (number if position == at else 0) + more, position
+        if number:
+            yield at, number
+
+    def _limited(self, S: Stream, limit: int | None, classes: Classes | None = None) -> Iterator[MatchBatch]:
+        """The complex events of a batch, a chunk at a time, as far as the limit; the batch is read to its end."""
+        most = self.budget.matches if limit is None else limit
+        found = 0
+        for roots in self.advance(S, classes):
+            for matches in self.match_batches(roots) if found < most or limit is None else ():
+                if found + matches.at.size <= most:
+                    found += matches.at.size
+                    yield matches
+                elif limit is None:
+                    raise too_many_matches(most)
+                else:
+                    left = most - found
+                    found = most
+                    yield matches.first(left)
+                    break
+
+    def advance(
+        self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
+    ) -> Iterator[NDArray[np.int64]]:
+        """Read all events; yields the roots of the sets of complex events completed, to be used before the next.
+
+        A new stream begins at each row in begins; positions count on.
+        """
+        for batch in self.event_batches(S, classes, begins):
+            for roots in self.store.advance(batch, self.transitions):
+                check_time()
+                yield roots
+
+    def match_batches(self, roots: NDArray[np.int64]) -> Iterator[MatchBatch]:
+        """The complex events of the roots that `advance` yielded last."""
+        return self.store.match_batches(roots, self.output == "valuations")
+
+    def classes(self, S: Stream) -> Classes:
+        """The class of each event. They are the same for all evaluators of the automaton, so that events of several
+        streams can be looked at together."""
+        classes, types = classified(self.automaton.A.predicates, S)
+        known = self.cache.ensure(types, self.budget).types
+        numbers = [known[type_] for type_ in types]
+        return classes if numbers == list(range(len(numbers))) else np.array(numbers, np.int32)[classes]
+
+    def event_batches(
+        self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
+    ) -> Iterator[EventBatch]:
+        """A batch piece by piece, each to be read before the next is taken; begins: as in `advance`.
+
+        Whatever is wrong with the batch is found before anything changes.
+        """
+        self._require_whole()
+        n, base, none = len(S), self.position, np.zeros(0, np.int64)
+        if classes is None:
+            classes = self.classes(S)
+        if begins.size:
+            classes = classes.copy()
+            classes[begins] = -1 - classes[begins]
+        low, admitted, range_windows = none, none.astype(np.bool_), []
+        if not self.unwindowed:
+            first = max(base + 1 - self.scope.events, -n) if self.scope.events is not None else -n
+            low, admitted = np.maximum(np.arange(first, first + n), 0), np.ones(n, np.bool_)
+            for range_window in self.range_windows:
+                range_window_, low_, admitted_ = range_window.read(S.table, base, begins)
+                range_windows.append(range_window_)
+                # an event that reaches nowhere itself still follows what the ones before it have left behind
+                low, admitted = np.maximum.accumulate(np.maximum(low, low_)), admitted & admitted_
+        encoded = self.keys.read(S.table) if self.scope.attributes else None
+        self.grow([], [])
+        self.range_windows = range_windows
+        self._whole = False
+        for start in range(0, n, PIECE):
+            part = slice(start, start + PIECE)
+            piece = low[part]
+            keys = np.zeros(piece.size, np.int32)
+            if encoded is not None:
+                keys = self._numbered(encoded, part, int(piece[0]))
+            yield EventBatch(base + start, classes[part], keys, admitted[part], piece)
+            self.position = base + min(start + PIECE, n)
+        self._whole = True
+
+    def _numbered(self, encoded: EncodedKeys, rows: slice, low: int) -> NDArray[np.int32]:
+        """The number of the key of some events. Numbers of keys of which nothing is left are used again."""
+        new = encoded.unknown(rows)
+        if new.size > len(self.keys.free):
+            used = self.store.compact(low)
+            self.keys.keep(used)
+            encoded.keep(used)
+            new = encoded.unknown(rows)
+            needed = self.keys.size - len(self.keys.free) + new.size
+            if 2 * needed > self.keys.size:
+                self.keys.grow(max(KEYS, 2 * needed))
+                self.store.resize(self.tables.final.size, self.keys.size)
+        self.keys.number(encoded, new)
+        return encoded.numbers[encoded.codes[rows]]
+
+
+class CompiledCelEvaluator(CelEvaluator, CompiledEvaluator):
+    """The matches of a formula of CEL by compiled loops."""
 
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
@@ -32,7 +378,7 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
 def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """As `matches`, of a formula's plan; a window on values that decrease is checked for each match."""
     if not isinstance(plan, AutomatonPlan) or plan.checks:
-        return answers.at_most(budget.matches, answers.found(plan, S, output, budget, passing))
+        return streaming.at_most(budget.matches, streaming.found(plan, S, output, budget, passing))
     widths = tuple((a, width) for a, width in plan.scope.widths if ascends(S.table, a))
     scope, checked = replace(plan.scope, widths=widths), set(plan.scope.widths) - set(widths)
     found = CompiledCelEvaluator(scope.core, output, budget=budget, scope=scope).read(S)
@@ -48,7 +394,7 @@ def passing(
     than the readable evaluator, which is used there.
     """
     if not query.scope.everything:
-        return streaming.passing(query, automaton, S, budget, spending)
+        return streaming.count_passing(query, automaton, S, budget, spending)
     checker = CorrelatedFilterChecker(query.checks, S, spending)
     return _passing(unwindowed_store(labelled=True), automaton, S, checker, budget)
 
@@ -64,4 +410,61 @@ def _passing(
         nodes = ListNodes(store.positions.tolist(), marks, *store.tree[1:3, : store.nodes].tolist())
         for position, ref, _ in roots.tolist():
             for mu in in_reference(nodes, ref, checker):
-                yield position, answers.without_marks(mu)
+                yield position, streaming.without_marks(mu)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The evaluator of batches for unary core-CEL in compiled loops; ReadableCoreEvaluator is the twin.
+
+
+class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
+    """The matches of a unary formula by compiled loops.
+
+    last: int64 [., 3], the roots at the last position with any, of a formula that looks ahead; see update_lists.
+    """
+
+    def advance(
+        self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
+    ) -> Iterator[NDArray[np.int64]]:
+        """As in CompiledEvaluator; of a formula that looks ahead nothing."""
+        for roots in super().advance(S, classes, begins):
+            if self.waits:
+                self.last = roots[roots[:, 0] == roots[-1, 0]].copy()
+            else:
+                yield roots
+
+    def tally(self, S: Stream, classes: Classes | None = None) -> int:
+        """As `count`."""
+        if not self.waits:
+            return super().tally(S, classes)
+        return len(self.read(S, None, classes))
+
+    def at_end(self) -> Iterator[tuple[int, ...]]:
+        roots = self._last_roots()
+        for matches in self.store.match_batches(roots, False) if roots.size else ():
+            events, ends = matches.events.tolist(), matches.offsets.tolist()
+            yield from (tuple(events[start:end]) for start, end in pairwise(ends))
+
+    def _begin(self) -> None:
+        super()._begin()
+        self.last = np.empty((0, 3), np.int64)
+
+    def _arrays(self) -> dict[str, Any]:
+        return super()._arrays() | {"last": self._last_roots()}
+
+    def _last_roots(self) -> NDArray[np.int64]:
+        """The roots at the position that was read last; nodes of others may be gone."""
+        roots: NDArray[np.int64] = self.last[self.last[:, 0] == self.position - 1]
+        return roots
+
+    def _load_rest(self, arrays: dict[str, NDArray[Any]]) -> None:
+        last = arrays["last"]
+        require(last.dtype == np.int64 and last.shape[1:] == (3,), "the last roots have no such shape")
+        lists = np.maximum(last[:, 1], ~last[:, 1])
+        require(((last[:, 1] != 0) & (lists < self.store.nodes)).all(), "a root is out of range")
+        self.last = last
+
+
+def core_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
+    """All matches over a whole stream, sorted. Raises Unsupported where filters compare events, and BudgetExceeded."""
+    return CompiledCoreEvaluator(phi, budget).evaluate(S)

@@ -5,23 +5,39 @@ A formula that looks ahead has an automaton that says at the end of the stream w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
+from typing import TypeAlias, assert_never
 
-from cerify.automata.cached_compiler import CachedCompiler
-from cerify.automata.cea.compile_core import compile_core, looks_ahead, whole_stream
-from cerify.automata.cea.io_determinize import Determinized
-from cerify.automata.cea.model import CEA
-from cerify.automata.evaluate import answers
-from cerify.automata.evaluate.classify import classify
+from cerify.automata.cea.compile import COMPILED_CEL, CachedCompiler
+from cerify.automata.cea.compile_core import (
+    Variables,
+    compile_core,
+    defined_outside_iteration,
+    free,
+    looks_ahead,
+    mentioned,
+    whole_stream,
+)
+from cerify.automata.cea.model import CEA, Determinized
+from cerify.automata.evaluate import streaming
+from cerify.automata.evaluate.membership import Spending
 from cerify.automata.evaluate.streaming import Evaluation
-from cerify.semantics.budget import Budget, timed_items
+from cerify.automata.evaluate.tables import classify
+from cerify.semantics.arguments import Budget, depth_limited, timed_items
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.events import Match, Stream
+from cerify.semantics.predicates import holds, satisfied
+from cerify.semantics.trees import children, rebuilt
 
 
 def matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
     """All matches, sorted. Raises Unsupported where filters compare events, and BudgetExceeded."""
-    return answers.at_most(budget.matches, found(phi, S, budget))
+    return streaming.at_most(budget.matches, found(phi, S, budget))
 
 
 def found(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> Iterator[Match]:
@@ -51,3 +67,194 @@ def read(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
 def _match(C: tuple[int, ...]) -> Match:
     """A complex event, reported at its last position."""
     return Match(C[-1], C)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The matches of core-CEL with filters across events: complex events of an automaton, checked by clauses.
+#
+# An automaton finds *candidates*, the complex events of the formula that is left without the filters that compare
+# events and without the strategies over these. A candidate is a match if it has a valuation, by the clauses of cep17,
+# section 3: the complex event is split over the parts of the formula, and a variable in a filter that is not bound may
+# be at any position. The rivals that a strategy compares with are candidates of its operand that end at the same
+# position, checked under the valuation of what surrounds it (docs/decisions/core-cel.md).
+
+Places: TypeAlias = Mapping[str, int]
+"""The positions of some variables; the others may be anywhere."""
+
+Positions: TypeAlias = tuple[int, ...]
+"""A complex event, ascending."""
+
+Choice: TypeAlias = core.CoreNext | core.CoreLast | core.CoreMax
+Candidates: TypeAlias = Callable[[core.Formula, Stream, Budget], Iterable[Match]]
+"""The matches of a formula that compares no events."""
+
+
+def iterate_core_matches(phi: core.Formula, S: Stream, budget: Budget, candidates: Candidates) -> Iterator[Match]:
+    """The matches in the order of the candidates. Raises BudgetExceeded."""
+    check = _Check(S, budget, candidates)
+    with depth_limited(phi.span):
+        for match in candidates(_relaxed(phi), S, budget):
+            if check.is_one(phi, match.events, {}):
+                yield match
+
+
+class _Check:
+    """Which complex events of a stream are those of a formula; all that is looked at counts against one budget."""
+
+    def __init__(self, S: Stream, budget: Budget, candidates: Candidates) -> None:
+        self.S, self._budget, self._candidates = S, budget, candidates
+        self._spending = Spending(budget)
+        self._by_last: dict[int, Mapping[int, list[Positions]]] = {}
+        self._rivals: dict[tuple[int, frozenset[tuple[str, int]], int], list[Positions]] = {}
+
+    def is_one(self, phi: core.Formula, C: Positions, nu: Places) -> bool:
+        """Whether C is a complex event of phi under a valuation that has the variables of nu where nu has them."""
+        return next(self._ways(phi, C, nu), None) is not None
+
+    def _ways(self, phi: core.Formula, C: Positions, nu: Places) -> Iterator[Places]:
+        """How nu is extended so that C is in [phi](S, nu), for all variables that are not at an event of C too."""
+        self._spending.spend()
+        match phi:
+            case core.CoreEventAtom(R, x):
+                if len(C) == 1 and self.S[C[0]].type == R and nu.get(x, C[0]) == C[0]:
+                    yield {**nu, x: C[0]}
+            case core.CoreFilter(psi, condition):
+                for mu in self._ways(psi, C, nu):
+                    for whole in self._placed(mu, mentioned(condition)):
+                        if self._satisfies(whole, condition):
+                            yield whole
+            case core.CoreOr(left, right):
+                yield from self._ways(left, C, nu)
+                yield from self._ways(right, C, nu)
+            case core.CoreSeq(left, right):
+                for k in range(1, len(C)):
+                    for mu in self._ways(left, C[:k], nu):
+                        yield from self._ways(right, C[k:], mu)
+            case core.CorePlus(psi):
+                U = defined_outside_iteration(psi)
+                own = {x: p for x, p in nu.items() if x in U}
+                yield from ({**mu, **own} for mu in self._rounds(psi, U, C, _outside(nu, U)))
+            case core.CoreStrict(psi):
+                if C[-1] - C[0] < len(C):
+                    yield from self._ways(psi, C, nu)
+            case core.CoreNext() | core.CoreLast() | core.CoreMax():
+                W = free(phi.phi) - defined_outside_iteration(phi.phi)
+                for mu in self._ways(phi.phi, C, nu):
+                    for whole in self._placed(mu, W):
+                        if _selected(phi, C, self._rivals_of(phi, {x: whole[x] for x in W}, C[-1])):
+                            yield whole
+            case _:
+                assert_never(phi)
+
+    def _rounds(self, psi: core.Formula, U: Variables, C: Positions, nu: Places) -> Iterator[Places]:
+        """One round of an iteration or more, each with positions of its own for the variables in U."""
+        yield from (_outside(mu, U) for mu in self._ways(psi, C, nu))
+        for k in range(1, len(C)):
+            for mu in self._ways(psi, C[:k], nu):
+                yield from self._rounds(psi, U, C[k:], _outside(mu, U))
+
+    def _rivals_of(self, phi: Choice, nu: Places, last: int) -> list[Positions]:
+        """The complex events of the operand that end at a position, with these positions of what surrounds it."""
+        key = id(phi), frozenset(nu.items()), last
+        if key not in self._rivals:
+            ending = self._ending(phi.phi).get(last, [])
+            self._rivals[key] = [D for D in ending if self.is_one(phi.phi, D, nu)]
+        return self._rivals[key]
+
+    def _ending(self, phi: core.Formula) -> Mapping[int, list[Positions]]:
+        """The candidates of a formula over the whole stream, by their last positions."""
+        if id(phi) not in self._by_last:
+            by_last = defaultdict(list)
+            for match in self._candidates(_relaxed(phi), self.S, self._budget):
+                self._spending.spend()
+                by_last[match.events[-1]].append(match.events)
+            self._by_last[id(phi)] = by_last
+        return self._by_last[id(phi)]
+
+    def _placed(self, nu: Places, among: Variables) -> Iterator[Places]:
+        """The extensions of nu to these variables, to any positions of the stream."""
+        missing = sorted(among - nu.keys())
+        for positions in product(range(len(self.S)), repeat=len(missing)):
+            self._spending.spend()
+            yield {**nu, **dict(zip(missing, positions, strict=True))}
+
+    def _satisfies(self, nu: Places, condition: core.Condition) -> bool:
+        match condition:
+            case core.Unary(x, predicate):
+                return holds(predicate, self.S[nu[x]])
+            case core.CoreCorrelated(predicate):
+                return satisfied(predicate, lambda a: self.S[nu[a.variable or ""]].get(a.name))
+            case core.CoreConjunction(left, right):
+                return self._satisfies(nu, left) and self._satisfies(nu, right)
+            case core.CoreDisjunction(left, right):
+                return self._satisfies(nu, left) or self._satisfies(nu, right)
+            case _:
+                assert_never(condition)
+
+
+def _selected(phi: Choice, C: Positions, rivals: list[Positions]) -> bool:
+    """Whether none of the rivals is above C in the order of the strategy (cep17, section 4)."""
+    events = set(C)
+    differences = (events ^ set(D) for D in rivals if D != C)
+    match phi:
+        case core.CoreNext():
+            return all(min(between) in events for between in differences)
+        case core.CoreLast():
+            return all(max(between) in events for between in differences)
+        case core.CoreMax():
+            return not any(events < set(D) for D in rivals)
+        case _:
+            assert_never(phi)
+
+
+def _relaxed(phi: core.Formula) -> core.Formula:
+    """A formula that compares no events, and has all complex events of phi under each valuation."""
+    if not _compares(phi):
+        return phi
+    match phi:
+        case core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+            return _relaxed(psi)
+        case core.CoreFilter(psi, condition):
+            return _relaxed(psi) if _across(condition) else replace(phi, phi=_relaxed(psi))
+        case core.CoreEventAtom() | core.CoreOr() | core.CoreSeq() | core.CorePlus() | core.CoreStrict():
+            return rebuilt(phi, [_relaxed(psi) for psi in children(phi)])
+        case _:
+            assert_never(phi)
+
+
+def _compares(phi: core.Formula) -> bool:
+    return any(isinstance(psi, core.CoreFilter) and _across(psi.condition) for psi in core.subformulas(phi))
+
+
+def _across(condition: core.Condition) -> bool:
+    return any(isinstance(atom, core.CoreCorrelated) for atom in core.atoms(condition))
+
+
+def _outside(nu: Places, U: Variables) -> Places:
+    return {x: p for x, p in nu.items() if x not in U}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The evaluators of a process share what they compile.
+
+QUERIES = 80  # of which what is compiled is kept
+
+
+def share_compiled() -> None:
+    """Let the evaluators of CEL and core-CEL compile each of the last queries once, from now on."""
+    gc.set_threshold(100_000)  # a campaign makes many small objects, and few cycles
+    COMPILED_CEL.retain(QUERIES)
+    COMPILED_CORE_CEL.retain(QUERIES)
+
+
+@contextmanager
+def compiled_shared() -> Iterator[None]:
+    """A context with `share_compiled`, after which it is as before, and nothing of it is left."""
+    threshold, before = gc.get_threshold(), (COMPILED_CEL.retained, COMPILED_CORE_CEL.retained)
+    share_compiled()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*threshold)
+        COMPILED_CEL.retain(before[0])
+        COMPILED_CORE_CEL.retain(before[1])

@@ -3,7 +3,7 @@
 The compiled loops and Arrow run without the interpreter's lock. How a batch is divided depends on the query; the
 matches do not.
 
-- Where it looks back over a window (cerify.reach), each thread reads a chunk of consecutive events, and before it,
+- Where it looks back over a window (cerify.plan), each thread reads a chunk of consecutive events, and before it,
   without reporting matches, as many events as the window has. The last chunk's partial matches are the batch's.
 - Else, under PARTITION BY, each thread reads all events and follows the partial matches of some keys. To it the other
   events have no key: it skips them.
@@ -24,12 +24,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.classify import dictionary_of, pieces
-from cerify.automata.evaluate.compiled_evaluator import PIECE, Classes, CompiledCelEvaluator
-from cerify.automata.evaluate.reach import LookbackBounds
+from cerify.automata.evaluate.compiled import PIECE, Classes, CompiledCelEvaluator
+from cerify.automata.evaluate.scope import ReachBounds
 from cerify.automata.evaluate.scope_columns import RangeWindowState
+from cerify.automata.evaluate.tables import dictionary_of, pieces
 from cerify.automata.evaluator import Batch, Consumption, Counters, Evaluator
-from cerify.semantics.budget import too_many_matches
+from cerify.semantics.arguments import too_many_matches
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
@@ -50,7 +50,7 @@ class ParallelEvaluator(Evaluator):
     STATE = "parallel"
 
     def __init__(
-        self, evaluator: CompiledCelEvaluator, workers: int, reach: LookbackBounds | None, least: int = LEAST
+        self, evaluator: CompiledCelEvaluator, workers: int, reach: ReachBounds | None, least: int = LEAST
     ) -> None:
         """An evaluator of the same query, which has read nothing.
 
@@ -200,7 +200,7 @@ class _Threads:
 
 
 def parallel(
-    evaluator: Evaluator, workers: int, reach_of: Callable[[Formula], LookbackBounds | None]
+    evaluator: Evaluator, workers: int, reach_of: Callable[[Formula], ReachBounds | None]
 ) -> ParallelEvaluator:
     """An evaluator of the same query with `workers` threads. Raises Unsupported for evaluators of other kinds."""
     if not isinstance(evaluator, CompiledCelEvaluator):

@@ -8,8 +8,9 @@ automaton counts. See docs/decisions/windows.md.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import pairwise
@@ -102,7 +103,7 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
                 passed.append(phi)
                 phi = psi
             case (
-                cel.Event() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
+                cel.EventAtom() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
                 | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max() | cel.Derived()
             ):  # fmt: skip
                 break
@@ -227,3 +228,77 @@ def within_width(width: Width, values: Sequence[Value | None]) -> bool:
 def _ascending(values: list[Value | None]) -> bool:
     kinds = {kind(v) for v in values if v is not None}
     return len(kinds) <= 1 and all(v <= w for v, w in pairwise(values))  # type: ignore[operator]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How many events before a match a query may depend on, as a value; cerify.plan finds it for formulas of CEL.
+#
+# A stream can be cut into parts that are read apart: each reads that number of events before its own too, and reports
+# the matches at its own events.
+
+
+@dataclass(frozen=True)
+class ReachBounds:
+    """Windows that end with the event at which a match is reported; it depends on nothing before all of them.
+
+    events: the number of events of a window, that event included. widths: windows on values, each with its attribute.
+    """
+
+    events: int = 1
+    widths: tuple[tuple[str, Width], ...] = ()
+
+    def __str__(self) -> str:
+        """The windows in words."""
+        widths = [f"{width:g} {'seconds' if name == TIME else f'of {name}'}" for name, width in self.widths]
+        events = [f"{self.events} event{'s' * (self.events > 1)}"] if self.events > 1 or not widths else []
+        return " and ".join(events + widths)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How far back a match may begin, event by event: `lookback_bounds` for a stream that has not ended.
+
+
+@dataclass
+class RunningWindow:
+    """A window on an attribute, and the (position, value) of the events that the next one may still reach."""
+
+    attribute: str
+    width: Width
+    reached: deque[tuple[int, Value]] = field(default_factory=deque)
+
+    def read(self, position: int, event: Event) -> int | None:
+        """The first position that the event reaches, None if it is in no match. Raises Unordered."""
+        value = event.get(self.attribute)
+        if value is None or not measurable(value) or not within_width(self.width, [value]):
+            return None
+        if self.reached:
+            last = self.reached[-1][1]
+            if kind(last) != kind(value):
+                was = f"{self.attribute!r} was a {kind(last)} before and is a {kind(value)} now"
+                raise Unordered(f"position {position}: {was}; a window on it needs values of one kind")
+            if last > value:  # type: ignore[operator]
+                raise decrease(self.attribute, position)
+        self.reached.append((position, value))
+        while not within_width(self.width, [self.reached[0][1], value]):
+            self.reached.popleft()
+        return self.reached[0][0]
+
+
+class RunningBounds:
+    """The windows of a formula along a stream."""
+
+    def __init__(self, windows: Windows) -> None:
+        self._windows = windows
+        self.ranges = [RunningWindow(a, width) for a, width in windows.widths]
+
+    def copy(self) -> RunningBounds:
+        """Another one at the same place of the stream."""
+        other = RunningBounds(self._windows)
+        other.ranges = [RunningWindow(one.attribute, one.width, one.reached.copy()) for one in self.ranges]
+        return other
+
+    def read(self, position: int, event: Event) -> tuple[int, bool]:
+        """The first position of a match that ends with the event, and whether it can be in one. Raises Unordered."""
+        counted = 0 if self._windows.events is None else position - self._windows.events + 1
+        reached = [window.read(position, event) for window in self.ranges]
+        return max([0, counted, *(low for low in reached if low is not None)]), None not in reached

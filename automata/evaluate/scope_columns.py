@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.batches import require
 from cerify.automata.evaluate.scope import Unordered, Width, decrease
+from cerify.automata.evaluate.tables import require
 
 Longs = NDArray[np.int64]
 NO_KEY, UNKNOWN = -1, -2

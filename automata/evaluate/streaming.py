@@ -7,21 +7,214 @@ enumerated with output-linear delay. The automaton is I/O-determinized as the st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+from operator import itemgetter
 
-from cerify.automata.cea.blowup_diagnosis import lazily
-from cerify.automata.cea.io_determinize import Determinized, single_variable
-from cerify.automata.cea.model import CEA
-from cerify.automata.evaluate import answers, scoped
+from cerify.automata.cea.compile import lazily
+from cerify.automata.cea.model import CEA, Determinized, single_variable
+from cerify.automata.evaluate import ces
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
-from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, EvaluationPlan, required_plan
-from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker, in_list
-from cerify.automata.evaluate.spending import Spending
+from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, EvaluationPlan, is_mark, required_plan
+from cerify.automata.evaluate.membership import (
+    CorrelatedFilterChecker,
+    Membership,
+    Passing,
+    Spending,
+    in_list,
+    in_node,
+    sup,
+)
+from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, reports_at_last_event, within_width
+from cerify.automata.evaluate.tables import classify
 from cerify.automata.evaluator import Output
-from cerify.semantics.budget import Budget, timed_items
+from cerify.semantics.arguments import Budget, check_time, timed_items, too_many_matches
 from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Evaluation under windows and partitions, in readable Python: Algorithm 2 of tods21, one set for each state and key.
+#
+# A run of which events are marked belongs to the key of those events, and only events of that key can be marked in it.
+# Events of other keys are skipped in it, by the same step in the runs of all keys: so the sets of a state are kept by
+# key in one table, and a skip moves the table as a whole. That is right for every automaton, whatever it makes of the
+# events that are skipped; where two tables meet, the smaller one goes into the larger.
+
+SWEEP = 1000  # nodes made, beyond twice those that were left, before old ones are looked for again
+
+
+class ScopedEvaluation:
+    """An automaton on its way through a stream, under windows and partitions.
+
+    T: for each active state and each key the series of what runs have marked. unmarked: the state of the run that has
+    marked nothing so far, which belongs to every key; None once there is none.
+    """
+
+    def __init__(self, automaton: Determinized, windowed: bool) -> None:
+        self.automaton = automaton
+        self.position = -1
+        self.T: dict[int, dict[Key, ces.Series]] = {}
+        self.unmarked: int | None = 0
+        self._windowed = windowed
+        self._reports_at_last_event = reports_at_last_event(automaton.A)
+        self._made = self._left = 0
+        self.made = 0  # nodes for events
+
+    def restart(self) -> None:
+        """Forget all partial matches, as at the beginning of a stream."""
+        self.T, self.unmarked = {}, 0
+
+    def push(self, type_: int, key: Key | None, low: int) -> None:
+        """Read the next event: its type as a bit mask, its key (None if no match has it), how far back it reaches."""
+        check_time()
+        self.position += 1
+        step, marked = self.automaton.step, []
+        if self._reports_at_last_event and self._made > 2 * self._left + SWEEP:
+            self._sweep(low)
+        for p, table in self.T.items() if key is not None else ():
+            if key in table and table[key][0].latest >= low:
+                marked += [
+                    (q, ces.CesOutput(self.position, marks, ces.merge(table[key])))
+                    for marks, q in step(p, type_)
+                    if marks
+                ]
+        if self.unmarked is not None and key is not None:
+            marked += [
+                (q, ces.CesOutput(self.position, marks, ces.WINDOW_BOTTOM))
+                for marks, q in step(self.unmarked, type_)
+                if marks
+            ]
+        T_: dict[int, dict[Key, ces.Series]] = {}
+        for p, table in self.T.items():
+            for q in self._skip(p, type_):
+                T_[q] = _joined(T_[q], table) if q in T_ else table
+        self.unmarked = None if self.unmarked is None else next(self._skip(self.unmarked, type_), None)
+        for q, node in marked:
+            table = T_.setdefault(q, {})
+            assert key is not None
+            table[key] = ces.add(table[key], [node]) if key in table else [node]
+            self._made += len(table[key])
+        self.made += len(marked)
+        self.T = T_
+
+    def ends(self) -> Iterator[ces.Node]:
+        """The sets of complex events at the last position read."""
+        if self.unmarked is not None and self.automaton.final[self.unmarked] and not self._windowed:
+            yield ces.WINDOW_BOTTOM
+        for q, table in self.T.items():
+            if self.automaton.final[q]:
+                for series in table.values():
+                    yield from series
+
+    def _skip(self, p: int, type_: int) -> Iterator[int]:
+        return (q for marks, q in self.automaton.step(p, type_) if not marks)
+
+    def _sweep(self, low: int) -> None:
+        """Let go of what begins before low, here and inside: no later event reaches so far back."""
+        for table in self.T.values():
+            for key, series in list(table.items()):
+                series[:] = [node for node in series if node.latest >= low]
+                if not series:
+                    del table[key]
+        self._left = ces.forget(
+            (node for table in self.T.values() for series in table.values() for node in series), low
+        )
+        self._made = 0
+
+
+def _joined(one: dict[Key, ces.Series], other: dict[Key, ces.Series]) -> dict[Key, ces.Series]:
+    if len(one) < len(other):
+        one, other = other, one
+    for key, series in other.items():
+        one[key] = ces.add(one[key], series) if key in one else series
+    return one
+
+
+def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = Budget()) -> Iterator[Match]:
+    """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
+    unordered = lookback_bounds(scope, S).unordered
+    for n, nodes, low in _read(scope, S, output == "valuations", budget):
+        for node in nodes:
+            for path in ces.enumerate_(node, low):
+                events = ces.complex_event(path)
+                if all(within_width(width, [S[i].get(a) for i in events]) for a, width in unordered):
+                    yield Match(n, events, bindings_of(ces.valuation(path)) if output == "valuations" else None)
+
+
+def passing(
+    automaton: Determinized, scope: Scope, S: Stream, checker: CorrelatedFilterChecker
+) -> Iterator[tuple[int, Valuation]]:
+    """The valuations of an automaton that are in scope and satisfy the filters, in the order of positions."""
+    unordered = lookback_bounds(scope, S).unordered
+    for n, nodes, low in read(automaton, scope, S):
+        for node in nodes:
+            for path in in_node(node, low, checker):
+                if all(within_width(width, [S[i].get(a) for i in ces.complex_event(path)]) for a, width in unordered):
+                    yield n, ces.valuation(path)
+
+
+def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
+    """The number of matches at each position. Raises Unsupported, BudgetExceeded.
+
+    They are counted without being enumerated, in time linear in the nodes of the window; but where an attribute with a
+    window goes back along the stream each match is looked at.
+    """
+    if lookback_bounds(scope, S).unordered:
+        numbers = [0] * len(S)
+        for match in evaluate(scope, S, budget=budget):
+            numbers[match.at] += 1
+            if numbers[match.at] > budget.matches:
+                raise BudgetExceeded(f"more than {budget.matches} matches at a position, on a stream not in order")
+        yield from numbers
+    else:
+        for _, nodes, low in _read(scope, S, False, budget):
+            yield sum(ces.number(node, low) for node in nodes)
+
+
+def _read(
+    scope: Scope, S: Stream, variables: bool, budget: Budget
+) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
+    """As read, for the automaton of the scope's formula."""
+    return read(lazily(scope.core, budget, None if variables else single_variable), scope, S)
+
+
+def read(automaton: Determinized, scope: Scope, S: Stream) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
+    """For each position the position, the sets of complex events there, and how far back each position reaches."""
+    evaluation = ScopedEvaluation(automaton, scope.windowed)
+    reached = lookback_bounds(scope, S)
+    for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
+        key = key_of(scope.attributes, S[n]) if reached.marks[n] else None
+        evaluation.push(type_, key, reached.low[n])
+        yield n, evaluation.ends(), reached.low
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The matches of a planned formula, each once.
+
+
+def found(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
+    """The matches of a planned formula in the order of positions, each once. Raises BudgetExceeded."""
+    for n, group in groupby(Membership(S, budget, passing).found(plan, 0, len(S), output), itemgetter(0)):
+        seen = set()
+        for _, mu in group:
+            match = Match(n, tuple(sorted(sup(mu))), bindings_of(mu) if output == "valuations" else None)
+            if match not in seen:
+                seen.add(match)
+                yield match
+
+
+def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:
+    """All of the matches, sorted. Raises BudgetExceeded if there are more than the limit."""
+    some = list(islice(timed_items(matches), limit + 1))
+    if len(some) > limit:
+        raise too_many_matches(limit)
+    return sorted(some)
+
+
+def without_marks(mu: Iterable[tuple[str, int]]) -> Valuation:
+    """A valuation of the query's own variables, or of the one that stands for them."""
+    return frozenset(pair for pair in mu if not is_mark(pair[0]))
 
 
 class Evaluation:
@@ -63,12 +256,12 @@ class Evaluation:
             yield from self.D.enumerate(nodes)
 
 
-def evaluate(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
+def evaluate_automaton(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """The matches of an automaton over a stream, lazily and in the order of positions. Raises BudgetExceeded."""
-    return _read(Determinized(A if output == "valuations" else single_variable(A), budget), S, output)
+    return _read_events(Determinized(A if output == "valuations" else single_variable(A), budget), S, output)
 
 
-def _read(automaton: Determinized, S: Stream, output: Output) -> Iterator[Match]:
+def _read_events(automaton: Determinized, S: Stream, output: Output) -> Iterator[Match]:
     evaluation = Evaluation(automaton)
     D = evaluation.D
     for n, type_ in enumerate(timed_items(classify(evaluation.automaton.A.predicates, S))):
@@ -80,10 +273,10 @@ def _read(automaton: Determinized, S: Stream, output: Output) -> Iterator[Match]
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """All matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
-    return answers.at_most(budget.matches, found(phi, S, output, budget))
+    return at_most(budget.matches, iterate_matches(phi, S, output, budget))
 
 
-def found(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
+def iterate_matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
     return planned(required_plan(phi, budget), S, output, budget)
 
@@ -91,20 +284,20 @@ def found(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = 
 def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """As `found`, of a formula's plan."""
     if not isinstance(plan, AutomatonPlan) or plan.checks:
-        return answers.found(plan, S, output, budget, passing)
+        return found(plan, S, output, budget, count_passing)
     scope = plan.scope
     if scope.everything:
-        return _read(lazily(scope.core, budget, None if output == "valuations" else single_variable), S, output)
-    return scoped.evaluate(scope, S, output, budget)
+        return _read_events(lazily(scope.core, budget, None if output == "valuations" else single_variable), S, output)
+    return evaluate(scope, S, output, budget)
 
 
-def passing(
+def count_passing(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that satisfy its filters; each is abandoned where the first one fails."""
     scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, spending)
-    pass_ = _passing(automaton, S, checker) if scope.everything else scoped.passing(automaton, scope, S, checker)
-    return ((n, answers.without_marks(mu)) for n, mu in pass_)
+    pass_ = _passing(automaton, S, checker) if scope.everything else passing(automaton, scope, S, checker)
+    return ((n, without_marks(mu)) for n, mu in pass_)
 
 
 def _passing(automaton: Determinized, S: Stream, checker: CorrelatedFilterChecker) -> Iterator[tuple[int, Valuation]]:
@@ -116,7 +309,7 @@ def _passing(automaton: Determinized, S: Stream, checker: CorrelatedFilterChecke
                 yield n, evaluation.D.valuation(path)
 
 
-def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
+def count_matches(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     """The number of matches at each position, without enumerating them. Raises Unsupported, BudgetExceeded.
 
     The numbers are exact. One run for each complex event is what I/O-determinism gives, so it is runs that are counted;
@@ -128,7 +321,7 @@ def count(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
         yield from (numbers[n] for n in range(len(S)))
         return
     if not plan.scope.everything:
-        yield from scoped.count(plan.scope, S, budget)
+        yield from count(plan.scope, S, budget)
         return
     automaton = lazily(plan.scope.core, budget, single_variable)
     runs = {0: 1}

@@ -5,19 +5,24 @@ Events of the same type (tods21, Definition 5.6) are of the same class; the orde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, assert_never
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cerify.automata.cea.io_determinize import Determinized
-from cerify.automata.cea.model import UNMARKED, Marks
-from cerify.automata.explore import explore
-from cerify.semantics.budget import Budget
+from cerify.automata.cea.model import UNMARKED, Determinized, Marks
+from cerify.automata.exploration import explore
+from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import Budget, timed_items
 from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import TYPE, Event, Stream
+from cerify.semantics.packages import installed, np, pa, pc
+from cerify.semantics.predicates import atoms, chosen, combined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NOWHERE = -1
 BITS = 64  # of a mask of states; those from 63 on share the last bit
@@ -150,3 +155,356 @@ class TransitionCache:
                 tables = tabulate(self.automaton, [*classes, *new], budget, tables.labels)
                 classes |= {type_: len(classes) + i for i, type_ in enumerate(new)}
             self.snapshot = Snapshot(classes, (*snapshot.growth, *growth), tables, transition_tables(tables))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The types of a stream's events with respect to an automaton's predicates, as bit masks (tods21, Definition 5.6).
+
+SHORT = 256  # events; below this, going event by event is faster than going by columns
+DENSE = 1 << 16  # numbers; more than this are sorted rather than looked up in a table
+
+TYPED = pred.Anything | pred.OfType
+"""The atomic predicates that depend on the type of an event only."""
+
+Mask: TypeAlias = "NDArray[np.bool_]"
+
+
+def classify(predicates: Sequence[pred.Predicate], S: Stream) -> list[int]:
+    """For each event of the stream the mask in which bit i is set if the event is in predicates[i]."""
+    if len(S) < SHORT or not installed("pyarrow"):
+        numbers, types = _of_events(predicates, S)
+    else:
+        classes, types = classified(predicates, S)
+        numbers = classes.tolist()
+    return [types[c] for c in numbers]
+
+
+def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray[np.int32], list[int]]:
+    """For each event its class, and for each class its type as a bit mask; no two classes have the same."""
+    if len(S) < SHORT:
+        found, masks = _of_events(predicates, S)
+        return np.array(found, np.int32), masks
+    columns = _Columns.of(S.table)
+    if all(map(_of_types, predicates)):
+        classes, types = _classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
+        return classes[columns.codes], types
+    return _classes(predicates, columns)
+
+
+def _of_events(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[list[int], list[int]]:
+    """As `classified`, event by event."""
+    events = S.events
+    if all(map(_of_types, predicates)):
+        by_type = {R: _mask(predicates, event) for R, event in {event.type: event for event in events}.items()}
+        masks = [by_type[event.type] for event in events]
+    else:
+        masks = [_mask(predicates, event) for event in timed_items(events, 1)]  # numbers may be of any length
+    numbers: dict[int, int] = {}
+    classes = [numbers.setdefault(mask, len(numbers)) for mask in masks]
+    return classes, list(numbers)
+
+
+def _mask(predicates: Sequence[pred.Predicate], event: Event) -> int:
+    return sum(1 << i for i in chosen(predicates, event))
+
+
+def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[NDArray[np.int32], list[int]]:
+    classes, types = np.zeros(len(columns.codes), np.int32), [0]
+    for start in range(0, len(predicates), 8):
+        byte = np.zeros(len(columns.codes), np.uint8)
+        for i, P in enumerate(timed_items(predicates[start : start + 8], 1)):
+            byte |= columns.mask(P).view(np.uint8) << np.uint8(i)
+        pairs = byte if len(types) == 1 else (classes.astype(np.int64) << 8) + byte
+        classes, distinct = _numbered(pairs, len(types) << 8)
+        types = [types[pair >> 8] | (pair & 255) << start for pair in distinct.tolist()]
+    return classes, types
+
+
+def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column in one piece, as its different values and which of them each row has."""
+    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    combined = encoded.unify_dictionaries().combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
+
+
+def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """The values as numbers from 0 on, and the value of each number; all are from 0 up to the bound."""
+    if bound > DENSE:
+        distinct, numbers = np.unique(values, return_inverse=True)
+        return numbers.astype(np.int32), distinct
+    used = np.zeros(bound, np.bool_)
+    used[values] = True
+    return (np.cumsum(used) - 1).astype(np.int32)[values], np.flatnonzero(used)
+
+
+def _of_types(P: pred.Predicate) -> bool:
+    """Whether a predicate depends on the type of an event only."""
+    return isinstance(P, TYPED) or all(isinstance(atom, TYPED) for atom in atoms(P))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Predicates on the rows of a table; each test of an attribute is evaluated once.
+
+    names: the number of each event type; codes: int [rows], the numbers of the rows' types; tests: the results so far.
+    """
+
+    table: pa.Table
+    names: dict[str, int]
+    codes: NDArray[Any]
+    tests: dict[pred.Predicate, Mask] = field(default_factory=dict)
+
+    @staticmethod
+    def of(table: pa.Table) -> _Columns:
+        """The rows of a table."""
+        encoded = dictionary_of(table[TYPE])
+        names = {str(name): code for code, name in enumerate(encoded.dictionary.to_pylist())}
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        return _Columns(table, names, codes.astype(np.uint8 if len(names) <= 256 else np.int32))
+
+    def mask(self, P: pred.Predicate) -> Mask:
+        """Whether each row is in the predicate."""
+        return combined(P, self._of_atom, operator.invert, operator.and_, operator.or_)
+
+    def _of_atom(self, P: pred.Atomic) -> Mask:
+        match P:
+            case pred.Anything():
+                return np.ones(len(self.codes), np.bool_)
+            case pred.OfType(name):
+                code = self.names.get(name)
+                return self.codes == code if code is not None else np.zeros(len(self.codes), np.bool_)
+            case pred.Comparison() | pred.OneOf() | pred.InRange() | pred.Like():
+                if P not in self.tests:
+                    from cerify.semantics.columns import mask
+
+                    self.tests[P] = mask(P, self.table).to_numpy(zero_copy_only=False)
+                return self.tests[P]
+            case _:
+                assert_never(P)
+
+
+def pieces(batch: Stream | pa.RecordBatch | pa.Table, size: int) -> list[Stream]:
+    """The events of a batch in streams of a size, of which the last one may be shorter."""
+    S = batch if isinstance(batch, Stream) else Stream.from_table(batch)
+    return [S.part(start, size) for start in range(0, len(S), size)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The arguments and results of the compiled loops: batches of events and of matches.
+
+CHUNK = 16_384  # complex events enumerated at a time; what is written of them stays in a cache
+
+Numbers: TypeAlias = "tuple[NDArray[np.int64], NDArray[Any]]"
+"""Positions int64 [n], ascending, and a number for each: int64, or object (Python's integers) where that overflows."""
+
+
+@dataclass(frozen=True)
+class EventBatch:
+    """Consecutive events as arrays.
+
+    base: the position of the first. classes, keys: the number of each event's class, and of its key or -1. admitted:
+    whether a match can have it. low: the least position at which a match that ends there may begin. Without windows and
+    partitions only base and classes are used.
+    """
+
+    base: int
+    classes: NDArray[np.int32]
+    keys: NDArray[np.int32]
+    admitted: NDArray[np.bool_]
+    low: NDArray[np.int64]
+
+    def part(self, start: int, end: int) -> EventBatch:
+        """The events from one index to before another."""
+        rows = slice(start, end)
+        return EventBatch(self.base + start, self.classes[rows], self.keys[rows], self.admitted[rows], self.low[rows])
+
+    def then(self, other: EventBatch) -> EventBatch:
+        """These events, and others that follow them."""
+        return EventBatch(
+            self.base,
+            np.concatenate([self.classes, other.classes]),
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.admitted, other.admitted]),
+            np.concatenate([self.low, other.low]),
+        )
+
+    @classmethod
+    def of_classes(cls, classes: NDArray[np.int32]) -> EventBatch:
+        """A whole stream without windows and partitions."""
+        none = np.zeros(0, np.int32)
+        return cls(0, classes, none, none.astype(np.bool_), none.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class MatchBatch:
+    """Complex events: the position at which each is found, and as in an Arrow list array offsets and positions.
+
+    labels: how each of these is marked, an index into Tables.labels; empty if they are not wanted.
+    """
+
+    at: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    events: NDArray[np.int64]
+    labels: NDArray[np.int32]
+
+    def first(self, number: int) -> MatchBatch:
+        """The first complex events, a number of them."""
+        end = self.offsets[number]
+        return MatchBatch(self.at[:number], self.offsets[: number + 1], self.events[:end], self.labels[:end])
+
+
+class Enumeration:
+    """The state and the buffers of an enumeration in a compiled loop; they grow where a complex event needs it."""
+
+    def __init__(self, labelled: bool) -> None:
+        self.path, self.marks = np.empty(1024, np.int64), np.empty(1024, np.int32)
+        self.pending = np.empty((1024, 2), np.int32)
+        self.state = np.zeros(4, np.int64)
+        self._run = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64), np.zeros(2 * CHUNK, np.int32)
+        self._labelled, self._room = labelled, 4 * CHUNK
+
+    def match_batches(self, kernel: Any, roots: NDArray[np.int64], nodes: Any) -> Any:
+        """The complex events of the roots in these nodes, by a loop such as enumerate_lists or enumerate_scoped."""
+        r = -1
+        while r < roots.shape[0]:
+            at, offsets = np.empty(CHUNK, np.int64), np.empty(CHUNK + 1, np.int64)
+            offsets[0] = 0
+            events = np.empty(self._room, np.int64)
+            labels = np.empty(self._room if self._labelled else 0, np.int32)
+            r, found = kernel(
+                roots, r, nodes, self.path, self.marks, self.pending, self.state, self._run, at, offsets, events, labels
+            )
+            if found:
+                yield MatchBatch(at, offsets, events, labels).first(found)
+            elif r < roots.shape[0]:  # something does not fit: the path, the stack, or one complex event
+                self.path, self.marks, self.pending = (
+                    np.concatenate([x, np.empty_like(x)]) for x in (self.path, self.marks, self.pending)
+                )
+                self._room *= 2
+
+
+def total(numbers: NDArray[Any]) -> int:
+    """The sum of numbers that are not negative, whatever its size."""
+    if numbers.dtype == object:
+        return sum(numbers.tolist())
+    return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())
+
+
+def enlarged(tree: NDArray[Any], nodes: int, size: int) -> NDArray[Any]:
+    """An array of a larger size that begins with the nodes of a tree."""
+    larger = np.zeros((*tree.shape[:-1], size), tree.dtype)  # what no kernel writes is saved, too
+    width = nodes * tree.itemsize
+    larger.view(np.uint8)[..., :width] = tree.view(np.uint8)[..., :width]  # field by field numpy is slow
+    return larger
+
+
+def require(condition: bool | np.bool_, otherwise: str) -> None:
+    """Raises ValueError unless the condition is true."""
+    if not condition:
+        raise ValueError(otherwise)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The partial matches of a compiled evaluator as arrays: nodes that share their beginnings.
+#
+# There are two kinds, since one would be slow: without windows and partitions a node needs no window, a state has one
+# list in place of a series for each key, and matches are counted as events are read. See docs/guide/performance.md.
+
+NODES_AT_FIRST = 8_192
+
+
+class MatchStore(ABC):
+    """Partial matches of one stream; `tree` [..., capacity] has the nodes, of which node 0 ends the others.
+
+    growth: by which factor the capacity grows. most: the greatest capacity.
+    """
+
+    growth: ClassVar[int]
+    most: ClassVar[int]
+
+    def __init__(self, rows: tuple[int, ...], node: np.dtype[Any]) -> None:
+        self.tree: NDArray[Any] = np.zeros((*rows, NODES_AT_FIRST), node)
+        self._compact_from = 0  # the capacity from which on compaction is tried; greater after one that freed little
+        self._freed, self._loaded = 0, 1  # nodes removed by compaction; nodes at the beginning
+
+    @property
+    @abstractmethod
+    def nodes(self) -> int:
+        """The number of nodes."""
+
+    @property
+    def made(self) -> int:
+        """The number of nodes made since the store was made or loaded."""
+        return self.nodes + self._freed - self._loaded
+
+    @property
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All arrays, by the names under which they are saved."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> NDArray[np.int32]:
+        """How each node is marked, as an index into Tables.labels."""
+
+    @property
+    @abstractmethod
+    def positions(self) -> NDArray[np.int64]:
+        """The position of each node; any number for what is no event."""
+
+    @abstractmethod
+    def resize(self, states: int, keys: int) -> None:
+        """Make room for states and keys up to these numbers. Raises BudgetExceeded."""
+
+    def load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
+        """Continue from saved arrays, of a state before the position.
+
+        Raises ValueError, or what NumPy raises, if they cannot be arrays of such a state.
+        """
+        self._load(arrays, position)
+        self._freed, self._loaded = 0, self.nodes
+
+    def compact(self, bound: int) -> NDArray[np.bool_]:
+        """Remove the nodes that no match can use any more, given that none begins before the bound.
+
+        Returns for each key whether anything of it is left.
+        """
+        before = self.nodes
+        used = self._compact(bound)
+        self._freed += before - self.nodes
+        return used
+
+    @abstractmethod
+    def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
+        """Read events; the roots of the sets of complex events completed, rows that begin with the position.
+
+        They are to be used before the next are taken. Raises BudgetExceeded.
+        """
+
+    @abstractmethod
+    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
+        """The complex events of roots that `advance` has returned last."""
+
+    @abstractmethod
+    def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
+        """Read events; the positions of the sets completed and the exact number of matches of each, in their order."""
+
+    @abstractmethod
+    def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None: ...
+
+    @abstractmethod
+    def _compact(self, bound: int) -> NDArray[np.bool_]: ...
+
+    def _make_room(self, more: int, bound: int) -> None:
+        """Room for more nodes, by compaction or a larger array. Raises BudgetExceeded."""
+        size = self.tree.shape[-1]
+        if bound > 0 or size >= self._compact_from:
+            self.compact(bound)
+            self._compact_from = 16 * size if 2 * self.nodes > size else size
+        while size < 2 * self.nodes + more:
+            size *= self.growth
+        size = min(size, self.most)
+        if size < self.nodes + more:
+            raise BudgetExceeded(f"the partial matches take more than {self.most} nodes; a shorter window takes fewer")
+        if size > self.tree.shape[-1]:
+            self.tree = enlarged(self.tree, self.nodes, size)

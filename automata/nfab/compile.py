@@ -6,25 +6,171 @@ the window. Negated components have no states, as a simple query has none; each 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import assert_never
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, assert_never
 
 from cerify.automata.nfab import model as nfab
-from cerify.automata.nfab.edges import Layout, Tested, absence_layout, match_layout
-from cerify.semantics.predicates import Attribute, Comparison, Predicate, mapped_predicate
+from cerify.semantics.errors import Span
+from cerify.semantics.predicates import Attribute, Comparison, Predicate, mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.syntax import DECIDED, Reading
 
-FINAL = nfab.State("final")
+# ---------------------------------------------------------------------------------------------------------------------
+# Which edges of an NFA^b test which conjuncts of WHERE: sase07, section 3.2 and appendices A.1 and A.2.
+#
+# This is the automata's own reading of a query: it shares nothing with semantics/sase/denote.py, which judges it. An
+# identifier stands on the edges on which A.2 instantiates it:
+#     a, a[1]            when the first event of a is selected: begin
+#     a[i]               with i = 1 on begin, with i > 1 on take
+#     a[i-1], a[..i-1]   with i > 1 only: take
+#     a[a.LEN], a[]      when a is complete: proceed
+# A conjunct is tested on the edges of its rightmost component on which all its identifiers of that component stand and
+# one of them is new: a[i] against a[1] is tested on take, for on begin both are the same event.
+
+Tested = Literal["begin", "take", "proceed"]
+"""The edges of a component whose formulas contain conjuncts of WHERE."""
+
+Identifier = Literal["a", "a[1]", "a[i]", "a[i-1]", "a[..i-1]", "a[a.LEN]", "a[]"]
+"""The forms of the identifiers of A.1, a standing for any variable."""
+
+AT_START: frozenset[Identifier] = frozenset({"a", "a[1]"})
+MOVING: frozenset[Identifier] = frozenset({"a[i]", "a[i-1]", "a[..i-1]"})
+WHOLE: frozenset[Identifier] = frozenset({"a[a.LEN]", "a[]"})
+OF_PLACE: Mapping[sase.Index, Identifier] = {
+    "only": "a",
+    "first": "a[1]",
+    "current": "a[i]",
+    "previous": "a[i-1]",
+    "last": "a[a.LEN]",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeTest:
+    """A conjunct, the variable of the component whose edges test it, and these edges."""
+
+    predicate: Predicate
+    variable: str
+    edges: frozenset[Tested]
+    underlined: bool
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLayout:
+    """What stands on the edges of an automaton whose states are those of some components.
+
+    strategies and cuts are by variable; a pair of equivalences is an attribute and whether it defines the partition.
+    """
+
+    components: tuple[sase.Component, ...]
+    strategies: Mapping[str, sase.Strategy]
+    cuts: frozenset[str]
+    tests: tuple[EdgeTest, ...]
+    equivalences: tuple[tuple[str, bool], ...]
+
+    def on(self, variable: str, *edges: Tested) -> tuple[EdgeTest, ...]:
+        """The tests on any of these edges of a component, in the order of the text."""
+        return tuple(test for test in self.tests if test.variable == variable and not test.edges.isdisjoint(edges))
+
+
+def match_layout(q: sase.SaseQuery) -> EdgeLayout:
+    """The layout of the automaton whose accepting runs bind the components that are not negated."""
+    absent = {k.variable for k in q.pattern if k.negated}
+    place = {k.variable: n for n, k in enumerate(q.pattern)}
+    tests = []
+    for conjunct, p in _predicates(q):
+        variables = {a.variable or "" for a in mentions(p)}
+        if variables.isdisjoint(absent):
+            rightmost = max(variables, key=lambda v: place[v])
+            tests.append(EdgeTest(p, rightmost, edges_of(p, rightmost), conjunct.underlined, conjunct.span))
+    return _layout(q, tuple(k for k in q.pattern if not k.negated), tests)
+
+
+def absence_layout(q: sase.SaseQuery, k: sase.Component) -> EdgeLayout:
+    """The layout of the automaton of a negated component, which runs with a match of the others in its buffer.
+
+    Its tests are all conjuncts that mention the component, as all other identifiers are instantiated before it begins.
+    """
+    tests = [
+        EdgeTest(p, k.variable, edges_of(p, k.variable), conjunct.underlined, conjunct.span)
+        for conjunct, p in _predicates(q)
+        if any(a.variable == k.variable for a in mentions(p))
+    ]
+    return _layout(q, (k,), tests)
+
+
+def edges_of(p: Predicate, variable: str) -> frozenset[Tested]:
+    """The edges of a component on which a conjunct is tested, by its identifiers of that variable."""
+    identifiers = {identifier(a) for a in mentions(p) if a.variable == variable}
+    if identifiers & WHOLE:
+        return frozenset({"proceed"})
+    edges: set[Tested] = set()
+    if identifiers <= AT_START or identifiers == {"a[i]"}:
+        edges.add("begin")
+    if identifiers & MOVING:
+        edges.add("take")
+    return frozenset(edges)
+
+
+def identifier(a: Attribute) -> Identifier:
+    """The form of the identifier of a reference or an aggregate."""
+    match a:
+        case sase.SaseAggregate(running=running):
+            return "a[..i-1]" if running else "a[]"
+        case sase.Reference(place=place):
+            return OF_PLACE[place]
+        case _:
+            raise TypeError(f"{a} is no reference of SASE+")
+
+
+def blocks_of(q: sase.SaseQuery | sase.SaseUnion) -> tuple[sase.SaseQuery, ...]:
+    """The query blocks that UNION connects, or the query alone."""
+    match q:
+        case sase.SaseQuery():
+            return (q,)
+        case sase.SaseUnion(parts):
+            return parts
+        case _:
+            assert_never(q)
+
+
+def _layout(q: sase.SaseQuery, components: tuple[sase.Component, ...], tests: Iterable[EdgeTest]) -> EdgeLayout:
+    declared = {argument.variable: block for block in q.where for argument in block.arguments}
+    strategies = {
+        k.variable: (declared[k.variable].strategy if k.variable in declared else None) or sase.DEFAULT
+        for k in components
+    }
+    cuts = frozenset(argument.variable for block in q.where for argument in block.arguments if argument.cut)
+    conjuncts = [conjunct for block in q.where for conjunct in block.conjuncts]
+    by_underlining = any(conjunct.underlined for conjunct in conjuncts)
+    equivalences = tuple(
+        (conjunct.condition.attribute, conjunct.underlined or not by_underlining)
+        for conjunct in conjuncts
+        if isinstance(conjunct.condition, sase.Equivalence)
+    )
+    return EdgeLayout(components, strategies, cuts, tuple(tests), equivalences)
+
+
+def _predicates(q: sase.SaseQuery) -> Iterator[tuple[sase.Conjunct, Predicate]]:
+    """The conjuncts of WHERE that are no equivalence tests."""
+    for block in q.where:
+        for conjunct in block.conjuncts:
+            if not isinstance(conjunct.condition, sase.Equivalence):
+                yield conjunct, conjunct.condition
+
+
+FINAL = nfab.NfabState("final")
 PLACES: Mapping[str, sase.Index] = {"single": "only", "first": "first", "more": "current"}
 
 
-def compile_query(q: sase.Query, reading: Reading = DECIDED) -> nfab.NFAb:
+def compile_query(q: sase.SaseQuery, reading: Reading = DECIDED) -> nfab.NFAb:
     """The automaton of what a query binds (section 3.2)."""
     return _Rules(q, match_layout(q), reading).automaton()
 
 
-def compile_absence(q: sase.Query, k: sase.Component, reading: Reading = DECIDED) -> nfab.NFAb:
+def compile_absence(q: sase.SaseQuery, k: sase.Component, reading: Reading = DECIDED) -> nfab.NFAb:
     """The automaton of what a negated component must not find; it begins with a match of the others in its buffer."""
     return _Absence(q, absence_layout(q, k), reading).automaton()
 
@@ -32,59 +178,59 @@ def compile_absence(q: sase.Query, k: sase.Component, reading: Reading = DECIDED
 class _Rules:
     """The three steps of section 3.2 over the components of a layout."""
 
-    def __init__(self, q: sase.Query, layout: Layout, reading: Reading) -> None:
+    def __init__(self, q: sase.SaseQuery, layout: EdgeLayout, reading: Reading) -> None:
         self.q, self.layout, self.reading = q, layout, reading
         self.states = (*(state for k in layout.components for state in states_of(k)), FINAL)
 
     def automaton(self) -> nfab.NFAb:
-        theta: dict[nfab.Label, nfab.Formula] = {}
+        theta: dict[nfab.NfabLabel, nfab.Formula] = {}
         for k in self.layout.components:
             for state in states_of(k):
                 theta |= self.more(state, k) if state.kind == "more" else self.first(state, k)
         return nfab.NFAb(self.states, nfab.line(self.states), theta)
 
-    def first(self, state: nfab.State, k: sase.Component) -> dict[nfab.Label, nfab.Formula]:
+    def first(self, state: nfab.NfabState, k: sase.Component) -> dict[nfab.NfabLabel, nfab.Formula]:
         """A state that selects the first event of a component: the start state may not ignore."""
-        begin: dict[nfab.Label, nfab.Formula] = {nfab.Label(state, "begin"): self.select(state, k)}
-        return begin if state == self.states[0] else begin | {nfab.Label(state, "ignore"): self.skip(state, k)}
+        begin: dict[nfab.NfabLabel, nfab.Formula] = {nfab.NfabLabel(state, "begin"): self.select(state, k)}
+        return begin if state == self.states[0] else begin | {nfab.NfabLabel(state, "ignore"): self.skip(state, k)}
 
-    def more(self, state: nfab.State, k: sase.Component) -> dict[nfab.Label, nfab.Formula]:
+    def more(self, state: nfab.NfabState, k: sase.Component) -> dict[nfab.NfabLabel, nfab.Formula]:
         """A state that selects more events of a Kleene plus."""
 
         def theta(part: nfab.Part) -> nfab.Formula:
-            return nfab.Theta(nfab.Label(state, part))
+            return nfab.Theta(nfab.NfabLabel(state, part))
 
         go_on = nfab.Negation(theta("forced-stop"))
         return {
-            nfab.Label(state, "take"): nfab.Conjunction((go_on, self.select(state, k))),
-            nfab.Label(state, "ignore"): nfab.Conjunction((go_on, self.skip(state, k))),
-            nfab.Label(state, "forced-stop"): self.forced_stop(state, k),
-            nfab.Label(state, "auto-stop"): nfab.Conjunction(
+            nfab.NfabLabel(state, "take"): nfab.NfabConjunction((go_on, self.select(state, k))),
+            nfab.NfabLabel(state, "ignore"): nfab.NfabConjunction((go_on, self.skip(state, k))),
+            nfab.NfabLabel(state, "forced-stop"): self.forced_stop(state, k),
+            nfab.NfabLabel(state, "auto-stop"): nfab.NfabConjunction(
                 (nfab.Negation(theta("take")), nfab.Negation(theta("ignore")))
             ),
-            nfab.Label(state, "proceed"): self.proceed(state, k),
+            nfab.NfabLabel(state, "proceed"): self.proceed(state, k),
         }
 
     # --- relevant event definition ---
 
-    def select(self, state: nfab.State, k: sase.Component) -> nfab.Formula:
+    def select(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
         """θ_select: all predicates of WHERE whose last identifier the state awaits, and the window."""
         tests = [test for test, _ in self.tests(state)]
-        return nfab.Conjunction((nfab.Typed(state, k.type), *tests, *self.window(state)))
+        return nfab.NfabConjunction((nfab.TypeTest(state, k.type), *tests, *self.window(state)))
 
-    def tests(self, state: nfab.State) -> Iterator[tuple[nfab.Formula, bool]]:
+    def tests(self, state: nfab.NfabState) -> Iterator[tuple[nfab.Formula, bool]]:
         """The predicates on the event that the state awaits, each with whether it defines the partition."""
         for attribute, in_partition in self.layout.equivalences:
             if (before := self.before(state)) is not None:
                 here = sase.Reference(attribute, state.variable, PLACES[state.kind])
                 canonical = Comparison("=", here, sase.Reference(attribute, *before))
-                yield nfab.Test(canonical, state), in_partition
+                yield nfab.NfabTest(canonical, state), in_partition
         edge: Tested = "take" if state.kind == "more" else "begin"
         for test in self.layout.on(state.variable, edge):
             p = _with_i_1(test.predicate) if state.kind == "first" else test.predicate
-            yield nfab.Test(p, state), test.underlined
+            yield nfab.NfabTest(p, state), test.underlined
 
-    def before(self, state: nfab.State) -> tuple[str, sase.Index] | None:
+    def before(self, state: nfab.NfabState) -> tuple[str, sase.Index] | None:
         """The event selected before, with which an equivalence test compares in its canonical form (section 2.2.1)."""
         if state.kind == "more":
             return state.variable, "previous"
@@ -93,70 +239,75 @@ class _Rules:
         before = self.states[self.states.index(state) - 1]
         return before.variable, "only" if before.kind == "single" else "last"
 
-    def window(self, state: nfab.State, over: bool = False) -> tuple[nfab.Formula, ...]:
+    def window(self, state: nfab.NfabState, over: bool = False) -> tuple[nfab.Formula, ...]:
         if self.q.within is None or state == self.states[0]:
             return ()
         return (nfab.Elapsed(state, self.states[0], self.q.within, self.reading.window == "closed", over),)
 
     # --- event selection strategy ---
 
-    def skip(self, state: nfab.State, k: sase.Component) -> nfab.Formula:
+    def skip(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
         """θ_skip: Table 1."""
         match self.layout.strategies[k.variable]:
             case "strict_contiguity":
                 return nfab.FALSE
             case "partition_contiguity":
                 return nfab.Negation(
-                    nfab.Conjunction(tuple(test for test, in_partition in self.tests(state) if in_partition))
+                    nfab.NfabConjunction(tuple(test for test, in_partition in self.tests(state) if in_partition))
                 )
             case "skip_till_next_match":
                 irrelevant = nfab.Negation(self.select(state, k))
                 following = self.following(state)
                 if state.kind == "more" and self.reading.kleene_skips == "neither" and following != FINAL:
-                    return nfab.Conjunction((irrelevant, nfab.Negation(nfab.Theta(nfab.Label(following, "begin")))))
+                    return nfab.NfabConjunction(
+                        (irrelevant, nfab.Negation(nfab.Theta(nfab.NfabLabel(following, "begin"))))
+                    )
                 return irrelevant
             case "skip_till_any_match":
                 return nfab.TRUE
             case strategy:
                 assert_never(strategy)
 
-    def following(self, state: nfab.State) -> nfab.State:
+    def following(self, state: nfab.NfabState) -> nfab.NfabState:
         return self.states[self.states.index(state) + 1]
 
     # --- termination criteria ---
 
-    def forced_stop(self, state: nfab.State, k: sase.Component) -> nfab.Formula:
+    def forced_stop(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
         """θ_forced-stop: the window, and with `!` the condition on the last event or the next component's."""
         stops = [*self.window(state, over=True)]
         if k.variable in self.layout.cuts:
             end, following = self.end(k), self.following(state)
             if end:
-                stops.append(nfab.Conjunction(end))
+                stops.append(nfab.NfabConjunction(end))
             elif following != FINAL:
-                stops.append(nfab.Theta(nfab.Label(following, "begin")))
+                stops.append(nfab.Theta(nfab.NfabLabel(following, "begin")))
             elif self.reading.cut_in_last_place == "first":
                 stops.append(nfab.TRUE)
-        return nfab.Disjunction(tuple(stops))
+        return nfab.NfabDisjunction(tuple(stops))
 
-    def proceed(self, state: nfab.State, k: sase.Component) -> nfab.Formula:
+    def proceed(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
         """θ_proceed: the condition on the last event if there is one; else the next component's, or auto-stop."""
         if end := self.end(k):
-            return nfab.Conjunction(end)
+            return nfab.NfabConjunction(end)
         if self.following(state) != FINAL:
-            return nfab.Disjunction(
-                (nfab.Theta(nfab.Label(self.following(state), "begin")), nfab.Theta(nfab.Label(state, "auto-stop")))
+            return nfab.NfabDisjunction(
+                (
+                    nfab.Theta(nfab.NfabLabel(self.following(state), "begin")),
+                    nfab.Theta(nfab.NfabLabel(state, "auto-stop")),
+                )
             )
-        return nfab.TRUE if self.reading.last_kleene == "every" else nfab.Theta(nfab.Label(state, "auto-stop"))
+        return nfab.TRUE if self.reading.last_kleene == "every" else nfab.Theta(nfab.NfabLabel(state, "auto-stop"))
 
     def end(self, k: sase.Component) -> tuple[nfab.Formula, ...]:
         """The predicates on a[a.LEN] and on whole aggregates of a: they look at the buffer alone."""
-        return tuple(nfab.Test(test.predicate, None) for test in self.layout.on(k.variable, "proceed"))
+        return tuple(nfab.NfabTest(test.predicate, None) for test in self.layout.on(k.variable, "proceed"))
 
 
 class _Absence(_Rules):
     """The same for a negated component, all variables of the match being bound; that there is one is enough."""
 
-    def before(self, state: nfab.State) -> tuple[str, sase.Index] | None:
+    def before(self, state: nfab.NfabState) -> tuple[str, sase.Index] | None:
         if state.kind == "more":
             return super().before(state)
         at = self.q.pattern.index(self.layout.components[0])
@@ -166,24 +317,24 @@ class _Absence(_Rules):
         first = next(k for k in self.q.pattern if not k.negated)
         return first.variable, "first" if first.kleene else "only"
 
-    def window(self, state: nfab.State, over: bool = False) -> tuple[nfab.Formula, ...]:
+    def window(self, state: nfab.NfabState, over: bool = False) -> tuple[nfab.Formula, ...]:
         return ()
 
-    def skip(self, state: nfab.State, k: sase.Component) -> nfab.Formula:
+    def skip(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
         return nfab.TRUE if self.reading.negated_series == "any" else super().skip(state, k)
 
-    def forced_stop(self, state: nfab.State, k: sase.Component) -> nfab.Formula:
+    def forced_stop(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
         return nfab.FALSE
 
-    def proceed(self, state: nfab.State, k: sase.Component) -> nfab.Formula:
-        return nfab.Conjunction(self.end(k))
+    def proceed(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
+        return nfab.NfabConjunction(self.end(k))
 
 
-def states_of(k: sase.Component) -> tuple[nfab.State, ...]:
+def states_of(k: sase.Component) -> tuple[nfab.NfabState, ...]:
     """A singleton state, or the pair of a Kleene plus (section 3.1)."""
     if k.kleene:
-        return nfab.State("first", k.variable), nfab.State("more", k.variable)
-    return (nfab.State("single", k.variable),)
+        return nfab.NfabState("first", k.variable), nfab.NfabState("more", k.variable)
+    return (nfab.NfabState("single", k.variable),)
 
 
 def _with_i_1(p: Predicate) -> Predicate:

@@ -9,31 +9,253 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, reduce
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.classify import classified, pieces
-from cerify.automata.evaluate.stores import numba_required
-from cerify.automata.nfab import answers
+from cerify.automata.evaluate.compiled import numba_required
+from cerify.automata.evaluate.tables import classified, pieces
+from cerify.automata.nfab import evaluate
 from cerify.automata.nfab import opcodes as op
-from cerify.automata.nfab.encoder import ColumnEncoder, kinds_of
 from cerify.automata.nfab.evaluate import require_matches
-from cerify.automata.nfab.layout import CompiledPlan, Layout
-from cerify.automata.nfab.memory import Memory
-from cerify.automata.nfab.negated import NONE, MatchArrays, NegatedComponents
 from cerify.automata.nfab.plan import ascend
-from cerify.automata.nfab.programs import why_not
-from cerify.semantics.budget import Budget, check_time
+from cerify.automata.nfab.programs import ArrayLayout, ColumnEncoder, CompiledPlan, kinds_of, why_not
+from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import Both, OfType, Predicate, about
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.syntax import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.values import ValueType
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The flat arrays of the compiled loops, which live from batch to batch and grow; kernels.py says what is in them.
+
+
+class Memory:
+    """The arrays of one evaluator; registers is how many numbers a run has."""
+
+    def __init__(self, registers: int) -> None:
+        self.numbers = np.zeros(10, np.int64)
+        self.numbers[op.FREE] = -1
+        self.deleted = 0  # nodes
+        self.head = np.array([[-1, 0]], np.int32)
+        self.runs, self.registers = np.empty((0, 3), np.int32), np.empty((0, registers))
+        self.nodes = np.empty((1024, 5), np.int64)
+        self.queue_times, self.queue_keys = np.empty(64), np.empty(64, np.int32)
+        self.pending = np.empty(64, np.int64)
+        self.offsets = np.zeros(1024, np.int64)
+        self.labels, self.events = np.empty(4096, np.uint8), np.empty(4096, np.int64)
+
+    def make_room(self, key: int) -> None:
+        """Enlarge the array that was too short at an event of that partition."""
+        numbers, at_most = self.numbers, 3 * int(self.head[key, 1]) + 4
+        match numbers[op.NEEDED]:
+            case op.ROOM_FOR_PENDING:
+                most = max(at_most, int(self.head[:, 1].max()))
+                self.pending = _grown(self.pending, 2 * (int(numbers[op.PENDING]) + most))
+            case op.ROOM_FOR_NODES:
+                from cerify.automata.nfab.kernels import clear
+
+                before = int(numbers[op.NODES])
+                clear(self.nodes, self.runs, self.head, self.pending, numbers)
+                self.deleted += before - int(numbers[op.NODES])
+                if 2 * (needed := int(numbers[op.NODES]) + at_most) > len(self.nodes):
+                    self.nodes = _grown(self.nodes, 4 * needed)
+            case op.ROOM_FOR_RUNS:
+                there, more = len(self.runs), 2 * (int(numbers[op.ALIVE]) + at_most)
+                self.runs, self.registers = _grown(self.runs, more), _grown(self.registers, more)
+                self.runs[there:, 0] = np.arange(there - 1, more - 1)
+                self.runs[there, 0] = numbers[op.FREE]
+                numbers[op.FREE] = more - 1
+            case op.ROOM_IN_QUEUE:
+                begin, end = int(numbers[op.QUEUE_FROM]), int(numbers[op.QUEUE_TO])
+                room = max(64, 2 * (end - begin))
+                self.queue_times = _grown(self.queue_times[begin:end], room)
+                self.queue_keys = _grown(self.queue_keys[begin:end], room)
+                numbers[op.QUEUE_FROM], numbers[op.QUEUE_TO] = 0, end - begin
+            case op.OUTPUT:
+                length = int(self.nodes[self.pending[numbers[op.PENDING] - 1], 3])
+                if int(numbers[op.FOUND]) + 1 == len(self.offsets):
+                    self.offsets = _grown(self.offsets, 2 * len(self.offsets))
+                if (needed := int(numbers[op.EVENTS]) + length) > len(self.events):
+                    self.labels, self.events = _grown(self.labels, 2 * needed), _grown(self.events, 2 * needed)
+        numbers[op.NEEDED] = 0
+
+    def resize(self, partitions: int) -> None:
+        """Make room for the runs of that many partitions."""
+        if (more := partitions - len(self.head)) > 0:
+            self.head = np.concatenate([self.head, np.array([[-1, 0]] * more, np.int32)])
+
+    def retain(self, partitions: NDArray[np.int64]) -> None:
+        """Delete all partitions but these, which include all that have runs, and number these anew."""
+        numbers = np.zeros(len(self.head), np.int32)
+        numbers[partitions] = np.arange(len(partitions))
+        self.head = self.head[partitions]
+        queued = slice(int(self.numbers[op.QUEUE_FROM]), int(self.numbers[op.QUEUE_TO]))
+        self.queue_keys[queued] = numbers[self.queue_keys[queued]]
+
+
+def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
+    """A copy of the array of that length, with zeros behind the old values."""
+    larger = np.zeros((length, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Negated components of the compiled evaluator: what the stream's end has for them, and the matches they may forbid.
+
+
+class MatchArrays(NamedTuple):
+    """Matches: those of match i are the events, and their components, from offsets[i] to offsets[i + 1]."""
+
+    offsets: NDArray[np.int64]
+    labels: NDArray[np.uint8]
+    events: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def those(self, some: NDArray[np.bool_]) -> MatchArrays:
+        """Some of the matches."""
+        lengths = np.diff(self.offsets)
+        of = np.repeat(some, lengths)
+        return MatchArrays(np.append(0, np.cumsum(lengths[some])), self.labels[of], self.events[of])
+
+    def __add__(self, other: MatchArrays) -> MatchArrays:  # type: ignore[override]
+        return MatchArrays(
+            np.append(self.offsets, other.offsets[1:] + self.offsets[-1]),
+            np.append(self.labels, other.labels),
+            np.append(self.events, other.events),
+        )
+
+
+NONE = MatchArrays(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64))
+
+
+class NegatedComponents:
+    """Which matches of one stream the negated components forbid.
+
+    start: the position of the first event stored. inexact: whether a number was beyond 2^53, so that the answers are of
+    no use. Matches are withheld while events to come may forbid them.
+    """
+
+    def __init__(self, plan: CompiledPlan, layout: ArrayLayout, budget: Budget, scale: float, start: int) -> None:
+        q, reading = plan.q, plan.reading
+        self.ascending, self.windowed, self.layout, self.budget = plan.ascending, q.within is not None, layout, budget
+        self.scale, self.start = scale, start
+        self.width = 0.0 if q.within is None else float(q.within.seconds)
+        self.closed, self.waits = reading.window == "closed", reading.stream_end == "waits"
+        self.withholds, self.withheld = q.pattern[-1].negated, NONE
+        in_front = q.pattern[0].negated
+        self._needs_all = not self.windowed or (in_front and reading.negation_in_front == "stream")
+        self._stored = 0
+        self._keys, self._times, self._bits = np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64)
+        self._previous, self._following = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._data = np.zeros((0, 2 * len(layout.programs.columns)))
+        self._last = np.zeros(0, np.int64)  # of each partition the position of its last event
+        self._rows = 16
+        self.inexact = False
+
+    def read(
+        self, keys: NDArray[np.int32], times: NDArray[np.float64], bits: NDArray[np.int64], data: NDArray[np.float64]
+    ) -> None:
+        """Store some more events."""
+        n, begin = len(keys), self._stored
+        if begin + n > len(self._keys):
+            self._resize(2 * (begin + n))
+        self._stored += n
+        own = slice(begin, self._stored)
+        self._keys[own], self._bits[own], self._data[own] = keys, bits, data
+        self._times[own] = times if self.windowed else 0.0
+        if (more := int(keys.max(initial=0)) + 1 - len(self._last)) > 0:
+            self._last = np.append(self._last, np.full(2 * more, -1))
+        order = np.argsort(keys, kind="stable")
+        ordered, positions = keys[order], self.start + begin + order
+        begins = np.append(True, ordered[1:] != ordered[:-1])[:n]
+        before = np.append(-1, positions[:-1])[:n]
+        before[begins] = self._last[ordered[begins]]
+        self._last[ordered] = positions
+        self._previous[begin + order], self._following[own] = before, -1
+        there = before >= self.start
+        self._following[before[there] - self.start] = positions[there]
+
+    def standing(self, found: MatchArrays, at_end: bool = False) -> MatchArrays:
+        """Those of the matches, and of the ones withheld, that stand; at the end of the stream nothing is withheld."""
+        if self.withholds:
+            found, self.withheld = self.withheld + found, NONE
+            if not at_end or (self.waits and self.windowed):
+                over = self._over(found)
+                self.withheld, found = found.those(~over), found.those(over)
+        with numba_required():
+            from cerify.automata.nfab.kernels import stand
+        layout, stands, done = self.layout, np.zeros(len(found), np.uint8), 0
+        match, numbers = np.empty((1, len(layout.initial))), np.zeros(10, np.int64)
+        while True:
+            check_time()
+            now, then = (np.empty((self._rows, len(layout.initial))) for _ in range(2))
+            done = stand(
+                done, stands, *found, self.start, *self._arrays(), layout.negated, layout.begins, layout.plan,
+                layout.work, layout.initial, match, now, then, numbers, self.scale, self.width, self.closed,
+                self.ascending,
+            )  # fmt: skip
+            if done == len(stands):
+                break
+            self._rows *= 2
+            if self._rows > 2 * self.budget.states:
+                raise BudgetExceeded(f"more than {self.budget.states} series of a negated component at a time")
+        self.inexact |= bool(numbers[op.ERROR] == op.INEXACT)
+        return found.those(stands == 1)
+
+    def delete_unneeded(self, oldest: float) -> None:
+        """Delete the events before the window that ends at that time, with which the oldest run began."""
+        if not self._needs_all:
+            since = (oldest - self._times[: self._stored]) / self.scale
+            number = int(((since > self.width) if self.closed else (since >= self.width)).sum())
+            if 2 * number > self._stored:
+                self._resize(2 * (self._stored - number), number)
+
+    def renumber(self, kept: NDArray[np.int64]) -> None:
+        """Number the partitions anew; those kept, ascending, include all that stored events have."""
+        self._keys = np.searchsorted(kept, self._keys).astype(np.int32)
+        self._last = self._last[kept[kept < len(self._last)]]
+
+    def renumber_strings(self, column: int, new: NDArray[np.float64]) -> None:
+        """Number the strings of a column anew, by their old numbers."""
+        self._data[:, column] = new[self._data[:, column].astype(np.int64)]
+
+    def mark(self, alive: NDArray[np.bool_]) -> None:
+        """Mark the partitions that stored events have."""
+        alive[self._keys[: self._stored]] = True
+
+    def _arrays(self) -> list[NDArray[Any]]:
+        """The arrays of the events stored, as absence_kernels.py names them."""
+        arrays = (self._keys, self._times, self._bits, self._data, self._previous, self._following)
+        return [array[: self._stored] for array in arrays]
+
+    def _resize(self, room: int, without: int = 0) -> None:
+        """Move the events to arrays with `room` entries, without the first ones."""
+        moved = []
+        for array in self._arrays():
+            larger = np.zeros((room, *array.shape[1:]), array.dtype)
+            larger[: len(array) - without] = array[without:]
+            moved.append(larger)
+        self._keys, self._times, self._bits, self._data, self._previous, self._following = moved
+        self._stored -= without
+        self.start += without
+
+    def _over(self, found: MatchArrays) -> NDArray[np.bool_]:
+        """Whether the window of each match is over at some event after it."""
+        firsts, behind = found.events[found.offsets[:-1]] - self.start, found.events[found.offsets[1:] - 1] + 1
+        times = self._times[: self._stored]
+        latest = np.append(np.fmax.accumulate(times[::-1])[::-1], -np.inf)
+        since = (latest[behind - self.start] - times[firsts]) / self.scale
+        over: NDArray[np.bool_] = (since > self.width) if self.closed else (since >= self.width)
+        return over & self.windowed
+
 
 T = TypeVar("T")
 PIECE = 131_072  # events of a batch that are read at a time
@@ -49,7 +271,7 @@ class CompiledBlockRunner:
     """
 
     def __init__(
-        self, q: sase.Query, reading: Reading = DECIDED, budget: Budget = Budget(), *, ascending: bool = True
+        self, q: sase.SaseQuery, reading: Reading = DECIDED, budget: Budget = Budget(), *, ascending: bool = True
     ) -> None:
         if (refused := why_not(q)) is not None:
             raise refused
@@ -64,7 +286,7 @@ class CompiledBlockRunner:
         ]
         self._encoder: ColumnEncoder | None = None  # once the columns of the first batch are known
         self._negated: NegatedComponents | None = None  # likewise, where the query has any
-        self._layouts: dict[tuple[tuple[str, ValueType], ...], Layout] = {}
+        self._layouts: dict[tuple[tuple[str, ValueType], ...], ArrayLayout] = {}
 
     def fresh(self) -> CompiledBlockRunner:
         """A runner at the beginning of another stream, which shares what has been compiled."""
@@ -311,7 +533,7 @@ class CompiledBlockRunner:
 
 
 def bindings(
-    q: sase.Query,
+    q: sase.SaseQuery,
     S: Stream,
     reading: Reading = DECIDED,
     budget: Budget = Budget(),
@@ -319,15 +541,17 @@ def bindings(
 ) -> set[Bindings]:
     """The bindings of a query over a stream; by the readable evaluator where the compiled one does not take them."""
     found = tried_bindings(q, S, reading, budget)
-    return answers.bindings(q, S, reading, budget, operations) if isinstance(found, Unsupported) else found
+    return evaluate.bindings(q, S, reading, budget, operations) if isinstance(found, Unsupported) else found
 
 
-def compiled_bindings(q: sase.Query, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> set[Bindings]:
+def compiled_bindings(
+    q: sase.SaseQuery, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()
+) -> set[Bindings]:
     """The bindings of a query over a stream. Raises Unsupported and BudgetExceeded."""
     return _certain(tried_bindings(q, S, reading, budget))
 
 
-def tried_bindings(q: sase.Query, S: Stream, reading: Reading, budget: Budget) -> set[Bindings] | Unsupported:
+def tried_bindings(q: sase.SaseQuery, S: Stream, reading: Reading, budget: Budget) -> set[Bindings] | Unsupported:
     """The bindings of a query over a stream, or why the compiled evaluator has none. Raises BudgetExceeded."""
     if (refused := why_not(q)) is not None:
         return refused

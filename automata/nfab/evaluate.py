@@ -11,38 +11,137 @@ of run.bindings.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import islice
+from typing import TypeAlias, overload
 
-from cerify.automata.nfab.absences import Absences
-from cerify.automata.nfab.buffer import Node, matches_of
-from cerify.automata.nfab.plan import AscendingTimes, QueryPlan, StatePlan
-from cerify.automata.nfab.registers import RegisterValues
-from cerify.automata.nfab.selection import EventContext, Selection
-from cerify.semantics.budget import Budget, check_time, timed_items
+from cerify.automata.nfab.compile import absence_layout, compile_absence
+from cerify.automata.nfab.moves import NfabConfiguration, Runs, accepted, in_scope, is_unfinished, neighbours
+from cerify.automata.nfab.plan import (
+    AscendingTimes,
+    BufferNode,
+    EventContext,
+    NfabSelection,
+    QueryPlan,
+    RegisterValues,
+    StatePlan,
+    ascend,
+    matches_of,
+)
+from cerify.semantics.arguments import Budget, check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import TIME, Bindings, Event, Stream, is_table
 from cerify.semantics.packages import pa
-from cerify.semantics.predicates import satisfied
+from cerify.semantics.predicates import mentions, satisfied
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.syntax import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.values import kind
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Negated components for the evaluator: negation.py over a stream of which only the end is stored.
+#
+# The positions of events that could be the first of what a negated component describes, by their type and by the
+# conditions on one event, are stored as they come. Between the events of most matches there is none.
+
+
+class Past(Stream):
+    """The end of the stream read so far; positions are those of the whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored: list[Event] = []
+        self.start = 0
+
+    def __len__(self) -> int:
+        return self.start + len(self.stored)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        return self.stored[index - self.start]
+
+    def delete_before(self, start: int) -> None:
+        """Delete the events before that position."""
+        del self.stored[: start - self.start]
+        self.start = max(start, self.start)
+
+
+class NfabAbsences:
+    """What the negated components of a query forbid, over the events read so far."""
+
+    def __init__(self, q: sase.SaseQuery, reading: Reading, budget: Budget, operations: Operations) -> None:
+        self.q, self.reading, self.past = q, reading, Past()
+        self.components = [_Absence(q, k, reading, self.past, budget, operations) for k in q.pattern if k.negated]
+        self.last = q.pattern[-1].negated
+        in_front = q.pattern[0].negated
+        self.needs_all = in_front and (q.within is None or reading.negation_in_front == "stream")
+
+    def read(self, event: Event) -> None:
+        """Store one more event."""
+        for k in self.components:
+            k.note(event, len(self.past))
+        self.past.stored.append(event)
+
+    def delete_before(self, start: int) -> None:
+        """Delete the events before that position, which no match to come needs."""
+        self.past.delete_before(start)
+        for k in self.components:
+            del k.noted[: bisect_left(k.noted, start)]
+
+    def forbid(self, M: Bindings) -> bool:
+        """Whether the events of a negated component are there, or events to come may be such."""
+        return any(k.is_there(M) for k in self.components)
+
+
+class _Absence:
+    """One negated component."""
+
+    def __init__(
+        self, q: sase.SaseQuery, k: sase.Component, reading: Reading, past: Past, budget: Budget, operations: Operations
+    ) -> None:
+        self.q, self.k, self.reading, self.past = q, k, reading, past
+        self.runs = Runs(compile_absence(q, k, reading), past, reading, budget, operations)
+        self.on_event = [
+            test.predicate
+            for test in absence_layout(q, k).on(k.variable, "begin")
+            if all(a.variable == k.variable for a in mentions(test.predicate))
+        ]
+        self.noted: list[int] = []
+
+    def note(self, event: Event, position: int) -> None:
+        """Store the position of the event if it could be the first of what the component describes."""
+        if event.type == self.k.type and all(satisfied(p, lambda a: event.get(a.name)) for p in self.on_event):
+            self.noted.append(position)
+
+    def is_there(self, M: Bindings) -> bool:
+        """Whether events in the scope are as the component describes, or events to come may be."""
+        q, k, past, reading = self.q, self.k, self.past, self.reading
+        low, high = neighbours(q, k, M, past.start, len(past))
+        if is_unfinished(q, k, M, past, reading, range(low, high)):
+            return True
+        noted = self.noted[bisect_left(self.noted, low) : bisect_left(self.noted, high)]
+        firsts = in_scope(q, k, M, past, reading, noted)
+        if not firsts:
+            return False
+        if not k.kleene:
+            initial = self.runs.A.initial
+            return any(self.runs.holds("begin", NfabConfiguration(initial, p, M)) for p in firsts)
+        return accepted(self.runs, M, firsts, in_scope(q, k, M, past, reading, range(low, high)))
+
 
 Key: TypeAlias = object
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class RunGroup:
     """Runs in one state with the same values; nodes are the last events that they have selected."""
 
     values: RegisterValues
-    nodes: dict[int, Node]
+    nodes: dict[int, BufferNode]
 
 
-Table: TypeAlias = dict[object, Group]
+Table: TypeAlias = dict[object, RunGroup]
 """The groups of one state, by the key of their values."""
 
 
@@ -55,7 +154,7 @@ class BlockRunner:
 
     def __init__(
         self,
-        q: sase.Query,
+        q: sase.SaseQuery,
         reading: Reading = DECIDED,
         budget: Budget = Budget(),
         operations: Operations = NO_OPERATIONS,
@@ -66,17 +165,17 @@ class BlockRunner:
         self.plan = QueryPlan(q, reading, operations)
         self.expires = ordered and q.within is not None
         self.routes = self.plan.routes if ordered or q.within is None else ()
-        self.absences = Absences(q, reading, budget, operations) if any(k.negated for k in q.pattern) else None
+        self.absences = NfabAbsences(q, reading, budget, operations) if any(k.negated for k in q.pattern) else None
         self.partitions: dict[Key, list[Table]] = {}
         self.starts: deque[tuple[Event, Key]] = deque()
-        self._withheld: dict[int, list[Node]] = {}  # matches that a negated component at the end may still forbid
+        self._withheld: dict[int, list[BufferNode]] = {}  # matches that a negated component at the end may still forbid
         self.position = 0
         self.alive = 0
         self.made = 0  # nodes
-        self._selection = Selection(q, reading, self.plan)
+        self._selection = NfabSelection(q, reading, self.plan)
         self._times = AscendingTimes()
         self._variables = [k.variable for k in self.plan.pattern]
-        self._found: list[Node] = []
+        self._found: list[BufferNode] = []
 
     # --- the interface ---
 
@@ -122,7 +221,7 @@ class BlockRunner:
         """The number of matches that some events complete, those that a negated component forbids included."""
         return sum(node.count for event in S for node in self.nodes(event))
 
-    def nodes(self, event: Event) -> list[Node]:
+    def nodes(self, event: Event) -> list[BufferNode]:
         """Nodes of the buffer that stand for the matches that one more event completes.
 
         Negated components may forbid some of these matches; `listed` leaves those out.
@@ -151,7 +250,7 @@ class BlockRunner:
             raise BudgetExceeded(f"more than {self.budget.states} runs at a time; set a window, or a stricter strategy")
         return self._found
 
-    def end(self) -> list[Node]:
+    def end(self) -> list[BufferNode]:
         """Nodes of the buffer that stand for the matches that the end of the stream completes."""
         self._found = [node for nodes in self._withheld.values() for node in nodes]
         last = self.plan.states[-1]
@@ -187,14 +286,14 @@ class BlockRunner:
             tables = self.partitions[key] = [{} for _ in self.plan.states]
         before = sum(map(len, tables))
         self.made += 1
-        self._enter(first, values, Node(0, at.position), tables)
+        self._enter(first, values, BufferNode(0, at.position), tables)
         self.alive += sum(map(len, tables)) - before
         if not any(tables):
             del self.partitions[key]
         if self.expires:
             self.starts.append((at.event, key))
 
-    def _await(self, state: StatePlan, group: Group, at: EventContext, tables: list[Table]) -> None:
+    def _await(self, state: StatePlan, group: RunGroup, at: EventContext, tables: list[Table]) -> None:
         """A run that awaits the first event of a component."""
         selected = self._selection.select(state, group.values, at)
         if selected is not None:
@@ -202,7 +301,7 @@ class BlockRunner:
         if self._selection.skips(state, group.values, at, selected) and not (self.expires and self._is_over(group, at)):
             self._add(tables, state.number, group.values, group.nodes)
 
-    def _more(self, state: StatePlan, group: Group, at: EventContext, old: list[Table], tables: list[Table]) -> None:
+    def _more(self, state: StatePlan, group: RunGroup, at: EventContext, old: list[Table], tables: list[Table]) -> None:
         """A run in a Kleene plus: it takes or ignores the event unless it must stop, and proceeds if it may."""
         by_condition = state.leaving == "by_condition"
         following = self._selection.follows(state, group.values, at)
@@ -224,32 +323,32 @@ class BlockRunner:
             else:
                 self._add(old, state.number + 1, group.values, group.nodes)
 
-    def _enter(self, state: StatePlan, values: RegisterValues, node: Node, tables: list[Table]) -> None:
+    def _enter(self, state: StatePlan, values: RegisterValues, node: BufferNode, tables: list[Table]) -> None:
         """Put a run that has selected an event into its next state: in a Kleene plus, the state for more events."""
         following = self.plan.after_selecting(state)
         if following is None:
-            self._match(Group(values, {id(node): node}))
+            self._match(RunGroup(values, {id(node): node}))
             return
         if following.kind == "more" and following.is_last and self._matches_at_once(following, values):
-            self._match(Group(values, {id(node): node}))
+            self._match(RunGroup(values, {id(node): node}))
             if following.cut:
                 return
         self._add(tables, following.number, values, {id(node): node})
 
-    def _add(self, tables: list[Table], number: int, values: RegisterValues, nodes: dict[int, Node]) -> None:
+    def _add(self, tables: list[Table], number: int, values: RegisterValues, nodes: dict[int, BufferNode]) -> None:
         """Add runs to a state; with others there that have the same future they become one."""
         key = self.plan.states[number].key(values)
         there = tables[number].get(key)
         if there is None:
-            tables[number][key] = Group(values, dict(nodes))
+            tables[number][key] = RunGroup(values, dict(nodes))
         else:
             there.nodes.update(nodes)
 
-    def _node(self, state: StatePlan, group: Group, at: EventContext) -> Node:
+    def _node(self, state: StatePlan, group: RunGroup, at: EventContext) -> BufferNode:
         self.made += 1
-        return Node(state.component, at.position, tuple(group.nodes.values()))
+        return BufferNode(state.component, at.position, tuple(group.nodes.values()))
 
-    def _match(self, group: Group, hold: bool = True) -> None:
+    def _match(self, group: RunGroup, hold: bool = True) -> None:
         """Report the matches of runs in the final state, each node once."""
         for node in group.nodes.values():
             if not node.is_match:
@@ -265,7 +364,7 @@ class BlockRunner:
             return self._selection.is_complete(state, values)
         return state.leaving == "after_each" or state.cut
 
-    def _is_over(self, group: Group, at: EventContext) -> bool:
+    def _is_over(self, group: RunGroup, at: EventContext) -> bool:
         return self._selection.spans(group.values[0], at.event) is False
 
     # --- partitions and windows ---
@@ -300,7 +399,7 @@ class BlockRunner:
             if not any(tables):
                 del self.partitions[key]
 
-    def _delete_past(self, absences: Absences, event: Event) -> None:
+    def _delete_past(self, absences: NfabAbsences, event: Event) -> None:
         """Delete what negation cannot look at any more: all events before the window that the oldest run ends."""
         past = absences.past
         oldest = self.starts[0][0] if self.starts else event
@@ -311,7 +410,7 @@ class BlockRunner:
 
     # --- answers ---
 
-    def listed(self, nodes: Iterable[Node]) -> Iterator[Bindings]:
+    def listed(self, nodes: Iterable[BufferNode]) -> Iterator[Bindings]:
         """The matches that nodes stand for, without those that a negated component forbids. Raises BudgetExceeded."""
         found = 0
         for node in nodes:
@@ -326,3 +425,111 @@ def require_matches(found: int, budget: Budget) -> None:
     """Raises BudgetExceeded if there are more matches than the budget has."""
     if found > budget.matches:
         raise BudgetExceeded(f"more than {budget.matches} matches; set a window or a stricter strategy, or count them")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The end of a stream that comes in batches: the batches still needed, by the positions of the whole stream.
+
+
+class StoredEvents(Sequence[Event]):
+    """The events from position `start` on; len is that of the whole stream."""
+
+    def __init__(self, start: int = 0) -> None:
+        self.start = self._end = start
+        self._firsts: list[int] = []
+        self._parts: list[Stream] = []
+        self._events: dict[int, Event] = {}  # those that were asked for: aggregates read an event many times
+
+    def add(self, S: Stream) -> None:
+        """Store one more batch."""
+        if len(S):
+            self._firsts.append(self._end)
+            self._parts.append(S)
+            self._end += len(S)
+
+    def delete_before(self, start: int) -> None:
+        """Delete the events before that position."""
+        self.start = max(self.start, min(start, self._end))
+        while self._parts and self._firsts[0] + len(self._parts[0]) <= self.start:
+            del self._firsts[0], self._parts[0]
+            self._events.clear()
+
+    def table(self) -> pa.Table:
+        """The stored events; a column is there if an event has a value for it.
+
+        Raises InputError where an attribute has values of several types, of which no column has all.
+        """
+        streams = [
+            S.part(max(0, self.start - first), len(S)) for first, S in zip(self._firsts, self._parts, strict=True)
+        ]
+        try:
+            return pa.concat_tables([S.table for S in (streams or [Stream()])], promote_options="permissive")
+        except pa.ArrowException:  # no type has the values of both columns, as of a number and a text
+            return Stream([event for S in streams for event in S]).table
+
+    def __len__(self) -> int:
+        return self._end
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Event]: ...
+    def __getitem__(self, index: int | slice) -> Event | Sequence[Event]:
+        if isinstance(index, slice):
+            return [self[p] for p in range(*index.indices(self._end))]
+        if not self.start <= index < self._end:
+            raise IndexError(index)
+        if index not in self._events:
+            at = bisect_right(self._firsts, index) - 1
+            self._events[index] = self._parts[at].part(index - self._firsts[at], 1)[0]
+        return self._events[index]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The answers of the readable evaluator on a whole stream: all bindings of a query, the first of them, or how many.
+
+
+def bindings(
+    q: sase.SaseQuery,
+    S: Stream,
+    reading: Reading = DECIDED,
+    budget: Budget = Budget(),
+    operations: Operations = NO_OPERATIONS,
+) -> set[Bindings]:
+    """The bindings of a query over a stream. Raises BudgetExceeded."""
+    E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
+    found = {*E.read(S), *E.finish()}
+    require_matches(len(found), budget)
+    return found
+
+
+def count(
+    q: sase.SaseQuery,
+    S: Stream,
+    reading: Reading = DECIDED,
+    budget: Budget = Budget(),
+    operations: Operations = NO_OPERATIONS,
+) -> int:
+    """The number of matches. They are not listed, unless a negated component has to be tried on each."""
+    E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
+    if E.absences is not None:
+        return sum(1 for _ in _all(E, S))
+    return E.count(S) + sum(node.count for node in E.end())
+
+
+def first(
+    q: sase.SaseQuery,
+    S: Stream,
+    limit: int,
+    reading: Reading = DECIDED,
+    budget: Budget = Budget(),
+    operations: Operations = NO_OPERATIONS,
+) -> list[Bindings]:
+    """The matches completed first, at most that many; the stream is read no further than these need."""
+    return list(islice(_all(BlockRunner(q, reading, budget, operations, ordered=ascend(S)), S), limit))
+
+
+def _all(E: BlockRunner, S: Stream) -> Iterator[Bindings]:
+    for event in S:
+        yield from E.listed(E.nodes(event))
+    yield from E.listed(E.end())

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, assert_never
 
-from cerify.semantics.predicates import Predicate
-from cerify.semantics.sase.syntax import Window
+from cerify.semantics.predicates import Either, Predicate
+from cerify.semantics.sase.syntax import SaseWindow, show_condition
 
 Move = Literal["begin", "take", "ignore", "proceed"]
 """The four kinds of edges."""
@@ -23,7 +23,7 @@ Part = Literal["begin", "take", "ignore", "proceed", "forced-stop", "auto-stop"]
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class NfabState:
     """A state: single s, first p[1] and more p[i] of a pair, or final F. It awaits events of the variable."""
 
     kind: Literal["single", "first", "more", "final"]
@@ -44,10 +44,10 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class NfabLabel:
     """The name of a formula: θ_b_begin, θ_a[i]_forced-stop."""
 
-    state: State
+    state: NfabState
     part: Part
 
     @property
@@ -74,42 +74,42 @@ class Negation:
 
 
 @dataclass(frozen=True, slots=True)
-class Conjunction:
+class NfabConjunction:
     """f ∧ g ∧ …; of no parts it is True."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Disjunction:
+class NfabDisjunction:
     """f ∨ g ∨ …; of no parts it is False."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypeTest:
     """The event looked at, as the one that the state awaits, is of the type that PATTERN gives."""
 
-    state: State
+    state: NfabState
     type: str
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class NfabTest:
     """A predicate of WHERE, the event looked at being the one that the state awaits; of the buffer alone if None."""
 
     predicate: Predicate
-    state: State | None
+    state: NfabState | None
 
 
 @dataclass(frozen=True, slots=True)
 class Elapsed:
     """The event looked at comes within the window of the first event of the buffer, or, if over, after it."""
 
-    state: State
-    first: State
-    window: Window
+    state: NfabState
+    first: NfabState
+    window: SaseWindow
     closed: bool
     over: bool
 
@@ -118,53 +118,129 @@ class Elapsed:
 class Theta:
     """The formula of that name, written by its name."""
 
-    label: Label
+    label: NfabLabel
 
 
-Formula: TypeAlias = Truth | Negation | Conjunction | Disjunction | Typed | Test | Elapsed | Theta
+Formula: TypeAlias = Truth | Negation | NfabConjunction | NfabDisjunction | TypeTest | NfabTest | Elapsed | Theta
 
 TRUE, FALSE = Truth(True), Truth(False)
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class NfabEdge:
     """An edge; its formula is the θ of its source and its kind."""
 
-    source: State
+    source: NfabState
     move: Move
-    target: State
+    target: NfabState
 
     @property
-    def label(self) -> Label:
+    def label(self) -> NfabLabel:
         """The name of its formula."""
-        return Label(self.source, self.move)
+        return NfabLabel(self.source, self.move)
 
 
 @dataclass(frozen=True)
 class NFAb:
     """A = (Q, E, θ, q1, F): the states in their order, q1 the first of them and F the last."""
 
-    states: tuple[State, ...]
-    edges: tuple[Edge, ...]
-    theta: Mapping[Label, Formula]
+    states: tuple[NfabState, ...]
+    edges: tuple[NfabEdge, ...]
+    theta: Mapping[NfabLabel, Formula]
 
     @property
-    def initial(self) -> State:
+    def initial(self) -> NfabState:
         """q1."""
         return self.states[0]
 
     @property
-    def final(self) -> State:
+    def final(self) -> NfabState:
         """F."""
         return self.states[-1]
 
 
-def line(states: tuple[State, ...]) -> tuple[Edge, ...]:
+def line(states: tuple[NfabState, ...]) -> tuple[NfabEdge, ...]:
     """The edges that a line of states has (A.2): loops to ignore but on q1 and F, begin, take and proceed."""
-    edges: list[Edge] = []
+    edges: list[NfabEdge] = []
     for q, following in pairwise(states):
         if q.kind == "more":
-            edges += [Edge(q, "take", q), Edge(q, "ignore", q), Edge(q, "proceed", following)]
+            edges += [NfabEdge(q, "take", q), NfabEdge(q, "ignore", q), NfabEdge(q, "proceed", following)]
         else:
-            edges += [Edge(q, "begin", following)] + [Edge(q, "ignore", q)] * (q != states[0])
+            edges += [NfabEdge(q, "begin", following)] + [NfabEdge(q, "ignore", q)] * (q != states[0])
     return tuple(edges)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# An NFA^b as text: the line of its states, and the three parts of Figure 2, by the names of sase07.
+
+PARTS: tuple[tuple[str, tuple[Part, ...]], ...] = (
+    ("relevant event definition", ("begin", "take")),
+    ("event selection strategy", ("ignore",)),
+    ("termination criteria", ("forced-stop", "auto-stop", "proceed")),
+)
+"""The rows of Figure 2(b), and which formulas stand in them."""
+
+
+def show(A: NFAb) -> str:
+    """The structure of the automaton and the conditions on its edges, as Figure 2 has them."""
+    lines = [show_states(A)]
+    for title, parts in PARTS:
+        labels = [label for part in parts for label in A.theta if label.part == part]
+        if labels:
+            lines += ["", title, *(f"  {label.name} = {show_formula(A.theta[label])}" for label in labels)]
+    return "\n".join(lines)
+
+
+def show_states(A: NFAb) -> str:
+    """The line of states; loops to take and to ignore follow the state that has them."""
+    loops = {q: [e.move for e in A.edges if e.source == e.target == q] for q in A.states}
+    forward = {e.source: e.move for e in A.edges if e.source != e.target}
+    text = "→ " + _with_loops(A.initial, loops[A.initial])
+    for q, following in pairwise(A.states):
+        text += f" —{forward[q]}→ {_with_loops(following, loops[following])}"
+    return text
+
+
+def _with_loops(q: NfabState, loops: list[Move]) -> str:
+    return f"{q.name} ⟲{{{', '.join(loops)}}}" if loops else q.name
+
+
+def show_formula(f: Formula) -> str:
+    """A formula in the symbols of the paper."""
+    match f:
+        case Truth(value):
+            return str(value)
+        case Negation(inner):
+            return f"¬{_inside(inner)}" if isinstance(inner, Theta) else f"¬({show_formula(inner)})"
+        case NfabConjunction(parts):
+            return " ∧ ".join(map(_inside, _flat(parts))) or "True"
+        case NfabDisjunction(parts):
+            return " ∨ ".join(map(_inside, parts)) or "False"
+        case TypeTest(state, type_):
+            return f"{state.name}: {type_}"
+        case NfabTest(predicate, _):
+            return show_condition(predicate)
+        case Elapsed(state, first, window, closed, over):
+            sign = {(False, False): "<", (False, True): "≥", (True, False): "≤", (True, True): ">"}[closed, over]
+            return f"{state.name}.time - {first.name}.time {sign} {window.seconds}"
+        case Theta(label):
+            return label.name
+        case _:
+            assert_never(f)
+
+
+def _flat(parts: tuple[Formula, ...]) -> list[Formula]:
+    """The parts of conjunctions inside a conjunction, as if they were its own."""
+    found: list[Formula] = []
+    for part in parts:
+        found += _flat(part.parts) if isinstance(part, NfabConjunction) else [part]
+    return found
+
+
+def _inside(f: Formula) -> str:
+    """A formula as an operand: in parentheses where it has an operator of its own."""
+    if isinstance(f, NfabConjunction | NfabDisjunction) and len(f.parts) == 1:
+        return _inside(f.parts[0])
+    composed = isinstance(f, NfabConjunction | NfabDisjunction) and len(f.parts) > 1
+    disjunction = isinstance(f, NfabTest) and isinstance(f.predicate, Either)
+    return f"({show_formula(f)})" if composed or disjunction else show_formula(f)

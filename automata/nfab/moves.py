@@ -6,45 +6,265 @@ edge can still be followed, with all conditions on an event that is not there fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import assert_never
+from typing import Any, TypeAlias, assert_never, get_args
 
 from cerify.automata.nfab import model as nfab
-from cerify.automata.nfab.instances import in_window, values_in
-from cerify.semantics.budget import Budget, check_time
-from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Bindings, Stream
-from cerify.semantics.predicates import satisfied
-from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.automata.nfab.compile import Identifier, compile_absence, compile_query, identifier
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.events import TIME, Bindings, Event, Stream
+from cerify.semantics.predicates import Attribute, satisfied
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.syntax import (
+    BUILT_IN,
+    DECIDED,
+    NO_OPERATIONS,
+    RANKED,
+    Operation,
+    Operations,
+    Reading,
+    SaseAggregate,
+)
+from cerify.semantics.values import Value, kind
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The aggregates of SASE+, one event at a time: sase07, section 2.2.4 and footnote 3.
+#
+# A fold has a start, a step for one more value, and a result. A state is a number, a tuple of values, or None once no
+# value can come of it; a user's operation has states of its own types. The rules for absent values, kinds and NaN are
+# those of semantics/sase/denote.py, the definition, of which nothing is used here.
+
+State = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Fold:
+    """An aggregate as a loop: the state before the first value, after one more, and the value of a state."""
+
+    start: State
+    step: Callable[[State, Value], State]
+    result: Callable[[State], Value | None]
+
+    def read(self, state: State, event: Event, name: str) -> State:
+        """The state after an event, whose attribute of that name counts if it is there; name "" counts each event."""
+        value = event.get(name) if name else 1
+        return state if value is None else self.step(state, value)
+
+
+def fold_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATIONS) -> Fold:
+    """The fold of an aggregate. Raises Unsupported for a name that is not registered, IllFormed without a rank."""
+    match aggregate.function:
+        case "count":
+            return Fold(0, _one_more, _itself)
+        case "sum":
+            return Fold(0, _added, _itself)
+        case "avg":
+            return Fold((0, 0), _added_and_counted, _mean)
+        case "min":
+            return _best(1, highest=False)
+        case "max":
+            return _best(1, highest=True)
+        case "highest" | "lowest" as function:
+            if not aggregate.parameter:
+                raise IllFormed(f"{function} needs a rank: write {function}(3, …)")
+            return _best(aggregate.parameter, highest=function == "highest")
+        case name:
+            if (operation := operations.get(name)) is None:
+                known = ", ".join((*BUILT_IN, *RANKED, *sorted(operations)))
+                raise Unsupported(f"the aggregate {name} is not registered; known are {known}")
+            return _registered(name, operation)
+
+
+def value_over(
+    aggregate: SaseAggregate, events: Iterable[Event], operations: Operations = NO_OPERATIONS
+) -> Value | None:
+    """The value of an aggregate over some events, None if it has none."""
+    fold = fold_of(aggregate, operations)
+    state = fold.start
+    for event in events:
+        state = fold.read(state, event, aggregate.name)
+    return fold.result(state)
+
+
+def _itself(state: State) -> Value | None:
+    value: Value | None = state
+    return value
+
+
+def _one_more(state: State, value: Value) -> State:
+    return state + 1
+
+
+def _added(state: State, value: Value) -> State:
+    if state is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return state + value
+    except OverflowError:  # an integer beyond binary64 and a float
+        return None
+
+
+def _added_and_counted(state: State, value: Value) -> State:
+    total, number = state
+    return _added(total, value), number + 1
+
+
+def _mean(state: State) -> Value | None:
+    total, number = state
+    if total is None or number == 0:
+        return None
+    try:
+        mean: Value = total / number
+    except OverflowError:
+        return None
+    return mean
+
+
+def _best(k: int, highest: bool) -> Fold:
+    """The k-th highest or lowest: the state is the k best values, ascending, or a NaN alone.
+
+    Of values that are equal, as 1 and 1.0, the earlier one is the better.
+    """
+
+    def step(state: State, value: Value) -> State:
+        if state is None or isinstance(value, bool) or (state and kind(state[0]) != kind(value)):
+            return None
+        if state and _is_nan(state[0]):
+            return state
+        if _is_nan(value):
+            return (value,)
+        at = (bisect_left if highest else bisect_right)(state, value)
+        values = (*state[:at], value, *state[at:])
+        return values[-k:] if highest else values[:k]
+
+    def result(state: State) -> Value | None:
+        if not state or (len(state) < k and not _is_nan(state[0])):
+            return None
+        value: Value = state[0] if highest else state[-1]
+        return value
+
+    return Fold((), step, result)
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _registered(name: str, operation: Operation) -> Fold:
+    """The fold of a user's operation. Where its functions fail, or give what is no value, it raises IllFormed."""
+
+    def step(state: State, value: Value) -> State:
+        try:
+            return operation.combine(state, operation.lift(value))
+        except Exception as error:  # a user's function may raise anything
+            raise _failed(name, error) from error
+
+    def result(state: State) -> Value | None:
+        try:
+            value = operation.result(state)
+        except Exception as error:  # a user's function may raise anything
+            raise _failed(name, error) from error
+        if value is not None and not isinstance(value, get_args(Value)):
+            raise IllFormed(f"the aggregate {name} gave {value!r}; it has to give a number, string, bool, time or None")
+        return value
+
+    return Fold(operation.identity, step, result)
+
+
+def _failed(name: str, error: Exception) -> IllFormed:
+    reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return IllFormed(f"the aggregate {name} failed with {reason}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The values of identifiers over a buffer, and whether an event is in the window: sase07, appendix A.2.
+#
+# While an array a has n events in the buffer, a[1] is the first of them, a[i] and a[a.LEN] the n-th, a[i-1] the one
+# before it and a[..i-1] all but the n-th. The event that is looked at is in the buffer where a formula speaks of it.
+
+Values: TypeAlias = Callable[[Attribute], Value | None]
+"""The value of each reference and aggregate, None where there is none."""
+
+NO_NUMBERS = (bool, str, datetime)
+INDEX: Mapping[Identifier, int] = {"a": 0, "a[1]": 0, "a[i]": -1, "a[a.LEN]": -1, "a[i-1]": -2}
+"""Which event of its array an identifier is instantiated with."""
+
+
+def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_OPERATIONS) -> Values:
+    """The values of identifiers, the variables of the buffer being instantiated with their events."""
+    selected = dict(buffer)
+
+    def value(a: Attribute) -> Value | None:
+        positions = selected.get(a.variable or "", ())
+        form = identifier(a)
+        if isinstance(a, sase.SaseAggregate):
+            of = positions[:-1] if form == "a[..i-1]" else positions
+            return value_over(a, [S[p] for p in of], operations)
+        at = instantiated(form, positions)
+        return None if at is None else S[at].get(a.name)
+
+    return value
+
+
+def instantiated(form: Identifier, positions: Sequence[int]) -> int | None:
+    """The position that an identifier stands for among those of its variable, None where there are too few."""
+    index = INDEX[form]
+    return positions[index] if -len(positions) <= index < len(positions) else None
+
+
+def in_window(window: sase.SaseWindow, closed: bool, first: Event, event: Event) -> bool | None:
+    """Whether the event is within the window that begins with the first; None where their times cannot be compared."""
+    elapsed = _seconds(first.get(TIME), event.get(TIME))
+    if elapsed is None:
+        return None
+    if elapsed < window.seconds:
+        return True
+    if elapsed == window.seconds:
+        return closed
+    return False if elapsed > window.seconds else None  # NaN
+
+
+def _seconds(start: Value | None, time: Value | None) -> int | float | None:
+    if isinstance(start, datetime) and isinstance(time, datetime):
+        return (time - start).total_seconds()
+    if isinstance(start, NO_NUMBERS) or isinstance(time, NO_NUMBERS):
+        return None
+    try:
+        return None if start is None or time is None else time - start
+    except OverflowError:  # a whole number beyond binary64 and a float
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class NfabStep:
     """A move, the state that it leaves, and the position that it looks at."""
 
     move: nfab.Move
-    state: nfab.State
+    state: nfab.NfabState
     at: int
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class NfabConfiguration:
     """The end of a run: its state, the position looked at, and the buffer."""
 
-    state: nfab.State
+    state: nfab.NfabState
     at: int
     buffer: Bindings = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class NfabRun:
     """A run: its moves, and the configuration after them."""
 
-    steps: tuple[Step, ...]
-    now: Configuration
+    steps: tuple[NfabStep, ...]
+    now: NfabConfiguration
 
     @property
     def pairs(self) -> tuple[tuple[int, str], ...]:
@@ -79,38 +299,38 @@ class Runs:
         self._following = dict(zip(A.states, A.states[1:], strict=False))
         self._ignoring = {edge.source for edge in A.edges if edge.move == "ignore"}
 
-    def all(self, start: int | None = None) -> Iterator[Run]:
+    def all(self, start: int | None = None) -> Iterator[NfabRun]:
         """All runs that begin at the position, or anywhere: each before the runs that extend it."""
         starts = range(len(self.S)) if start is None else (start,)
-        pending = [Run((), Configuration(self.A.initial, j)) for j in reversed(starts)]  # (base case)
+        pending = [NfabRun((), NfabConfiguration(self.A.initial, j)) for j in reversed(starts)]  # (base case)
         made = 0
         while pending:
             run = pending.pop()
             made += 1
             self._check(made)
             yield run
-            further = [Run((*run.steps, step), now) for step, now in self.moves(run.now)]
+            further = [NfabRun((*run.steps, step), now) for step, now in self.moves(run.now)]
             pending += reversed(further)
 
-    def accepting(self, start: int | None = None) -> Iterator[Run]:
+    def accepting(self, start: int | None = None) -> Iterator[NfabRun]:
         """The runs that end in F."""
         return (run for run in self.all(start) if run.now.state == self.A.final)
 
-    def of(self, M: Bindings) -> Iterator[Run]:
+    def of(self, M: Bindings) -> Iterator[NfabRun]:
         """The accepting runs whose buffer is M; runs with events that M does not have are not followed."""
-        pending = [Run((), Configuration(self.A.initial, min(p for _, ps in M for p in ps)))]
+        pending = [NfabRun((), NfabConfiguration(self.A.initial, min(p for _, ps in M for p in ps)))]
         while pending:
             check_time()
             run = pending.pop()
             if run.now.state == self.A.final and run.now.buffer == M:
                 yield run
-            further = [Run((*run.steps, step), now) for step, now in self.moves(run.now)]
+            further = [NfabRun((*run.steps, step), now) for step, now in self.moves(run.now)]
             pending += [run for run in reversed(further) if _within(run.now, M)]
 
     def matches(self) -> set[Bindings]:
         """The buffers of the accepting runs."""
         found: set[Bindings] = set()
-        for now in self.reached(Configuration(self.A.initial, j) for j in range(len(self.S))):
+        for now in self.reached(NfabConfiguration(self.A.initial, j) for j in range(len(self.S))):
             if now.state == self.A.final:
                 found.add(now.buffer)
                 if len(found) > self.budget.matches:
@@ -120,10 +340,10 @@ class Runs:
         return found
 
     def reached(
-        self, initial: Iterable[Configuration], looking: Callable[[Configuration], bool] = lambda now: True
-    ) -> Iterator[Configuration]:
+        self, initial: Iterable[NfabConfiguration], looking: Callable[[NfabConfiguration], bool] = lambda now: True
+    ) -> Iterator[NfabConfiguration]:
         """All configurations that runs from these come to through configurations that pass `looking`, each once."""
-        seen: set[Configuration] = set()
+        seen: set[NfabConfiguration] = set()
         pending = list(initial)
         while pending:
             now = pending.pop()
@@ -139,63 +359,63 @@ class Runs:
         end = len(self.S)
         return end > 0 and any(run.now.at == end for run in self.accepting(0))
 
-    def moves(self, now: Configuration) -> Iterator[tuple[Step, Configuration]]:
+    def moves(self, now: NfabConfiguration) -> Iterator[tuple[NfabStep, NfabConfiguration]]:
         """The inductive cases of A.2."""
         q, j = now.state, now.at
-        step = partial(Step, state=q, at=j)
+        step = partial(NfabStep, state=q, at=j)
         match q.kind:
             case "single" | "first":
                 if self.holds("begin", now):
-                    yield step("begin"), Configuration(self._following[q], j + 1, self.selected(now))
+                    yield step("begin"), NfabConfiguration(self._following[q], j + 1, self.selected(now))
                 if q in self._ignoring and self.holds("ignore", now):
-                    yield step("ignore"), Configuration(q, j + 1, now.buffer)
+                    yield step("ignore"), NfabConfiguration(q, j + 1, now.buffer)
             case "more":
                 if self.holds("take", now):
-                    yield step("take"), Configuration(q, j + 1, self.selected(now))
+                    yield step("take"), NfabConfiguration(q, j + 1, self.selected(now))
                 if self.holds("ignore", now):
-                    yield step("ignore"), Configuration(q, j + 1, now.buffer)
+                    yield step("ignore"), NfabConfiguration(q, j + 1, now.buffer)
                 if self.holds("proceed", now):
-                    yield step("proceed"), Configuration(self._following[q], j, now.buffer)
+                    yield step("proceed"), NfabConfiguration(self._following[q], j, now.buffer)
             case "final":
                 return
             case _:
                 assert_never(q.kind)
 
-    def holds(self, part: nfab.Part, now: Configuration) -> bool:
+    def holds(self, part: nfab.Part, now: NfabConfiguration) -> bool:
         """Whether θ_{q, part} holds in the state reached."""
-        return self.label(nfab.Label(now.state, part), now)
+        return self.label(nfab.NfabLabel(now.state, part), now)
 
-    def label(self, label: nfab.Label, now: Configuration) -> bool:
+    def label(self, label: nfab.NfabLabel, now: NfabConfiguration) -> bool:
         """Whether the formula of that name holds. Behind the last event, begin, take and ignore do not."""
         if now.at == len(self.S):
             match label.part:
                 case "begin" | "take" | "ignore":
                     return False
                 case "auto-stop" if self.reading.stream_end == "waits":
-                    return self.label(nfab.Label(label.state, "forced-stop"), now)
+                    return self.label(nfab.NfabLabel(label.state, "forced-stop"), now)
         return self.formula(self.A.theta[label], now)
 
-    def formula(self, f: nfab.Formula, now: Configuration) -> bool:
+    def formula(self, f: nfab.Formula, now: NfabConfiguration) -> bool:
         """Whether a formula holds of the event looked at and the buffer."""
         match f:
             case nfab.Truth(value):
                 return value
             case nfab.Negation(inner):
                 return not self.formula(inner, now)
-            case nfab.Conjunction(parts):
+            case nfab.NfabConjunction(parts):
                 return all(self.formula(part, now) for part in parts)
-            case nfab.Disjunction(parts):
+            case nfab.NfabDisjunction(parts):
                 return any(self.formula(part, now) for part in parts)
             case nfab.Theta(label):
                 return self.label(label, now)
-            case nfab.Test(p, None):
+            case nfab.NfabTest(p, None):
                 return satisfied(p, values_in(now.buffer, self.S, self.operations))
         if now.at == len(self.S):
             return False
         match f:
-            case nfab.Typed(_, type_):
+            case nfab.TypeTest(_, type_):
                 return self.S[now.at].type == type_
-            case nfab.Test(p, state) if state is not None:
+            case nfab.NfabTest(p, state) if state is not None:
                 return satisfied(p, values_in(selected(now, state.variable), self.S, self.operations))
             case nfab.Elapsed(_, first, window, closed, over):
                 within = in_window(window, closed, self.S[dict(now.buffer)[first.variable][0]], self.S[now.at])
@@ -203,7 +423,7 @@ class Runs:
             case _:
                 raise TypeError(f"{f} is no formula")
 
-    def selected(self, now: Configuration) -> Bindings:
+    def selected(self, now: NfabConfiguration) -> Bindings:
         """The buffer with the event looked at."""
         return selected(now, now.state.variable)
 
@@ -216,7 +436,7 @@ class Runs:
             )
 
 
-def selected(now: Configuration, variable: str) -> Bindings:
+def selected(now: NfabConfiguration, variable: str) -> Bindings:
     """The buffer with the event looked at as the variable's next."""
     match now.buffer:
         case (*before, (last, positions)) if last == variable:
@@ -225,7 +445,108 @@ def selected(now: Configuration, variable: str) -> Bindings:
             return (*now.buffer, (variable, (now.at,)))
 
 
-def _within(now: Configuration, M: Bindings) -> bool:
+def _within(now: NfabConfiguration, M: Bindings) -> bool:
     """Whether the buffer can still become M."""
     wanted = dict(M)
     return all(wanted[variable][: len(positions)] == positions for variable, positions in now.buffer)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Negated components: a small automaton of their own, run between the events of a match.
+#
+# Section 3 of sase07 leaves negation out of the automaton. Here a match of the other components stands if no run of
+# the negated component's own automaton is in its scope. The scope lies strictly between the neighbours' events. Of a
+# component in front it begins where the window begins that ends with the match, or with the stream; of one at the end
+# it is over with the window that begins with the match. What its strategy means: docs/decisions/sase.md.
+
+
+def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bool:
+    """Whether events in the scope of the negated component are as it describes, or events to come may be."""
+    scope = scope_of(q, k, M, runs)
+    if not scope:
+        return scope is None
+    own = Runs(compile_absence(q, k, runs.reading), runs.S, runs.reading, runs.budget, runs.operations)
+    return accepted(own, M, scope, scope)
+
+
+def accepted(own: Runs, M: Bindings, starts: Iterable[int], scope: list[int]) -> bool:
+    """Whether a run of a negated component's automaton, from one of the starts, accepts events of its scope."""
+    inside = frozenset(scope)
+
+    def looking(now: NfabConfiguration) -> bool:
+        return now.at <= scope[-1] + 1 and (now.buffer == M or inside.issuperset(now.buffer[-1][1]))
+
+    initial = (NfabConfiguration(own.A.initial, j, M) for j in starts)
+    return any(now.state == own.A.final for now in own.reached(initial, looking))
+
+
+def scope_of(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> list[int] | None:
+    """The positions in the scope of a negated component; None if events to come may be in it too."""
+    low, high = neighbours(q, k, M, 0, len(runs.S))
+    positions = range(low, high)
+    if is_unfinished(q, k, M, runs.S, runs.reading, positions):
+        return None
+    return in_scope(q, k, M, runs.S, runs.reading, positions)
+
+
+def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, end: int) -> tuple[int, int]:
+    """From where to where the positions between the neighbours' events lie; start and end are those of the stream."""
+    bound = dict(M)
+    at = q.pattern.index(k)
+    before = [c.variable for c in q.pattern[:at] if not c.negated]
+    after = [c.variable for c in q.pattern[at:] if not c.negated]
+    return (bound[before[-1]][-1] + 1 if before else start), (bound[after[0]][0] if after else end)
+
+
+def is_unfinished(
+    q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
+) -> bool:
+    """Whether, of the positions behind a match, none is behind its window: then events to come may be in the scope."""
+    window = q.within
+    if window is None or reading.stream_end == "stops" or not _is_at_end(q, k):
+        return False
+    first, closed = S[M[0][1][0]], reading.window == "closed"
+    return all(in_window(window, closed, first, S[p]) is not False for p in positions)
+
+
+def in_scope(
+    q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
+) -> list[int]:
+    """Those of the positions, all between the neighbours' events, at which the window lets a component look."""
+    window, closed = q.within, reading.window == "closed"
+    first, last = M[0][1][0], M[-1][1][-1]
+    if window is None:
+        return list(positions)
+    if _is_in_front(q, k) and reading.negation_in_front == "window":
+        return [p for p in positions if in_window(window, closed, S[p], S[last])]
+    if _is_at_end(q, k):
+        return [p for p in positions if in_window(window, closed, S[first], S[p])]
+    return list(positions)
+
+
+def _is_in_front(q: sase.SaseQuery, k: sase.Component) -> bool:
+    return all(c.negated for c in q.pattern[: q.pattern.index(k)])
+
+
+def _is_at_end(q: sase.SaseQuery, k: sase.Component) -> bool:
+    return all(c.negated for c in q.pattern[q.pattern.index(k) :])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The bindings of a query by the runs of its automaton: sase07, section 3.2 and appendix A.2.
+
+
+def bindings(
+    q: sase.SaseQuery,
+    S: Stream,
+    reading: Reading = DECIDED,
+    budget: Budget = Budget(),
+    operations: Operations = NO_OPERATIONS,
+) -> set[Bindings]:
+    """The buffers of the accepting runs, less those with events of a negated component in its scope.
+
+    Raises BudgetExceeded.
+    """
+    runs = Runs(compile_query(q, reading), S, reading, budget, operations)
+    absences = [k for k in q.pattern if k.negated]
+    return {M for M in runs.matches() if not any(present(q, k, M, runs) for k in absences)}

@@ -7,20 +7,138 @@ on that event alone, which do not depend on the run, and those that read the reg
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, assert_never
+from itertools import groupby
+from typing import Any, Literal, TypeAlias, assert_never
 
-from cerify.automata.nfab.compile import states_of
-from cerify.automata.nfab.edges import EdgeTest, Layout, Tested, identifier, match_layout
-from cerify.automata.nfab.registers import Registers, RegisterValues
-from cerify.semantics.events import TIME, Stream
-from cerify.semantics.predicates import Predicate, mentions
+from cerify.automata.nfab.compile import EdgeLayout, EdgeTest, Identifier, Tested, identifier, match_layout, states_of
+from cerify.automata.nfab.moves import Fold, Values, fold_of, in_window
+from cerify.semantics.events import TIME, Bindings, Event, Stream
+from cerify.semantics.predicates import Attribute, Predicate, compare, mentions, satisfied
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import Operations
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.syntax import Operations, Reading
 from cerify.semantics.values import Value
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The values that a run keeps of the events it has selected: those that conditions to come can read, and no more.
+#
+# A register is a value of the first, the last or the last but one event of a variable, or the state of an aggregate of
+# its events. Runs in one state whose registers are equal, as far as they will be read, have the same future.
+
+RegisterValues: TypeAlias = tuple[Any, ...]
+"""The values of all registers; the first is the first event of the run."""
+
+Content = Literal["first", "last", "previous", "all", "before"]
+"""What a register is of: an event of its variable, or an aggregate of all events or of those before the last."""
+
+SCALARS = frozenset({bool, int, float, str, datetime})
+CONTENT: dict[Identifier, Content] = {
+    "a": "first",
+    "a[1]": "first",
+    "a[i]": "last",
+    "a[a.LEN]": "last",
+    "a[i-1]": "previous",
+    "a[]": "all",
+    "a[..i-1]": "before",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Register:
+    """The number of a register, its fold if it is an aggregate, and the register that it is copied from."""
+
+    number: int
+    fold: Fold | None = None
+    source: int | None = None
+
+
+class NfabRegisters:
+    """The registers of the runs of a query: for what its conditions mention, and what its equivalence tests compare."""
+
+    def __init__(self, conditions: Iterable[Predicate], tests: Iterable[str], operations: Operations) -> None:
+        self.tests = tuple(tests)
+        self.initial: RegisterValues = (None,) * (1 + len(self.tests))
+        self._operations = operations
+        self._by_key: dict[tuple[object, ...], _Register] = {}
+        self._updates: dict[str, list[tuple[int, Content, str, Fold | None, int | None]]] = {}
+        self._of_attribute: dict[Attribute, _Register] = {}
+        for p in conditions:
+            for a in mentions(p):
+                self._of_attribute[a] = self._register(a)
+
+    def _register(self, a: Attribute) -> _Register:
+        """The register of an attribute; it is made, with the one that it is copied from, where there is none."""
+        content = CONTENT[identifier(a)]
+        fold = fold_of(a, self._operations) if isinstance(a, sase.SaseAggregate) else None
+        match content:
+            case "first" | "last" | "all":
+                return self._added(content, a, fold, None)
+            case "previous":
+                return self._added(content, a, fold, self._added("last", a, fold, None).number)
+            case "before":
+                return self._added(content, a, fold, self._added("all", a, fold, None).number)
+
+    def _added(self, content: Content, a: Attribute, fold: Fold | None, source: int | None) -> _Register:
+        folded = (a.function, a.parameter) if isinstance(a, sase.SaseAggregate) else None
+        key = (content, a.variable, a.name, folded)
+        if key not in self._by_key:
+            register = _Register(len(self.initial), fold, source)
+            self._by_key[key] = register
+            self.initial += (None if fold is None else fold.start,)
+            self._updates.setdefault(a.variable or "", []).append((register.number, content, a.name, fold, source))
+        return self._by_key[key]
+
+    def after_selecting(self, values: RegisterValues, variable: str, is_first: bool, event: Event) -> RegisterValues:
+        """The values after one more event for the variable, its first or a later one."""
+        new = list(values)
+        if values[0] is None:
+            new[0] = event
+        for number, test in enumerate(self.tests, 1):
+            new[number] = event.get(test)
+        for number, content, attribute, fold, source in self._updates.get(variable, ()):
+            if content == "last" or (content == "first" and is_first):
+                new[number] = event.get(attribute)
+            elif content == "all" and fold is not None:
+                new[number] = fold.read(values[number], event, attribute)
+            elif source is not None:
+                new[number] = None if is_first and content == "previous" else values[source]
+        return tuple(new)
+
+    def reader(self, values: RegisterValues) -> Values:
+        """The values of references and aggregates, read from the registers."""
+
+        def value(a: Attribute) -> Any:
+            register = self._of_attribute[a]
+            found = values[register.number]
+            return found if register.fold is None else register.fold.result(found)
+
+        return value
+
+    def key_of(self, conditions: Iterable[Predicate], window: bool) -> Callable[[RegisterValues], object]:
+        """A function from values to keys, equal for values that these conditions and the window do not tell apart."""
+        read = [self._of_attribute[a] for p in conditions for a in mentions(p)]
+        numbers = {register.number for register in read} | set(range(1, 1 + len(self.tests)))
+        numbers |= {register.source for register in read if register.source is not None}
+        needed = sorted(numbers)
+
+        def key(values: RegisterValues) -> object:
+            first = (_key(values[0].get(TIME)),) if window else ()
+            return (*first, *(_key(values[number]) for number in needed))
+
+        return key
+
+
+def _key(value: Any) -> object:
+    """Equal for values that no condition tells apart; states of a user's operation only if they are one object."""
+    class_ = type(value)
+    if class_ in SCALARS:
+        return class_, value
+    if value is None:
+        return None
+    return tuple(map(_key, value)) if class_ is tuple else id(value)
+
 
 StateKind = Literal["single", "first", "more"]
 
@@ -71,13 +189,15 @@ class StatePlan:
 class QueryPlan:
     """The states of a query, the registers of its runs, and the attributes by whose values runs can be found."""
 
-    def __init__(self, q: sase.Query, reading: Reading, operations: Operations, layout: Layout | None = None) -> None:
+    def __init__(
+        self, q: sase.SaseQuery, reading: Reading, operations: Operations, layout: EdgeLayout | None = None
+    ) -> None:
         """layout: that of a negated component, for the states of its automaton."""
         self.q, self.reading = q, reading
         self.layout = match_layout(q) if layout is None else layout
         self.pattern = self.layout.components
         self.partition = frozenset(x for x, defines in self.layout.equivalences if defines)
-        self.registers = Registers(
+        self.registers = NfabRegisters(
             (test.predicate for test in self.layout.tests),
             dict.fromkeys(x for x, _ in self.layout.equivalences),
             operations,
@@ -124,7 +244,7 @@ class QueryPlan:
         )
 
 
-def routes(layout: Layout) -> tuple[str, ...]:
+def routes(layout: EdgeLayout) -> tuple[str, ...]:
     """The attributes of the equivalence tests by whose values the runs that an event concerns can be found.
 
     An event that disagrees with the last one selected is not selected, and is skipped, whatever else holds of it: under
@@ -175,3 +295,140 @@ def _is_on_event(test: EdgeTest, kind: StateKind) -> bool:
     """Whether a test mentions the event that is awaited, and no other."""
     awaited = ("a[i]",) if kind == "more" else ("a", "a[1]", "a[i]")
     return all(a.variable == test.variable and identifier(a) in awaited for a in mentions(test.predicate))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whether a state selects an event, or skips it: sase07, section 3.2.
+
+
+@dataclass(slots=True, eq=False)
+class EventContext:
+    """An event and its position, with the states, by number, whose conditions on one event it was found to satisfy."""
+
+    event: Event
+    position: int
+    passing: dict[int, bool] = field(default_factory=dict)
+
+
+class NfabSelection:
+    """The formulas on the edges of one query."""
+
+    def __init__(self, q: sase.SaseQuery, reading: Reading, plan: QueryPlan) -> None:
+        self.q, self.reading, self.plan = q, reading, plan
+
+    def select(self, state: StatePlan, values: RegisterValues, at: EventContext) -> RegisterValues | None:
+        """The values after selecting the event, None if it is not what the state awaits (θ_select)."""
+        event, registers = at.event, self.plan.registers
+        if not self.passes(state, at):
+            return None
+        if self.q.within is not None and not self.spans(values[0], event):
+            return None
+        if not all(compare("=", event.get(x), values[number]) for number, x in enumerate(registers.tests, 1)):
+            return None
+        new = registers.after_selecting(values, state.variable, state.kind != "more", event)
+        read = registers.reader(new)
+        return new if all(satisfied(p, read) for p in state.on_run) else None
+
+    def passes(self, state: StatePlan, at: EventContext) -> bool:
+        """Whether the event has the type, and satisfies the conditions on one event."""
+        if state.number not in at.passing:
+            event = at.event
+            at.passing[state.number] = event.type == state.type and all(
+                satisfied(p, lambda a: event.get(a.name)) for p in state.on_event
+            )
+        return at.passing[state.number]
+
+    def skips(
+        self, state: StatePlan, values: RegisterValues, at: EventContext, selected: RegisterValues | None
+    ) -> bool:
+        """Whether the event may be passed over (θ_skip: Table 1)."""
+        match state.strategy:
+            case "strict_contiguity":
+                return False
+            case "partition_contiguity":
+                return not self._is_in_partition(state, values, at)
+            case "skip_till_next_match":
+                return selected is None
+            case "skip_till_any_match":
+                return True
+            case strategy:
+                assert_never(strategy)
+
+    def _is_in_partition(self, state: StatePlan, values: RegisterValues, at: EventContext) -> bool:
+        registers = self.plan.registers
+        for number, x in enumerate(registers.tests, 1):
+            if x in self.plan.partition and not compare("=", at.event.get(x), values[number]):
+                return False
+        if not state.in_partition:
+            return True
+        read = registers.reader(registers.after_selecting(values, state.variable, state.kind != "more", at.event))
+        return all(satisfied(p, read) for p in state.in_partition)
+
+    def follows(self, state: StatePlan, values: RegisterValues, at: EventContext) -> bool:
+        """Whether the event is one for the next component (θ_begin of the next state), where that is of consequence."""
+        if state.is_last or (state.leaving == "by_condition" and state.skips_next):
+            return False
+        return self.select(self.plan.states[state.number + 1], values, at) is not None
+
+    def is_complete(self, state: StatePlan, values: RegisterValues) -> bool:
+        """Whether the conditions on the component as a whole hold."""
+        read = self.plan.registers.reader(values)
+        return all(satisfied(p, read) for p in state.at_end)
+
+    def spans(self, first: Event, event: Event) -> bool | None:
+        """Whether an event is within the window of the first of a run; None where their times cannot be compared."""
+        if self.q.within is None:
+            return True
+        return in_window(self.q.within, self.reading.window == "closed", first, event)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The shared match buffer: the events that the runs have selected, each stored once for all runs that extend it.
+#
+# Others keep one stack of events for each state, and mark each pointer with the version numbers of the runs it is for
+# (doi 10.1145/1376616.1376634), so that runs can share an entry without sharing what lies before it. Here a node is
+# never changed once it is there, so that pointers need no versions: who can reach a node can use all that lies before
+# it. The price is a node for each run that selects an event, where a stack has an entry and a pointer for each run.
+# What is won is that runs whose futures are the same become one run, whose node points to the last nodes of all. So
+# the nodes may stand for exponentially many matches, which are counted without being listed.
+
+Path: TypeAlias = "tuple[int, int, Path] | None"
+"""Some last events of a match: component and position of the first of them, and the rest."""
+
+
+@dataclass(slots=True, eq=False)
+class BufferNode:
+    """An event selected for a component, after one of the nodes before it; without any it is the first of its runs.
+
+    Nodes that differ stand for different events selected so far; count says for how many.
+    """
+
+    component: int
+    position: int
+    before: tuple[BufferNode, ...] = ()
+    count: int = field(init=False)
+    is_match: bool = False
+
+    def __post_init__(self) -> None:
+        self.count = sum(node.count for node in self.before) if self.before else 1
+
+
+def matches_of(node: BufferNode, variables: Sequence[str]) -> Iterator[Bindings]:
+    """The bindings of all paths from a node back to a first one."""
+    pending: list[tuple[BufferNode, Path]] = [(node, None)]
+    while pending:
+        node, after = pending.pop()
+        path: Path = (node.component, node.position, after)
+        if node.before:
+            pending.extend((before, path) for before in node.before)
+        else:
+            yield tuple(
+                (variables[k], tuple(position for _, position in events))
+                for k, events in groupby(_events(path), lambda pair: pair[0])
+            )
+
+
+def _events(path: Path) -> Iterator[tuple[int, int]]:
+    while path is not None:
+        component, position, path = path
+        yield component, position

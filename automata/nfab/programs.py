@@ -9,15 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate.tables import classified, dictionary_of
 from cerify.automata.nfab import opcodes as op
-from cerify.automata.nfab.plan import StatePlan
+from cerify.automata.nfab.compile import absence_layout
+from cerify.automata.nfab.plan import QueryPlan, StatePlan
 from cerify.semantics import predicates as pred
+from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import TIME
+from cerify.semantics.events import TIME, TYPE, Stream
 from cerify.semantics.predicates import mentions
 from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.syntax import NO_OPERATIONS, Reading
 from cerify.semantics.values import Value, ValueType, microseconds
 
 Code = list[tuple[int, int]]
@@ -39,13 +48,13 @@ ARITHMETIC: Mapping[pred.Operator, int] = {"+": op.ADD, "-": op.SUBTRACT, "*": o
 STATES = 62  # bits of a number
 
 
-def why_not(q: sase.Query) -> Unsupported | None:
+def why_not(q: sase.SaseQuery) -> Unsupported | None:
     """Why the compiled evaluator does not take the query, whatever the stream; None if it does."""
     if sum(1 + k.kleene for k in q.pattern) > STATES:
         return Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
     conditions = [conjunct.condition for block in q.where for conjunct in block.conjuncts]
     mentioned = [a for p in conditions if not isinstance(p, sase.Equivalence) for a in mentions(p)]
-    for a in (a for a in mentioned if isinstance(a, sase.Aggregate)):
+    for a in (a for a in mentioned if isinstance(a, sase.SaseAggregate)):
         if a.function not in AGGREGATES:
             return Unsupported(f"the compiled evaluator does not carry {a.function}, your own; use the readable one")
         if a.parameter and a.parameter > MOST_RANKED:
@@ -54,7 +63,7 @@ def why_not(q: sase.Query) -> Unsupported | None:
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedCode:
     """Code that puts a value on the stack, and what kind of value that is."""
 
     code: Code
@@ -106,7 +115,7 @@ class Programs:
         since = [(op.COLUMN, self.column(TIME)), (op.REGISTER, self.register(op.FIRST, first, TIME)), (op.SUBTRACT, 0)]
         if of == "timestamp":
             since += [*self.constant(1e6).code, (op.DIVIDE, 0)]
-        return self.compared(comparator, Typed(since, "float"), self.constant(float(seconds)))
+        return self.compared(comparator, TypedCode(since, "float"), self.constant(float(seconds)))
 
     def condition(self, p: pred.Predicate, state: StatePlan, edge: Edge) -> Code:
         """The code of a condition; it leaves 1 or 0 on the stack."""
@@ -143,10 +152,10 @@ class Programs:
             case _:
                 assert_never(p)
 
-    def term(self, t: pred.Term, state: StatePlan, edge: Edge) -> Typed | None:
+    def term(self, t: pred.Term, state: StatePlan, edge: Edge) -> TypedCode | None:
         """The code of a term, None where it never has a value."""
         match t:
-            case sase.Aggregate():
+            case sase.SaseAggregate():
                 return self._aggregate(t, state, edge)
             case pred.Attribute():
                 return self._reference(t, state, edge)
@@ -158,12 +167,12 @@ class Programs:
                     return None
                 code: Code = [*left.code, *right.code, (ARITHMETIC[symbol], 0)]
                 if symbol != "/" and left.kind == right.kind == "int":
-                    return Typed([*code, (op.CHECK, 0)], "int")
-                return Typed(code, "float")
+                    return TypedCode([*code, (op.CHECK, 0)], "int")
+                return TypedCode(code, "float")
             case _:
                 assert_never(t)
 
-    def constant(self, value: Value) -> Typed:
+    def constant(self, value: Value) -> TypedCode:
         """The code of a value written in the query."""
         match value:
             case bool():
@@ -180,7 +189,7 @@ class Programs:
             case datetime():
                 number, of = float(microseconds(value)), "timestamp"
         self.constants.append(number)
-        return Typed([(op.CONSTANT, len(self.constants) - 1)], of)  # type: ignore[arg-type]
+        return TypedCode([(op.CONSTANT, len(self.constants) - 1)], of)  # type: ignore[arg-type]
 
     def column(self, name: str) -> int:
         """The number of a column, which is made where there is none."""
@@ -215,7 +224,7 @@ class Programs:
             for i in range(k)
         ]
 
-    def _reference(self, a: pred.Attribute, state: StatePlan, edge: Edge) -> Typed | None:
+    def _reference(self, a: pred.Attribute, state: StatePlan, edge: Edge) -> TypedCode | None:
         assert isinstance(a, sase.Reference)
         of = self.kinds.get(a.name)
         if of is None:
@@ -224,12 +233,12 @@ class Programs:
         variable, own = a.variable or "", a.variable == state.variable and edge == "event"
         match a.place:
             case "current" | "last" if own:
-                return Typed([(op.COLUMN, self.column(a.name))], of)
+                return TypedCode([(op.COLUMN, self.column(a.name))], of)
             case "only" | "first" if own and state.kind != "more":
-                return Typed([(op.COLUMN, self.column(a.name))], of)
+                return TypedCode([(op.COLUMN, self.column(a.name))], of)
             case "previous" if own:
                 return (
-                    Typed([(op.REGISTER, self.register(op.LAST, variable, a.name))], of)
+                    TypedCode([(op.REGISTER, self.register(op.LAST, variable, a.name))], of)
                     if state.kind == "more"
                     else None
                 )
@@ -237,34 +246,34 @@ class Programs:
                 self.refuse("the last but one event of a finished Kleene plus")
                 return None
             case "only" | "first":
-                return Typed([(op.REGISTER, self.register(op.FIRST, variable, a.name))], of)
+                return TypedCode([(op.REGISTER, self.register(op.FIRST, variable, a.name))], of)
             case "current" | "last":
-                return Typed([(op.REGISTER, self.register(op.LAST, variable, a.name))], of)
+                return TypedCode([(op.REGISTER, self.register(op.LAST, variable, a.name))], of)
             case at:
                 assert_never(at)
 
-    def _aggregate(self, a: sase.Aggregate, state: StatePlan, edge: Edge) -> Typed | None:
+    def _aggregate(self, a: sase.SaseAggregate, state: StatePlan, edge: Edge) -> TypedCode | None:
         """The code of an aggregate; of a running one the registers hold the value before the event awaited."""
         variable, of = a.variable or "", self.kinds.get(a.name)
         if a.running and not (variable == state.variable and state.kind == "more" and edge == "event"):
             self.refuse("a running aggregate outside its Kleene plus")
         if a.function == "count":
             how = op.COUNT if a.name else op.NUMBER
-            return Typed([(op.REGISTER, self.register(how, variable, a.name))], "int")
+            return TypedCode([(op.REGISTER, self.register(how, variable, a.name))], "int")
         if a.function in ("sum", "avg"):
             number = of in ("int", "float", None)
             sum_ = (op.REGISTER, self.register(op.SUM if number else op.VOID, variable, a.name))
             if a.function == "sum":
-                return Typed([sum_], of if of == "float" else "int")
-            return Typed([sum_, (op.REGISTER, self.register(op.COUNT, variable, a.name)), (op.DIVIDE, 0)], "float")
+                return TypedCode([sum_], of if of == "float" else "int")
+            return TypedCode([sum_, (op.REGISTER, self.register(op.COUNT, variable, a.name)), (op.DIVIDE, 0)], "float")
         if of is None or of == "bool":
             self.column(a.name)  # likewise
             return None
         self.in_order |= of == "string"
         k = a.parameter or 1
-        return Typed([(op.REGISTER, self.register(RANKED[a.function], variable, a.name, k) + k - 1)], of)
+        return TypedCode([(op.REGISTER, self.register(RANKED[a.function], variable, a.name, k) + k - 1)], of)
 
-    def compared(self, comparator: pred.Comparator, left: Typed | None, right: Typed | None) -> Code:
+    def compared(self, comparator: pred.Comparator, left: TypedCode | None, right: TypedCode | None) -> Code:
         """The code of a comparison."""
         numbers = {"int", "float"}
         if left is None or right is None or (left.kind != right.kind and not {left.kind, right.kind} <= numbers):
@@ -288,3 +297,335 @@ def _depth(code: Code) -> int:
         depth += 1 if operation < op.NOT else -1 if operation > op.CHECK else 0
         most = max(most, depth)
     return most
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arrow columns as numbers for the compiled loops: partitions, times, and the values that conditions compare.
+
+MOST_UNUSED = 65_536  # partitions without runs, above which they are dropped
+
+
+def kinds_of(table: pa.Table) -> dict[str, ValueType]:
+    """The kind of each column of a stream that has values."""
+    kinds = {name: kind_of(table[name].type) for name in table.column_names if name != TYPE}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def kind_of(type_: pa.DataType) -> ValueType | None:
+    """The kind of a column of a stream; None if it has no values at all."""
+    return "string" if pa.types.is_dictionary(type_) else VALUE_TYPES.get(type_)
+
+
+class ColumnEncoder:
+    """The numbers of partitions, times and values of one stream; strings and partitions are numbered as they come.
+
+    refused: the first reason why a batch has no such numbers; what the methods return is of no use then.
+    """
+
+    def __init__(self, routes: tuple[str, ...], programs: Programs) -> None:
+        self.routes = routes
+        self.names = tuple(programs.columns)
+        self.kinds: Mapping[str, ValueType] = programs.kinds
+        self.strings, self.in_order, self._patterns = dict(programs.strings), programs.in_order, programs.patterns
+        self.scale = 1e6 if self.kinds.get(TIME) == "timestamp" else 1.0
+        self._partitions: dict[tuple[Any, ...], int] = {}
+        self._last = -np.inf
+        self.refused: Unsupported | None = None
+
+    @property
+    def partitions(self) -> int:
+        """The number of partitions with a number; 0 is for the events that have a partition of their own."""
+        return len(self._partitions) + 1
+
+    def keys(self, table: pa.Table) -> NDArray[np.int32]:
+        """The number of the partition of each row, int32 [rows]; 0 where a value is absent, or is NaN."""
+        n = table.num_rows
+        if not self.routes:
+            self._partitions.setdefault((), 1)
+            return np.ones(n, np.int32)
+        codes, alone, values = np.zeros(n, np.int64), np.zeros(n, np.bool_), []
+        for name in self.routes:
+            if self._kind(table, name) is None:
+                return np.zeros(n, np.int32)
+            encoded = dictionary_of(table[name])
+            of = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+            known = encoded.dictionary.to_pylist() or [None]
+            nan = np.array([value is None or value != value for value in known])
+            alone |= encoded.indices.is_null().to_numpy(zero_copy_only=False) | nan[of]
+            values.append(known)
+            codes = codes * len(known) + of
+        if len(self.routes) == 1:
+            numbers = self._number([(value,) for value in values[0]])
+            keys = numbers[codes]
+        else:
+            distinct, inverse = np.unique(codes, return_inverse=True)
+            rows = []
+            for code in distinct.tolist():
+                row = []
+                for known in reversed(values):
+                    code, at = divmod(code, len(known))
+                    row.append(known[at])
+                rows.append(tuple(reversed(row)))
+            keys = self._number(rows)[inverse]
+        keys[alone] = 0
+        return keys
+
+    def _number(self, rows: list[tuple[Any, ...]]) -> NDArray[np.int32]:
+        return np.array([self._partitions.setdefault(row, len(self._partitions) + 1) for row in rows], np.int32)
+
+    def drop_unused(self, alive: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+        """The old numbers of the partitions that stay; drops those without runs if they are the most, else None."""
+        if not self.routes or len(alive) < 2 * int(alive.sum()) + MOST_UNUSED:
+            return None
+        alive[0] = True
+        kept = np.flatnonzero(alive)
+        new = {old: number for number, old in enumerate(kept.tolist())}
+        self._partitions = {row: new[old] for row, old in self._partitions.items() if old in new}
+        return kept
+
+    def times(self, table: pa.Table, windowed: bool, ascending: bool = True) -> NDArray[np.float64]:
+        """The times, float64 [rows], NaN where there is none, which have to ascend; none without a window.
+
+        The array is read-only, as columns of Arrow are, so that the loop is compiled for one kind of array.
+        """
+        times = self._times(table, windowed, ascending)
+        times.flags.writeable = False
+        return times
+
+    def _times(self, table: pa.Table, windowed: bool, ascending: bool) -> NDArray[np.float64]:
+        if not windowed:
+            return np.zeros(0)
+        if not ascending:
+            if self._kind(table, TIME) not in ("int", "float", "timestamp"):
+                return np.full(table.num_rows, np.nan)
+            times, there = self._floats(table[TIME])
+            return np.where(there, times, np.nan)
+        if self._kind(table, TIME) not in ("int", "float", "timestamp"):
+            self._refuse("a window needs times, which are numbers or timestamps")
+            return np.zeros(0)
+        times, there = self._floats(table[TIME])
+        steps = np.diff(times, prepend=self._last)
+        if not (there.all() and np.isfinite(times).all() and (steps >= 0).all()):
+            self._refuse("the times have to be there, and to ascend, for the compiled evaluator; sort the stream")
+        if times.size:
+            self._last = times[-1]
+        return times
+
+    def columns(self, table: pa.Table) -> NDArray[np.float64]:
+        """The values that conditions compare, float64 [rows, 2 D]: each column, and beside it 1 for a value."""
+        data = np.zeros((table.num_rows, 2 * len(self.names)))
+        for at, name in enumerate(self.names):
+            if name in self._patterns:
+                classes, masks = classified([self._patterns[name]], Stream.from_table(table))
+                data[:, 2 * at], data[:, 2 * at + 1] = np.array(masks or [0])[classes], 1.0
+            elif self._kind(table, name) is not None:
+                data[:, 2 * at], data[:, 2 * at + 1] = self._floats(table[name])
+        return data
+
+    def sorted_strings(self, table: pa.Table) -> NDArray[np.float64] | None:
+        """The new number of each string by its old one, so that numbers are in their order; None where they are."""
+        names = [name for name in self.names if self._kind(table, name) == "string"]
+        texts = {text for name in names for text in dictionary_of(table[name]).dictionary.to_pylist()} - {None}
+        ordered = sorted({*self.strings, *texts})
+        if ordered == list(self.strings):
+            return None
+        number = {text: n for n, text in enumerate(ordered)}
+        new = np.array([number[text] for text in self.strings] or [0], np.float64)
+        self.strings = number
+        return new
+
+    def _kind(self, table: pa.Table, name: str) -> ValueType | None:
+        """The kind of a column, which has to be that of the first batch."""
+        kind = kind_of(table[name].type) if name in table.column_names and name != TYPE else None
+        if kind is None or kind == self.kinds.get(name):
+            return kind
+        before = self.kinds.get(name)
+        first = "no value" if before is None else f"values of the type {before}"
+        self._refuse(
+            f"the column {name} has values of the type {kind}, and had {first} in the first batch; give all batches "
+            "the same columns, or use the readable evaluator"
+        )
+        return None
+
+    def _floats(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """A column as numbers, and where it has values."""
+        there = column.is_valid().to_numpy()
+        kind = kind_of(column.type)
+        if kind == "string":
+            encoded = dictionary_of(column)
+            numbers = [self.strings.setdefault(text, len(self.strings)) for text in encoded.dictionary.to_pylist()]
+            of = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+            return np.array(numbers or [0], np.float64)[of], there
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if kind == "timestamp":
+            column = column.cast(ARROW["timestamp"]).cast(pa.int64())
+        elif kind == "bool":
+            column = column.cast(pa.int64())
+        if kind in ("int", "timestamp"):
+            extremes = pc.min_max(column).as_py()
+            if extremes["min"] is not None and not (extremes["min"] > -op.EXACT and extremes["max"] < op.EXACT):
+                self._refuse("a number beyond 2^53, which the compiled evaluator does not carry exactly")
+                return np.zeros(len(column)), there
+        if column.null_count:
+            column = column.fill_null(0)
+        return column.cast(pa.float64()).to_numpy(), there
+
+    def _refuse(self, why: str) -> None:
+        self.refused = self.refused or Unsupported(why)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is compiled of a query for columns of some kinds: its states and conditions as the arrays of kernels.py.
+
+STRATEGIES = dict(zip(sase.STRATEGIES, (op.STRICT, op.PARTITION, op.NEXT, op.ANY), strict=True))
+KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
+
+
+@dataclass(frozen=True)
+class ArrayLayout:
+    """A query for columns of some kinds; plan, work and initial are arrays of kernels.py.
+
+    negated: int64 [K, 5], the negated components, see opcodes.py; begins: int64, of each component its first state.
+    """
+
+    programs: Programs
+    plan: NDArray[np.int32]
+    work: NDArray[np.float64]
+    initial: NDArray[np.float64]
+    negated: NDArray[np.int64]
+    begins: NDArray[np.int64]
+
+
+class CompiledPlan:
+    """The plans of a query and of its negated components, and the attributes by whose values runs are found.
+
+    ascending: whether times ascend; else the window is a condition on each event, and no attribute finds the runs.
+    """
+
+    def __init__(self, q: sase.SaseQuery, reading: Reading, ascending: bool) -> None:
+        self.q, self.reading, self.ascending = q, reading, ascending
+        self.matched = QueryPlan(q, reading, NO_OPERATIONS)
+        self.absent = [(k, self._absent(k)) for k in q.pattern if k.negated]
+        plans = [self.matched, *(plan for _, plan in self.absent)]
+        self.placed = [(plan, state) for plan in plans for state in plan.states]
+        found = [plan.routes for plan in plans] if ascending or q.within is None else [()]
+        self.routes = tuple(x for x in found[0] if all(x in other for other in found))
+
+    def _absent(self, k: sase.Component) -> QueryPlan:
+        layout = absence_layout(self.q, k)
+        if self.reading.negated_series == "any":
+            layout = replace(layout, strategies={k.variable: "skip_till_any_match"})
+        return QueryPlan(self.q, self.reading, NO_OPERATIONS, layout)
+
+    def layout(self, kinds: dict[str, ValueType]) -> ArrayLayout | Unsupported:
+        """The conditions compiled for columns of these kinds, or why they are not."""
+        plan, programs = self.matched, Programs(kinds)
+        variables = [k.variable for k in plan.pattern]
+        tests = [x for x in plan.registers.tests if x not in self.routes]
+        tested = [(programs.test(x, variables), programs.column(x), x in plan.partition) for x in tests]
+        ranges = [self._conditions(programs, state, n) for n, (_, state) in enumerate(self.placed)]
+        if programs.refused is not None:
+            return programs.refused
+        constants = 2 * (programs.depth + 1)
+        work = np.array([0.0] * constants + programs.constants)
+        initial = np.zeros(2 * programs.size + 1)
+        for (how, *_), register in programs.registers.items():
+            initial[2 * register + 2] = how in (op.NUMBER, op.COUNT, op.SUM, op.VOID)
+        begins = [state.number for state in plan.states if state.kind != "more"]
+        rows = _rows(self, programs, ranges, tested, constants)
+        return ArrayLayout(programs, rows, work, initial, self._negated(), np.array(begins, np.int64))
+
+    def _conditions(self, programs: Programs, state: StatePlan, n: int) -> list[tuple[int, int]]:
+        """Of a state, the n-th of all, the conditions TEST, MARK, END and OVER."""
+        within, first = self.q.within, self.matched.pattern[0].variable
+        selecting, over = [programs.condition(p, state, "event") for p in state.on_run], []
+        if within is not None and not self.ascending and 0 < n < len(self.matched.states):
+            closed = self.reading.window == "closed"
+            selecting.append(programs.elapsed(first, within.seconds, "<=" if closed else "<"))
+            if state.kind == "more":
+                over.append(programs.elapsed(first, within.seconds, ">" if closed else ">="))
+        marked = state.in_partition if state.strategy == "partition_contiguity" else ()
+        return [
+            programs.conjunction(selecting),
+            programs.conditions(marked, state, "event"),
+            programs.conditions(state.at_end, state, "end"),
+            programs.conjunction(over),
+        ]
+
+    def _negated(self) -> NDArray[np.int64]:
+        pattern, rows, first = self.q.pattern, list[list[int]](), len(self.matched.states)
+        for k, plan in self.absent:
+            at = pattern.index(k)
+            before = sum(not c.negated for c in pattern[:at]) - 1
+            behind = -1 if all(c.negated for c in pattern[at:]) else before + 1
+            side = op.BETWEEN
+            if self.q.within is not None and before < 0 and self.reading.negation_in_front == "window":
+                side = op.IN_FRONT
+            elif self.q.within is not None and before >= 0 and behind < 0:
+                side = op.AT_END
+            rows.append([first, bool(plan.states[-1].at_end), before, behind, side])
+            first += len(plan.states)
+        return np.array(rows, np.int64).reshape(-1, 5)
+
+
+def _rows(
+    plan: CompiledPlan,
+    programs: Programs,
+    ranges: list[list[tuple[int, int]]],
+    tested: list[tuple[int, int, bool]],
+    constants: int,
+) -> NDArray[np.int32]:
+    """The array plan of kernels.py: the states, and behind them the rows that they refer to by their index."""
+    rest: list[int] = []
+    begin = op.WIDTH * len(plan.placed)
+
+    def stands(rows: list[tuple[int, ...]]) -> tuple[int, int]:
+        start = begin + len(rest)
+        rest.extend(value for row in rows for value in row)
+        return start, begin + len(rest)
+
+    def code_of(span: tuple[int, int]) -> list[tuple[int, ...]]:
+        rows: list[tuple[int, ...]] = []
+        for operation, argument in programs.code[slice(*span)]:
+            match operation:
+                case op.COLUMN:
+                    argument = 2 * argument
+                case op.REGISTER:
+                    argument = 2 * argument + 1
+                case op.CONSTANT:
+                    argument += constants
+            rows.append((operation, argument))
+        return rows
+
+    tests = stands([(2 * register + 1, 2 * column, marked) for register, column, marked in tested])
+    updates = {
+        v: stands([(how, 2 * register + 1, 2 * column, k) for how, register, column, k in programs.updates.get(v, [])])
+        for v in dict.fromkeys(state.variable for _, state in plan.placed)
+    }
+    states: list[int] = []
+    for (owner, state), spans in zip(plan.placed, ranges, strict=True):
+        pairs = [updates[state.variable], *(stands(code_of(span)) for span in spans), tests]
+        states += [*_flags(owner, state, spans[-1]), *(at for pair in pairs for at in pair)]
+    return np.array([*states, *rest], np.int32)
+
+
+def _flags(plan: QueryPlan, state: StatePlan, over: tuple[int, int]) -> list[int]:
+    following = plan.states[state.number + 1 :][:1]
+    skipping = any(after.strategy == "skip_till_any_match" for after in following)
+    more, by_condition = state.kind == "more", state.leaving == "by_condition"
+    skips = state.strategy == "skip_till_next_match" and not by_condition and over[0] == over[1]
+    return [
+        KINDS[state.kind],
+        STRATEGIES[state.strategy],
+        state.component,
+        state.is_last,
+        state.cut,
+        state.leaving == "after_each",
+        not state.skips_next,
+        by_condition,
+        state.stops_by_itself,
+        more and not state.is_last and (by_condition or skipping),
+        -1 if (after := plan.after_selecting(state)) is None else after.number,
+        (3 if more and not state.is_last else 1) if skips else 0,
+    ]

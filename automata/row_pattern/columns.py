@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
+from cerify.automata.row_pattern.compile import value_in
 from cerify.automata.row_pattern.evaluate import ranks
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics import trees
+from cerify.semantics.arguments import timed_items
+from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
 from cerify.semantics.events import Stream
 from cerify.semantics.packages import np, pa, pc
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Order
-from cerify.semantics.row_pattern.resolve import column_values
-from cerify.semantics.row_pattern.scalars import Nullable
-from cerify.semantics.values import value_type_of
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.scalars import Nullable, column_values
+from cerify.semantics.row_pattern.syntax import MatchRecognize, Order
+from cerify.semantics.values import EXACT, KIND_OF, ValueKind, value_type_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -170,3 +174,262 @@ def _encoded(array: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
         array = array.cast(pa.int8())
     encoded = array.dictionary_encode(null_encoding="encode")
     return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Conditions that look at columns alone, on all rows at once; on one row they are conditions.value_in.
+#
+# Arrow's arithmetic is of fixed width, its comparison of an integer with a float rounds the integer, and it has one
+# type in a column. Where that could make a difference the expression concerned is evaluated row by row, or, if it
+# looks at one value of the row only, for each different value once.
+
+Column: TypeAlias = pa.Array | pa.Scalar
+"""One value for each row, or the same for all."""
+
+COMPARE: Mapping[str, Callable[[Column, Column], Column]] = {
+    "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal, "=": pc.equal, "<>": pc.not_equal,
+}  # fmt: skip
+CHECKED: Mapping[str, Callable[[Column, Column], Column]] = {
+    "+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked, "/": pc.divide_checked,
+}  # fmt: skip
+FLOAT: Mapping[str, Callable[[Column, Column], Column]] = {
+    "+": pc.add, "-": pc.subtract, "*": pc.multiply, "/": pc.divide,
+}  # fmt: skip
+
+
+class Inexact(Exception):
+    """What Arrow makes of the columns might not be what the rows have."""
+
+
+@dataclass(frozen=True)
+class ColumnConditions:
+    """Conditions on the rows of a table. found: the columns so far, by the expression that looks them up."""
+
+    table: PartitionedTable
+    found: dict[rows.Expression, Column] = field(default_factory=dict)
+
+    def values(self, e: rows.Expression) -> Column:
+        """For each row the value of an expression on columns there. Raises SeveralTypes."""
+        return _Rowwise(self, "").value(e)
+
+    def truths(self, e: rows.Expression, variable: str) -> NDArray[np.bool_]:
+        """For each row whether the condition of a variable is true there."""
+        own = _Rowwise(self, variable)
+        try:
+            column = own.value(e)
+        except SeveralTypes:
+            return np.array([value is True for value in own.by_rows(e)], np.bool_)
+        if column.type != ARROW["bool"]:
+            return np.zeros(len(self.table), np.bool_)
+        if isinstance(column, pa.Scalar):
+            return np.full(len(self.table), column.as_py() is True)
+        filled: NDArray[np.bool_] = column.fill_null(False).to_numpy(zero_copy_only=False)
+        return filled
+
+
+@dataclass(frozen=True)
+class _Rowwise:
+    """Expressions in the condition of a variable."""
+
+    conditions: ColumnConditions
+    variable: str
+
+    def value(self, e: rows.Expression) -> Column:
+        """The values of an expression. Raises SeveralTypes."""
+        try:
+            if isinstance(e, rows.Lookup):
+                return self._looked_up(e)
+            return combined(e, [self.value(operand) for operand in rows.below(e)])
+        except (Inexact, SeveralTypes, pa.ArrowException):
+            by_value = self.by_value(e)
+            return array_of(self.by_rows(e)) if by_value is None else by_value
+
+    def by_rows(self, e: rows.Expression) -> list[Nullable]:
+        """The values of an expression, row by row."""
+        lists, starts = self.conditions.table.lists, self.conditions.table.starts.tolist()
+        found: list[Nullable] = []
+        for start, end in pairwise(starts):
+            own = {name: values[start:end] for name, values in lists.items()}
+            found += [value_in(e, self.variable, own, r, end - start) for r in timed_items(range(end - start))]
+        return found
+
+    def by_value(self, e: rows.Expression) -> Column | None:
+        """The values of an expression that looks at one value of the row, by that; None if it looks at more."""
+        looked_up = set(rows.lookups(e))
+        if isinstance(e, rows.Lookup) or len(looked_up) != 1:
+            return None
+        (one,) = looked_up
+        column = self.value(one)
+        if isinstance(column, pa.Scalar) or column.type not in (ARROW["int"], ARROW["float"], ARROW["string"]):
+            return None
+        encoded = column.dictionary_encode(null_encoding="encode")
+        values = {"": encoded.dictionary.to_pylist()}
+        of_value, number = _replaced(e, one, rows.RowColumn("", quoted=True)), len(encoded.dictionary)
+        made = [value_in(of_value, self.variable, values, r, number) for r in timed_items(range(number))]
+        return array_of(made).take(encoded.indices)
+
+    def _looked_up(self, e: rows.Lookup) -> Column:
+        found = self.conditions.found
+        match e:
+            case rows.RowColumn(name):
+                if e not in found:
+                    found[e] = self.conditions.table.array(name)
+                return found[e]
+            case rows.Physical(function, argument, offset):
+                if e not in found:
+                    column = self.value(argument)
+                    if isinstance(column, pa.Scalar):
+                        column = pa.repeat(column, len(self.conditions.table))
+                    found[e] = self.conditions.table.shifted(column, offset if function == "NEXT" else -offset)
+                return found[e]
+            case rows.Classifier():
+                return pa.scalar(self.variable)
+            case rows.Logical(_, argument):
+                return self.value(argument)
+            case rows.RowMatchNumber() | rows.Count() | rows.RowAggregate():
+                raise AssertionError("why_not refuses it")
+            case _:
+                assert_never(e)
+
+
+def combined(e: rows.Scalar, operands: list[Column]) -> Column:
+    """What an operator makes of the columns of its operands. Raises Inexact, SeveralTypes, and errors of Arrow."""
+    match e:
+        case rows.RowConstant(value):
+            return _constant(value)
+        case rows.Negative():
+            return _sign(operands[0], pc.negate_checked, pc.negate)
+        case rows.Absolute():
+            return _sign(operands[0], pc.abs_checked, pc.abs)
+        case rows.Sum(_, sign, _) | rows.Product(_, sign, _):
+            return _arithmetic(sign, *operands)
+        case rows.Cast(_, type_):
+            return _cast(operands[0], type_)
+        case rows.Coalesce():
+            return pc.coalesce(*_alike(operands))
+        case rows.RowCase():
+            return pc.if_else(pc.fill_null(_truth(operands[0]), False), *_alike(operands[1:]))
+        case rows.RowComparison(_, comparator, _):
+            return _compared(comparator, *operands)
+        case rows.IsNull(_, negated):
+            return (pc.is_valid if negated else pc.is_null)(operands[0])
+        case rows.RowBetween(_, _, _, negated):
+            above, below = _compared(">=", *operands[:2]), _compared("<=", operands[0], operands[2])
+            return _negated(pc.and_kleene(above, below), negated)
+        case rows.RowIn(_, _, negated):
+            found = pa.scalar(False)
+            for item in operands[1:]:
+                found = pc.or_kleene(found, _compared("=", operands[0], item))
+            return _negated(found, negated)
+        case rows.RowLike():
+            raise Inexact
+        case rows.RowNot():
+            return pc.invert(_truth(operands[0]))
+        case rows.RowAnd():
+            return pc.and_kleene(_truth(operands[0]), _truth(operands[1]))
+        case rows.RowOr():
+            return pc.or_kleene(_truth(operands[0]), _truth(operands[1]))
+        case _:
+            assert_never(e)
+
+
+def _replaced(e: rows.Expression, one: rows.Expression, by: rows.Expression) -> rows.Expression:
+    if e == one:
+        return by
+    return replace(trees.rebuilt(e, [_replaced(operand, one, by) for operand in rows.below(e)]), span=e.span)
+
+
+def _constant(value: Nullable) -> pa.Scalar:
+    if value is None:
+        return pa.scalar(None)
+    try:
+        return pa.scalar(value, ARROW[value_type_of(value)])
+    except OverflowError:  # beyond 64 bits
+        raise Inexact from None
+
+
+def _kind(column: Column) -> ValueKind | None:
+    """What the values of a column can be compared with; None if all are NULL."""
+    return None if pa.types.is_null(column.type) else KIND_OF[VALUE_TYPES[column.type]]
+
+
+def _null(type_: str = "bool") -> pa.Scalar:
+    return pa.scalar(None, ARROW[type_])  # type: ignore[index]
+
+
+def _truth(column: Column) -> Column:
+    return column if column.type == ARROW["bool"] else _null()
+
+
+def _negated(column: Column, negated: bool) -> Column:
+    return pc.invert(column) if negated else column
+
+
+def _alike(columns: list[Column]) -> list[Column]:
+    """The columns, all of one type; of several types the mixture would be of none."""
+    types = {column.type for column in columns if not pa.types.is_null(column.type)}
+    if len(types) > 1:
+        raise Inexact
+    if not types:
+        return columns
+    (type_,) = types
+    return [pa.scalar(None, type_) if pa.types.is_null(column.type) else column for column in columns]
+
+
+def _compared(comparator: str, left: Column, right: Column) -> Column:
+    if _kind(left) is None or _kind(left) != _kind(right):
+        return _null()
+    if left.type != right.type:
+        left, right = (_exact_floats(column) for column in (left, right))
+    return COMPARE[comparator](left, right)
+
+
+def _exact_floats(column: Column) -> Column:
+    if column.type == ARROW["int"]:
+        bounds = pc.min_max(column) if isinstance(column, pa.Array) else {"min": column, "max": column}
+        if any((bound := bounds[name].as_py()) is not None and abs(bound) > EXACT for name in ("min", "max")):
+            raise Inexact
+    return _floats(column)
+
+
+def _floats(column: Column) -> Column:
+    return column.cast(ARROW["float"], safe=False)
+
+
+def _finite(column: Column) -> Column:
+    return pc.if_else(pc.is_finite(column), column, _null("float"))
+
+
+def _sign(column: Column, of_int: Callable[[Column], Column], of_float: Callable[[Column], Column]) -> Column:
+    if _kind(column) != "number":
+        return pa.scalar(None)
+    return of_int(column) if column.type == ARROW["int"] else of_float(column)
+
+
+def _arithmetic(sign: str, left: Column, right: Column) -> Column:
+    kinds = {_kind(left), _kind(right)}
+    if sign == "||":
+        return pc.binary_join_element_wise(left, right, "") if kinds == {"string"} else pa.scalar(None)
+    if kinds != {"number"}:
+        return pa.scalar(None)
+    whole = left.type == right.type == ARROW["int"]
+    if sign in "/%":
+        zero = pa.scalar(0, right.type)
+        right = pc.if_else(pc.equal(right, zero), pa.scalar(None, right.type), right)
+    if sign == "%":
+        if not whole:
+            raise Inexact  # Arrow has no remainder
+        return pc.subtract_checked(left, pc.multiply_checked(pc.divide_checked(left, right), right))
+    return CHECKED[sign](left, right) if whole else _finite(FLOAT[sign](_floats(left), _floats(right)))
+
+
+def _cast(column: Column, type_: rows.SqlType) -> Column:
+    if pa.types.is_null(column.type):
+        return column
+    match VALUE_TYPES[column.type], type_:
+        case ("int", "BIGINT") | ("string", "VARCHAR") | ("bool", "BOOLEAN") | ("timestamp", "TIMESTAMP"):
+            return column
+        case (("int" | "float"), "DOUBLE"):
+            return _finite(_floats(column))
+        case _:
+            raise Inexact

@@ -7,15 +7,22 @@ and of two that lead to the same state the first is the only one that counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
-from typing import TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
-from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics import predicates as pred
+from cerify.semantics import trees
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import TYPE
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, combined
+from cerify.semantics.row_pattern.syntax import MatchRecognize, RowDefinition
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value
 
 ACCEPT = -1
 """The target of a way on which a match is complete."""
@@ -39,7 +46,7 @@ class Automaton:
 
     first: tuple[Way, ...]
     follow: tuple[tuple[Way, ...], ...]
-    places: tuple[rows.Variable, ...]
+    places: tuple[rows.RowVariable, ...]
     excluded: tuple[bool, ...]
 
     @cached_property
@@ -109,14 +116,14 @@ class _Graph:
     def __init__(self, limit: int) -> None:
         self.limit, self.size = limit, 0
         self.after: list[_Node] = []
-        self.places: list[rows.Variable] = []
+        self.places: list[rows.RowVariable] = []
         self.excluded: list[bool] = []
 
     def built(self, p: rows.Pattern, after: _Node, excluded: bool) -> _Node:
         """The node at which p begins, if `after` comes after it."""
         self._count()
         match p:
-            case rows.Variable():
+            case rows.RowVariable():
                 self.after.append(after)
                 self.places.append(p)
                 self.excluded.append(excluded)
@@ -125,7 +132,7 @@ class _Graph:
                 return after
             case rows.Anchor(place):
                 return _Check(place == "end", after)
-            case rows.Concatenation(left, right):
+            case rows.RowConcatenation(left, right):
                 return self.built(left, self.built(right, after, excluded), excluded)
             case rows.Alternation(left, right):
                 return _Branch((self.built(left, after, excluded), self.built(right, after, excluded)))
@@ -203,3 +210,351 @@ class _Graph:
                 f"the automaton of the pattern has more than {self.limit} states and branches; lower the bounds of "
                 "its quantifiers, or write fewer parts into PERMUTE"
             )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# WINDOW by the loops of MATCH_RECOGNIZE: an automaton whose states count the rows from the first one of the frame.
+#
+# PREV and NEXT see the rows of the frame alone, so a condition depends on where in the frame its row is. Letters: d
+# the place of a row in its frame, from 0; m the number of the pattern's states. SEEK is a reluctant number of rows
+# before the pattern.
+
+BEFORE = ""
+"""The variable of the rows between the row that is searched from and the match that SEEK finds."""
+
+
+@dataclass(frozen=True)
+class Framed:
+    """A clause and an automaton that find in a whole partition the matches in the frames of its rows.
+
+    The state d * m + s is the state s of the pattern in the row d of a frame; without an end the last d stands for all
+    rows from it on. pattern: its automaton, the last of whose m states is that of BEFORE if the clause has SEEK.
+    """
+
+    q: MatchRecognize
+    pattern: Automaton
+    automaton: Automaton
+
+
+def searched_pattern(q: MatchRecognize) -> rows.Pattern:
+    """The pattern of a search from a row: with SEEK there may be rows before the match, as few as possible."""
+    if q.window is None or not q.window.seek:
+        return q.pattern
+    return rows.RowConcatenation(rows.Quantified(rows.RowVariable(BEFORE), 0, None, greedy=False), q.pattern)
+
+
+def last_place(q: MatchRecognize) -> int:
+    """The last place of a row in its frame that conditions distinguish, or that there is."""
+    if q.window is None:
+        return 0
+    if q.window.following is not None:
+        return q.window.following
+    inside = (node for one in q.define for node in subtrees(one.condition))
+    return max((e.offset for e in inside if isinstance(e, rows.Physical) and e.function == "PREV"), default=0)
+
+
+def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
+    """The automaton of a clause whose conditions look at columns alone. Raises BudgetExceeded."""
+    pattern = compile_pattern(searched_pattern(q), budget)
+    if q.window is None:
+        return Framed(q, pattern, pattern)
+    m, last, end = len(pattern.places), last_place(q), q.window.following
+    variables: dict[tuple[str, rows.Expression | None], rows.RowVariable] = {}
+    places = [
+        variables.setdefault((A, e), rows.RowVariable(f"{A} {len(variables)}"))
+        for d in range(last + 1)
+        for A in pattern.variables
+        for e in (in_frame(q.conditions[A], A, d, end) if A in q.conditions else None,)
+    ]
+
+    def moved(ways: tuple[Way, ...], d: int) -> tuple[Way, ...]:
+        """The ways to the same states in the row d, of which there is none after the end."""
+        d = min(d, last) if end is None else d
+        return tuple(
+            way if way.target == ACCEPT else replace(way, target=d * m + way.target)
+            for way in ways
+            if way.target == ACCEPT or d <= last
+        )
+
+    follow = tuple(moved(ways, d + 1) for d in range(last + 1) for ways in pattern.follow)
+    automaton = Automaton(moved(pattern.first, 0), follow, tuple(places), pattern.excluded * (last + 1))
+    define = tuple(RowDefinition(one.name, e) for (_, e), one in variables.items() if e is not None)
+    return Framed(replace(q, define=define), pattern, automaton)
+
+
+def in_frame(e: rows.Expression, A: str, d: int, end: int | None) -> rows.Expression:
+    """The condition of A in the row d of a frame, whose last row is `end`, over the columns of the whole partition."""
+    if isinstance(e, rows.Classifier):
+        return rows.RowConstant(A)
+    if isinstance(e, rows.Physical):
+        other = d + (e.offset if e.function == "NEXT" else -e.offset)
+        return e if other >= 0 and (end is None or other <= end) else rows.RowConstant(None)
+    below = rows.below(e)
+    return trees.rebuilt(e, [in_frame(one, A, d, end) for one in below]) if below else e
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Conditions of DEFINE that look at columns alone, in rows at fixed distances from the row that is labelled.
+
+MOST_STATES = 2048  # in compiled loops each row has a bit for each state
+Columns = Mapping[str, Sequence[Nullable]]
+"""The columns of a partition; one that is missing is NULL throughout."""
+
+
+def why_not(q: MatchRecognize) -> Unsupported | None:
+    """Why a clause is not decided by columns alone; None if it is."""
+    for one in q.define:
+        if (e := _beyond_columns(q, one.variable)) is not None:
+            message = f"the condition of {one.variable} looks at what the match has so far, not at columns alone"
+            return Unsupported(message, e.span or one.span)
+    return None
+
+
+def on_columns(q: MatchRecognize, variable: str) -> bool:
+    """Whether the condition of a variable looks at columns alone, in rows at fixed distances."""
+    return _beyond_columns(q, variable) is None
+
+
+def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
+    """What in the condition of a variable looks at more than columns in rows at fixed distances; None if nothing."""
+    its = {A for A, members in q.unions.items() if variable in members}
+    return next((e for e in rows.lookups(q.conditions[variable]) if not _fixed(e, its)), None)
+
+
+def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
+    """Why the compiled loops cannot carry the automaton of a clause; None if they can. Raises BudgetExceeded."""
+    states = len(compile_pattern(searched_pattern(q), budget).places) * (last_place(q) + 1)
+    if states <= MOST_STATES:
+        return None
+    message = f"the automaton of the pattern has {states} states, and the compiled loops carry {MOST_STATES}"
+    return Unsupported(message, q.pattern.span)
+
+
+def _fixed(e: rows.Expression, its: set[str]) -> bool:
+    """Whether a lookup depends on columns of a row at a fixed distance alone.
+
+    its: the variables that stand for the variable of the condition. The last row of each is the current one, and so is
+    the last row of the match.
+    """
+    match e:
+        case rows.RowColumn(_, A) | rows.Classifier(A):
+            return A is None or A in its
+        case rows.Logical("LAST", argument, 0):
+            return all(_fixed(one, its) for one in rows.lookups(argument))
+        case rows.Physical(_, argument):
+            inner = argument.argument if isinstance(argument, rows.Logical) else argument
+            last = not isinstance(argument, rows.Logical) or (argument.function, argument.offset) == ("LAST", 0)
+            return last and all(isinstance(one, rows.RowColumn) and _fixed(one, its) for one in rows.lookups(inner))
+    return False
+
+
+def truths(e: rows.Expression, variable: str, columns: Columns, length: int) -> list[bool]:
+    """For each row of a partition whether the condition of a variable is true there. Raises BudgetExceeded."""
+    found = []
+    for r in range(length):
+        check_time()  # an IN may have thousands of items
+        found.append(value_in(e, variable, columns, r, length) is True)
+    return found
+
+
+def value_in(e: rows.Expression, variable: str, columns: Columns, r: int, length: int) -> Nullable:
+    """The value of an expression in the row r, which may be outside of the partition."""
+    match e:
+        case rows.RowColumn(name):
+            return columns[name][r] if name in columns and 0 <= r < length else None
+        case rows.Classifier():
+            return variable
+        case rows.Logical(_, argument):
+            return value_in(argument, variable, columns, r, length)
+        case rows.Physical(function, argument, offset):
+            other = r + (offset if function == "NEXT" else -offset)
+            return value_in(argument, variable, columns, other, length) if 0 <= other < length else None
+        case (
+            rows.RowConstant() | rows.Negative() | rows.Sum() | rows.Product() | rows.Absolute() | rows.Cast()
+            | rows.Coalesce() | rows.RowCase() | rows.RowComparison() | rows.IsNull() | rows.RowBetween() | rows.RowIn()
+            | rows.RowLike() | rows.RowNot() | rows.RowAnd() | rows.RowOr()
+        ):  # fmt: skip
+            return combined(e, [value_in(one, variable, columns, r, length) for one in rows.below(e)], STANDARD)
+        case rows.RowMatchNumber() | rows.Count() | rows.RowAggregate():
+            raise AssertionError("why_not refuses it")
+        case _:
+            assert_never(e)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows of the match that are at one distance from the row that is labelled, in all matches: PREV leads there.
+#
+# In PATTERN (A B C) the row of A.price is always two rows before one of C. A condition that looks at such rows alone
+# does not depend on how the rows before are labelled.
+
+NO_ROW, SEVERAL = -1, -2  # instead of a distance: there is no such row, or the distance is not the same in all matches
+
+
+def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRecognize:
+    """A clause with the same matches, and PREV where DEFINE looks at columns of rows at one distance.
+
+    Raises BudgetExceeded.
+    """
+    if why_not(q) is None:
+        return q
+    found = _Distances(compile_pattern(q.pattern, budget), q.unions)
+    return replace(q, define=tuple(found.defined(one) for one in q.define))
+
+
+@dataclass(frozen=True)
+class _Distances:
+    """The automaton of a pattern, and the variables that each variable of its conditions stands for."""
+
+    automaton: Automaton
+    unions: Mapping[str, frozenset[str]]
+
+    def defined(self, one: RowDefinition) -> RowDefinition:
+        """A condition with PREV where it can have it."""
+        return replace(one, condition=self.rewritten(one.condition, one.variable))
+
+    def rewritten(self, e: rows.Expression, variable: str) -> rows.Expression:
+        """An expression in the condition of a variable."""
+        if not isinstance(e, rows.Lookup):
+            found: rows.Expression = trees.rebuilt(e, [self.rewritten(one, variable) for one in rows.below(e)])
+            return found
+        forward, inner = 0, e
+        match e:
+            case rows.Physical(function, argument, offset):
+                forward = offset if function == "NEXT" else -offset
+                inner = argument if isinstance(argument, rows.Logical) else rows.Logical("LAST", argument)
+            case rows.RowColumn():
+                inner = rows.Logical("LAST", e)
+        if not isinstance(inner, rows.Logical) or inner.offset or inner.semantics != "RUNNING":
+            return e
+        distance = self.distance(inner.function, rows.variable_of(inner.argument), variable)
+        if distance < 0 or not all(isinstance(one, rows.RowColumn) for one in rows.lookups(inner.argument)):
+            return e
+        return _moved(_without_variables(inner.argument), forward - distance)
+
+    def distance(self, function: Literal["FIRST", "LAST"], looked_at: str | None, variable: str) -> int:
+        """How many rows before a row of a variable the first, or last, row of another one is; or NO_ROW, SEVERAL."""
+        names = frozenset(self.automaton.variables) if looked_at is None else self.unions.get(looked_at, frozenset())
+        of_states = self._of_states(function, names)
+        found = {of_states.get(s, NO_ROW) for s, A in enumerate(self.automaton.variables) if variable == A}
+        return found.pop() if len(found) == 1 else SEVERAL
+
+    def _of_states(self, function: Literal["FIRST", "LAST"], names: frozenset[str]) -> dict[int, int]:
+        """For each state that can be reached the distance from its row."""
+        found: dict[int, int] = {}
+        pending: list[tuple[Iterable[Way], int]] = [(self.automaton.first, NO_ROW)]
+        while pending:
+            ways, before = pending.pop()
+            for s in {way.target for way in ways if way.target != ACCEPT}:
+                now = before + 1 if before >= 0 else before
+                if self.automaton.variables[s] in names and (function == "LAST" or before == NO_ROW):
+                    now = 0
+                if found.get(s, now) != now:
+                    now = SEVERAL
+                if found.get(s) != now:
+                    found[s] = now
+                    pending.append((self.automaton.follow[s], now))
+        return found
+
+
+def _moved(e: rows.Expression, forward: int) -> rows.Expression:
+    """The expression in the row that is `forward` rows after the current one."""
+    if forward == 0:
+        return e
+    return rows.Physical("NEXT", e, forward) if forward > 0 else rows.Physical("PREV", e, -forward)
+
+
+def _without_variables(e: rows.Expression) -> rows.Expression:
+    if isinstance(e, rows.RowColumn):
+        return rows.RowColumn(e.name, quoted=e.quoted)
+    found: rows.Expression = trees.rebuilt(e, [_without_variables(one) for one in rows.below(e)])
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Conditions on one row, as CEL and MATCH_RECOGNIZE have them: comparisons of columns and constants, AND, OR.
+#
+# On these the two languages agree: a comparison with a column that is missing is never true. NOT is no part of it: in
+# SQL NOT of an unknown comparison is unknown, in CEL it is true. Nor is the order of booleans, which CEL does not
+# have: no constant that is compared by order is one, and columns that are compared with each other by order must hold
+# none.
+
+IN_SQL: Mapping[pred.Comparator, str] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "=", "!=": "<>"}
+IN_CEL = {sql: cel for cel, sql in IN_SQL.items()}
+
+
+def predicate_of(e: rows.Expression, own: Collection[str]) -> pred.Predicate:
+    """The predicate on one event that is a condition of SQL; own: the variables that stand for the row's.
+
+    Raises Unsupported for a condition that is none.
+    """
+    match e:
+        case rows.RowAnd(left, right):
+            return pred.Both(predicate_of(left, own), predicate_of(right, own))
+        case rows.RowOr(left, right):
+            return pred.Either(predicate_of(left, own), predicate_of(right, own))
+        case rows.RowComparison(rows.RowColumn(name), "=", rows.RowConstant(str(R))) if name.lower() == TYPE:
+            return pred.OfType(R)
+        case rows.RowComparison(left, operator, right) if operator in ("=", "<>") or _has_order(left, right):
+            return pred.Comparison(IN_CEL[operator], _term(left, own), _term(right, own))
+        case rows.RowBetween(operand, rows.RowConstant(low), rows.RowConstant(high), False) if _is_ordered(low, high):
+            return pred.InRange(_term(operand, own), low, high)  # type: ignore[arg-type]
+        case rows.RowIn(operand, items, False) if all(isinstance(one, rows.RowConstant) for one in items):
+            found = [one.value for one in items if isinstance(one, rows.RowConstant) and one.value is not None]
+            return pred.OneOf(_term(operand, own), tuple(found))
+        case _:
+            raise Unsupported(
+                "only comparisons of columns and constants, BETWEEN, IN, AND and OR are translated, and no order of "
+                "booleans",
+                e.span,
+            )
+
+
+def _term(e: rows.Expression, own: Collection[str]) -> pred.Term:
+    match e:
+        case rows.RowConstant(value) if value is not None:
+            return pred.Constant(value)
+        case rows.RowColumn(name, A) if (A is None or A in own) and name.lower() != TYPE:
+            return pred.Attribute(name)
+        case rows.RowColumn(_, A) if A is not None and A not in own:
+            raise Unsupported("the condition looks at another row than the one that it is about", e.span)
+        case _:
+            raise Unsupported("the condition is not one on the columns of the row alone", e.span)
+
+
+def expression_of(predicate: pred.Predicate) -> rows.Expression:
+    """The condition of SQL that is true of the same rows. Raises Unsupported for a predicate that has none here."""
+    match predicate:
+        case pred.OfType(R):
+            return rows.RowComparison(rows.RowColumn(TYPE), "=", rows.RowConstant(R))
+        case pred.Both(left, right):
+            return rows.RowAnd(expression_of(left), expression_of(right))
+        case pred.Either(left, right):
+            return rows.RowOr(expression_of(left), expression_of(right))
+        case pred.Comparison(comparator, left, right) if comparator in ("=", "!=") or _has_order(left, right):
+            return rows.RowComparison(_value(left), IN_SQL[comparator], _value(right))  # type: ignore[arg-type]
+        case pred.OneOf(term, values):
+            return rows.RowIn(_value(term), tuple(map(rows.RowConstant, values)))
+        case pred.InRange(term, low, high) if _is_ordered(low, high):
+            return rows.RowBetween(_value(term), rows.RowConstant(low), rows.RowConstant(high))
+        case _:
+            raise Unsupported("NOT, patterns of strings and the order of booleans are not translated to SQL")
+
+
+def _has_order(*operands: rows.Expression | pred.Term) -> bool:
+    """Whether the constants among the operands are ordered alike in both languages."""
+    return _is_ordered(*(one.value for one in operands if isinstance(one, rows.RowConstant | pred.Constant)))
+
+
+def _is_ordered(*values: Value | None) -> bool:
+    """Whether none of the values is NULL or a boolean."""
+    return not any(value is None or isinstance(value, bool) for value in values)
+
+
+def _value(term: pred.Term) -> rows.Expression:
+    match term:
+        case pred.Attribute(name):
+            return rows.RowColumn(name)
+        case pred.Constant(value):
+            return rows.RowConstant(value)
+        case pred.Arithmetic():
+            raise Unsupported("arithmetic is not translated to SQL, whose division of whole numbers drops the rest")

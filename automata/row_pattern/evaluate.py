@@ -2,24 +2,414 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Protocol
+from itertools import accumulate
+from typing import Any, Literal, Protocol, TypeAlias, assert_never, cast
 
-from cerify.automata.row_pattern.backtracking import Backtracking
-from cerify.automata.row_pattern.compile import Automaton, compile_pattern
-from cerify.automata.row_pattern.conditions import Columns, why_not
-from cerify.automata.row_pattern.distances import at_fixed_distances
-from cerify.automata.row_pattern.lookahead import ROWS_TOGETHER, Lookahead
-from cerify.semantics.budget import Budget, check_time
-from cerify.semantics.errors import IllFormed
+from cerify.automata.row_pattern.compile import (
+    ACCEPT,
+    Automaton,
+    Columns,
+    Way,
+    at_fixed_distances,
+    compile_pattern,
+    on_columns,
+    truths,
+    why_not,
+)
+from cerify.semantics.arguments import Budget, check_time, timed_items
+from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Skip
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.resolve import column_values, columns_of, resolved
-from cerify.semantics.values import Value
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.scalars import (
+    STANDARD,
+    Nullable,
+    NumberedMatch,
+    column_values,
+    columns_of,
+    combined,
+    resolved,
+)
+from cerify.semantics.row_pattern.syntax import MatchRecognize, RowSkip
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value, kind
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The match at a row where conditions look at columns alone: backwards over the rows, then forwards.
+#
+# From the last row to the first it is found for each row and state whether a match can be completed that takes the row
+# in that state. From a row the match is then found without trying: at each step the first way that can be completed is
+# the preferred one. Both passes take time in proportion to the rows, whatever the pattern.
+
+ROWS_TOGETHER = 4096  # rows between two looks at the clock; fewer where a row has many states
+
+
+@dataclass(frozen=True)
+class Lookahead:
+    """The columns of a partition. A condition that looks at more than columns is taken to be true."""
+
+    q: MatchRecognize
+    automaton: Automaton
+    columns: Columns
+    length: int
+
+    @cached_property
+    def open(self) -> list[int]:
+        """For each row the states in which it may be taken so that a match can be completed, as the bits of a number.
+
+        There is one more, after the last row, in which there is no state.
+        """
+        length, follow = self.length, self.automaton.follow
+        conditions = {
+            A: truths(e, A, self.columns, length) for A, e in self.q.conditions.items() if on_columns(self.q, A)
+        }
+        taken = [conditions.get(A) for A in self.automaton.variables]
+        onward = [sum(1 << way.target for way in ways if way.target != ACCEPT and not way.end) for ways in follow]
+        ends = [any(way.target == ACCEPT and not way.end for way in ways) for ways in follow]
+        last = [any(way.target == ACCEPT for way in ways) for ways in follow]
+        found = [0] * (length + 1)
+        together = max(1, ROWS_TOGETHER // max(1, len(taken)))
+        for r in range(length - 1, -1, -1):
+            if r % together == 0:
+                check_time()
+            completed = last if r == length - 1 else ends
+            later = found[r + 1]
+            for state, true in enumerate(taken):
+                if (true is None or true[r]) and (completed[state] or onward[state] & later):
+                    found[r] |= 1 << state
+        return found
+
+    def match_at(self, s: int, number: int) -> list[int] | None:
+        """The states of the rows of the match that starts at a row; None where there is none."""
+        taken: list[int] = []
+        way = self._chosen(self.automaton.first, s, s == 0)
+        while way is not None and way.target != ACCEPT:
+            taken.append(way.target)
+            way = self._chosen(self.automaton.follow[way.target], s + len(taken), False)
+        return None if way is None else taken
+
+    def _chosen(self, ways: Sequence[Way], r: int, at_start: bool) -> Way | None:
+        """The first of the ways at the row r that can be completed."""
+        return next(self.possible(ways, r, at_start), None)
+
+    def possible(self, ways: Sequence[Way], r: int, at_start: bool) -> Iterator[Way]:
+        """The ways at the row r that can be completed."""
+        at_end = r == self.length
+        for way in ways:
+            held = (at_start or not way.start) and (at_end or not way.end)
+            if held and (way.target == ACCEPT or self.open[r] >> way.target & 1):
+                yield way
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What conditions see of the rows that a match has so far, in registers, and their values by these.
+#
+# Letters: r a row of the partition, v a view: the contents of all registers after some row. Two searches at the same
+# row, in the same state of the automaton, with equal views go on alike.
+
+View: TypeAlias = tuple[Any, ...]
+Variables: TypeAlias = frozenset[str] | None
+"""The primary variables that one stands for; None: all rows of the match."""
+
+
+@dataclass(frozen=True)
+class FrameRows:
+    """The first or the last rows of some variables, at most `number`, each with its label if `labelled`."""
+
+    variables: Variables
+    first: bool
+    number: int
+    labelled: bool
+
+
+@dataclass(frozen=True)
+class Number:
+    """How many rows there are of some variables."""
+
+    variables: Variables
+
+
+@dataclass(frozen=True)
+class Folded:
+    """An aggregate: how many values there are, their kind, the sum or the best of them, and how that is written."""
+
+    variables: Variables
+    aggregate: rows.RowAggregate
+
+
+@dataclass(frozen=True)
+class RowLabels:
+    """The labels of all rows: what CLASSIFIER in PREV or NEXT needs."""
+
+
+@dataclass(frozen=True)
+class NumberRegister:
+    """The number of the match."""
+
+
+Register: TypeAlias = FrameRows | Number | Folded | RowLabels | NumberRegister
+
+
+class RowRegisters:
+    """The registers of some conditions on the rows of a partition."""
+
+    def __init__(
+        self, conditions: Iterable[rows.Expression], unions: Mapping[str, frozenset[str]], columns: Columns, length: int
+    ) -> None:
+        self.unions, self.columns, self.length = unions, columns, length
+        self.number = 0  # of the match that is searched
+        self._of: dict[rows.Expression, int] = {}
+        registers: dict[Register, int] = {}
+        for e in conditions:
+            if any(isinstance(one, rows.RowMatchNumber) for one in subtrees(e)):
+                registers.setdefault(NumberRegister(), len(registers))
+            for one in rows.lookups(e):
+                if (register := self._register(one)) is not None:
+                    self._of[one] = registers.setdefault(register, len(registers))
+        self.registers = tuple(registers)
+
+    def initial(self, number: int) -> View:
+        """The view before the first row of the match of that number."""
+        self.number = number
+        begin: dict[type[Register], Any] = {Number: 0, NumberRegister: number}
+        return tuple(begin.get(type(one), ()) for one in self.registers)
+
+    def after(self, v: View, r: int, label: str) -> View:
+        """The view after a row is labelled."""
+        return tuple(self._step(one, state, r, label) for one, state in zip(self.registers, v, strict=True))
+
+    def value(self, e: rows.Expression, v: View, r: int, label: str) -> Nullable:
+        """The value of an expression after the row r, which is labelled, by the view then."""
+        if not isinstance(e, rows.Lookup):
+            return combined(e, [self.value(one, v, r, label) for one in rows.below(e)], STANDARD)
+        state: Any = v[self._of[e]] if e in self._of else None
+        match e:
+            case rows.RowColumn(_, A) | rows.Classifier(A):
+                found = (r, label) if A is None else state[-1] if state else None
+            case rows.RowMatchNumber():
+                return self.number
+            case rows.Count():
+                return cast(int, state)
+            case rows.RowAggregate(function, _):
+                return _result(function, state)
+            case rows.Logical(function, argument, offset):
+                found = nth(function, offset, state)
+                e = argument
+            case rows.Physical():
+                found = self._physical(e, state, r)
+                e = inner_of(e).argument
+            case _:
+                assert_never(e)
+        return None if found is None else self._in_row(e, *found)
+
+    def _physical(self, e: rows.Physical, state: Any, r: int) -> tuple[int, str | None] | None:
+        """The row to which PREV or NEXT leads from the row r, and its label; None if there is no such row."""
+        inner, start = inner_of(e), r - len(state) + 1
+        by_labels = isinstance(self.registers[self._of[e]], RowLabels)
+        if by_labels:
+            its = self._variables(inner.argument)
+            there = [(start + n, label) for n, label in enumerate(state) if its is None or label in its]
+        else:
+            there = state
+        found = nth(inner.function, inner.offset, there)
+        if found is None:
+            return None
+        other = found[0] + (e.offset if e.function == "NEXT" else -e.offset)
+        if not 0 <= other < self.length:
+            return None
+        return other, state[other - start] if by_labels and start <= other <= r else None
+
+    def _in_row(self, e: rows.Expression, r: int, label: str | None) -> Nullable:
+        """The value of an expression without navigation in a row of the partition."""
+        if not isinstance(e, rows.Lookup):
+            return combined(e, [self._in_row(one, r, label) for one in rows.below(e)], STANDARD)
+        match e:
+            case rows.RowColumn(name):
+                return self._column(name, r)
+            case rows.Classifier():
+                return label
+            case rows.RowMatchNumber():
+                return self.number
+            case rows.Physical() | rows.Logical() | rows.Count() | rows.RowAggregate():
+                raise AssertionError("a clause with one inside another is refused")
+            case _:
+                assert_never(e)
+
+    def _column(self, name: str, r: int) -> Nullable:
+        return self.columns[name][r] if name in self.columns else None
+
+    def _variables(self, e: rows.Expression) -> Variables:
+        A = rows.variable_of(e)
+        return None if A is None else self.unions[A]
+
+    def _register(self, e: rows.Lookup) -> Register | None:
+        """What of the rows so far a lookup needs; None if the current row is enough."""
+        match e:
+            case rows.RowColumn(_, A) | rows.Classifier(A):
+                return None if A is None else FrameRows(self.unions[A], False, 1, isinstance(e, rows.Classifier))
+            case rows.RowMatchNumber():
+                return None
+            case rows.Count(A):
+                return Number(None if A is None else self.unions[A])
+            case rows.RowAggregate(_, argument):
+                return Folded(self._variables(argument), e)
+            case rows.Logical(function, argument, offset):
+                return FrameRows(self._variables(argument), function == "FIRST", offset + 1, _labelled(argument))
+            case rows.Physical():
+                return RowLabels() if _labelled(e) else self._register(inner_of(e))
+            case _:
+                assert_never(e)
+
+    def _step(self, register: Register, state: Any, r: int, label: str) -> Any:
+        if isinstance(register, NumberRegister):
+            return state
+        if isinstance(register, RowLabels):
+            return (*state, label)
+        if register.variables is not None and label not in register.variables:
+            return state
+        match register:
+            case Number():
+                return state + 1
+            case FrameRows(_, first, number, labelled):
+                longer = (*state, (r, label if labelled else None))
+                return longer[:number] if first else longer[-number:]
+            case Folded(_, rows.RowAggregate(function, argument)):
+                value = self._in_row(argument, r, label)
+                return state if value is None else _folded(function, state, value)
+            case _:
+                assert_never(register)
+
+
+def inner_of(e: rows.Physical) -> rows.Logical:
+    """The row from which PREV or NEXT counts: without FIRST or LAST that of LAST."""
+    return e.argument if isinstance(e.argument, rows.Logical) else rows.Logical("LAST", e.argument)
+
+
+def _labelled(e: rows.Expression) -> bool:
+    return any(isinstance(one, rows.Classifier) for one in rows.references(e))
+
+
+def nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> tuple[int, str | None] | None:
+    """The row, with its label, to which FIRST or LAST leads among these; None if there is none."""
+    if offset >= len(there):
+        return None
+    return there[offset] if function == "FIRST" else there[-1 - offset]
+
+
+def _folded(function: str, state: View, value: Value) -> View:
+    """An aggregate with one more value. How the sum or the best is written distinguishes 1 and 1.0, 0.0 and -0.0."""
+    if not state:
+        return 1, kind(value), value, repr(value)
+    number, its, so_far, _ = state
+    if its != kind(value) or function == "COUNT":
+        return number + 1, its if function == "COUNT" else None, None, ""
+    if function in ("MIN", "MAX"):
+        better = value < so_far if function == "MIN" else value > so_far
+        so_far = value if better else so_far
+    elif its == "number":
+        so_far = so_far + value
+    return number + 1, its, so_far, repr(so_far)
+
+
+def _result(function: str, state: View) -> Nullable:
+    number, its, so_far, _ = state or (0, None, None, "")
+    if function == "COUNT":
+        return cast("int", number)
+    if its is None or function in ("MIN", "MAX"):
+        return cast(Nullable, so_far)
+    if its != "number":
+        return None
+    try:
+        found = so_far if function == "SUM" else so_far / number
+    except OverflowError:
+        return None
+    return cast(Nullable, found) if isinstance(found, int) or math.isfinite(found) else None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The match at a row where conditions look at what the match has so far: a search with a memory.
+#
+# The ways are tried in the order of preferment. What follows depends on the row, on the state of the automaton and on
+# what conditions see of the rows so far alone (registers.py); where a search from these has failed it is not tried
+# again. Ways that fail also if all conditions on the match are taken to be true are not tried at all.
+
+
+class Backtracking:
+    """The rows of a partition.
+
+    failed: of the rows, states and views from which no match is completed those that are known.
+    """
+
+    def __init__(self, ahead: Lookahead, budget: Budget = Budget()) -> None:
+        self.ahead, self.limit = ahead, budget.valuations
+        self.failed: set[tuple[int, int, View]] = set()
+        self.steps = 0
+
+    @cached_property
+    def registers(self) -> RowRegisters:
+        """What the conditions see."""
+        q = self.ahead.q
+        return RowRegisters(
+            [q.conditions[A] for A in self._contextual], q.unions, self.ahead.columns, self.ahead.length
+        )
+
+    def match_at(self, s: int, number: int) -> list[int] | None:
+        """The states of the rows of the match that starts at a row, if it has this number; None where there is none.
+
+        Raises BudgetExceeded where more than budget.valuations failures would have to be remembered.
+        """
+        automaton, ahead = self.ahead.automaton, self.ahead
+        view = self.registers.initial(number)
+        taken: list[tuple[int, View]] = []
+        pending: list[Iterator[Way]] = [ahead.possible(automaton.first, s, s == 0)]
+        while pending:
+            way = next(pending[-1], None)
+            r = s + len(taken)
+            if way is None:
+                pending.pop()
+                if taken:
+                    state, at = taken.pop()
+                    self.give_back(s, r - 1, state, at)
+            elif way.target == ACCEPT:
+                return [state for state, _ in taken]
+            elif (after := self.taken(r, way.target, taken[-1][1] if taken else view)) is not None:
+                taken.append((way.target, after))
+                pending.append(ahead.possible(automaton.follow[way.target], r + 1, False))
+        return None
+
+    def taken(self, r: int, state: int, view: View) -> View | None:
+        """The view after the row r is taken in a state; None if its condition is not true, or it leads nowhere."""
+        self.steps += 1
+        if self.steps % ROWS_TOGETHER == 0:
+            check_time()
+        A, q = self.ahead.automaton.variables[state], self.ahead.q
+        after = self.registers.after(view, r, A)
+        if (r, state, after) in self.failed:
+            return None
+        if A in self._contextual and self.registers.value(q.conditions[A], after, r, A) is not True:
+            return None
+        return after
+
+    @cached_property
+    def _contextual(self) -> frozenset[str]:
+        """The variables whose conditions look at what the match has so far."""
+        q = self.ahead.q
+        return frozenset(A for A in q.conditions if not on_columns(q, A))
+
+    def give_back(self, s: int, r: int, state: int, view: View) -> None:
+        """Remember that the row r in a state leads to no match. Raises BudgetExceeded as match_at does."""
+        self.failed.add((r, state, view))
+        if len(self.failed) > self.limit:
+            self.failed = {other for other in self.failed if other[0] >= s}
+            if 2 * len(self.failed) > self.limit:
+                raise BudgetExceeded(
+                    f"more than {self.limit} ways to label rows had to be remembered; give smaller partitions, or a "
+                    "pattern in which less can be labelled in several ways"
+                )
 
 
 def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
@@ -32,7 +422,7 @@ def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator
     columns = column_values(S)
     for places in partitions(q, columns, len(S)):
         mine = {name: [values[place] for place in places] for name, values in columns.items()}
-        yield from Run(q, automaton, places, mine, budget).matches()
+        yield from RowPartition(q, automaton, places, mine, budget).matches()
 
 
 def partitions(q: MatchRecognize, columns: Columns, length: int) -> list[list[int]]:
@@ -74,7 +464,7 @@ def _key(value: Value) -> tuple[int, Any]:
             return 4, value
 
 
-class Search(Protocol):
+class RowSearch(Protocol):
     """What finds the match that starts at a row of a partition."""
 
     def match_at(self, s: int, number: int) -> list[int] | None:
@@ -82,7 +472,7 @@ class Search(Protocol):
 
 
 @dataclass(frozen=True)
-class Run:
+class RowPartition:
     """One partition: the positions of its rows, and its columns."""
 
     q: MatchRecognize
@@ -92,7 +482,7 @@ class Run:
     budget: Budget = field(default_factory=Budget)
 
     @cached_property
-    def search(self) -> Search:
+    def search(self) -> RowSearch:
         """What finds the match that starts at a row, over all rows."""
         ahead = Lookahead(self.q, self.automaton, self.columns, len(self.places))
         return ahead if why_not(self.q) is None else Backtracking(ahead, self.budget)
@@ -157,8 +547,181 @@ def numbered(A: Automaton, at: int, places: Sequence[int], states: Sequence[int]
     return NumberedMatch(at, tuple(places), bindings, match_number=number, excluded=excluded)
 
 
-def skip_error(skip: Skip, number: int, to_first: bool) -> IllFormed:
+def skip_error(skip: RowSkip, number: int, to_first: bool) -> IllFormed:
     """That AFTER MATCH SKIP leads to the first row of a match, or to none."""
     if to_first:
         return IllFormed(f"AFTER MATCH SKIP: to the first row of match {number}, again and again", skip.span)
     return IllFormed(f"AFTER MATCH SKIP: match {number} has no row of {skip.variable}", skip.span)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The measures of a match by registers, in one pass over its rows: ISO/IEC 9075-2, features R010 and R020.
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """A match of one row at least.
+
+    partition: the rows of its partition, each with its values that are not NULL. visible: those that PREV and NEXT lead
+    to. start: its first row. labels: the variables of its rows. number: that of the match.
+    """
+
+    partition: Sequence[Mapping[str, Value]]
+    visible: range
+    start: int
+    labels: Sequence[str]
+    number: int
+
+
+class MeasureRegisters(RowRegisters):
+    """The registers of the measures of a clause; when one is computed, all rows of the match are labelled."""
+
+    def __init__(self, q: MatchRecognize) -> None:
+        self.expressions = [one.expression for one in q.measures]
+        super().__init__(self.expressions, q.unions, {}, 0)
+
+    def measures(self, match: LabelledRows, seen: Sequence[int]) -> Iterator[tuple[Nullable, ...]]:
+        """The measures of a match in its rows of these numbers, from 1."""
+        self.match = match
+        labelled = list(enumerate(timed_items(match.labels), match.start))
+        views = [*accumulate(labelled, lambda v, row: self.after(v, *row), initial=self.initial(match.number))]
+        self.last = views[-1], *labelled[-1]
+        for k in seen:
+            check_time()
+            yield tuple(self.value(e, views[k], *labelled[k - 1]) for e in self.expressions)
+
+    def value(self, e: rows.Expression, v: View, r: int, label: str) -> Nullable:
+        looked_at = inner_of(e) if isinstance(e, rows.Physical) else e
+        if getattr(looked_at, "semantics", "RUNNING") == "FINAL":
+            v, r, label = self.last
+        return super().value(e, v, r, label)
+
+    def _register(self, e: rows.Lookup) -> Register | None:
+        return super()._register(inner_of(e) if isinstance(e, rows.Physical) else e)
+
+    def _physical(self, e: rows.Physical, state: Any, r: int) -> tuple[int, str | None] | None:
+        inner, match = inner_of(e), self.match
+        found = nth(inner.function, inner.offset, state)
+        if found is None:
+            return None
+        other = found[0] + (e.offset if e.function == "NEXT" else -e.offset)
+        if other not in match.visible:
+            return None
+        number = other - match.start
+        return other, match.labels[number] if 0 <= number < len(match.labels) else None
+
+    def _column(self, name: str, r: int) -> Nullable:
+        return self.match.partition[r].get(name)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The prioritized automaton row by row: all threads at once, in the order of preferment, for conditions on columns.
+#
+# A thread is a labelling of the rows so far that can still be part of the match. Of two threads in one state the
+# preferred one alone goes on, as what follows is the same; where a thread is complete, those after it are cut.
+
+Fate = Literal["goes on", "complete", "stuck", "false", "same state", "cut"]
+"""Of a thread that may take a row in a state.
+
+The row is taken, and there is a way on, the match is complete, or neither; the condition is not true; a preferred
+thread has taken the row in this state; a preferred thread is complete.
+"""
+
+
+@dataclass(frozen=True)
+class Thread:
+    """The states of the rows so far, the ways on that are preferred to its end, and whether it is complete."""
+
+    states: tuple[int, ...]
+    ways: tuple[Way, ...]
+    complete: bool
+
+
+@dataclass(frozen=True)
+class ThreadAttempt:
+    """The states of a thread, the last of them that in which it may take the row, and what becomes of it."""
+
+    states: tuple[int, ...]
+    fate: Fate
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A row that is read: all attempts, and the threads that go on, both in the order of preferment.
+
+    preferred: the states of the most preferred labelling that is complete by now, if there is one.
+    """
+
+    r: int
+    attempts: tuple[ThreadAttempt, ...]
+    threads: tuple[Thread, ...]
+    preferred: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class ThreadSimulation:
+    """The columns of a partition; the clause's conditions look at columns alone (conditions.why_not)."""
+
+    q: MatchRecognize
+    automaton: Automaton
+    columns: Columns
+    length: int
+
+    def layers(self, s: int) -> Iterator[Layer]:
+        """The search for the match that starts at a row: row by row until no thread is left.
+
+        The first layer, without attempts, is the one before that row.
+        """
+        begin = self._thread((), self.automaton.first, s, s == 0)
+        layer = Layer(s, (), (begin,) if begin.ways else (), () if begin.complete else None)
+        yield layer
+        for r in range(s, self.length):
+            if not layer.threads:
+                return
+            layer = self._read(layer, r)
+            yield layer
+
+    def match_at(self, s: int, number: int) -> list[int] | None:
+        """The states of the rows of the match that starts at a row; None where there is none."""
+        *_, last = self.layers(s)
+        return None if last.preferred is None else [*last.preferred]
+
+    @cached_property
+    def _true(self) -> dict[str, list[bool]]:
+        return {A: truths(e, A, self.columns, self.length) for A, e in self.q.conditions.items()}
+
+    def _thread(self, states: tuple[int, ...], ways: Sequence[Way], r: int, at_start: bool) -> Thread:
+        """The thread after these states, before the row r; a way is open where its anchors hold and it has a row."""
+        onward: list[Way] = []
+        for way in ways:
+            if (way.start and not at_start) or (way.end and r < self.length):
+                continue
+            if way.target == ACCEPT:
+                return Thread(states, tuple(onward), True)
+            if r < self.length:
+                onward.append(way)
+        return Thread(states, tuple(onward), False)
+
+    def _read(self, before: Layer, r: int) -> Layer:
+        attempts, threads, reached, preferred = [], [], set[int](), before.preferred
+        is_complete = False
+        for thread in before.threads:
+            for way in thread.ways:
+                states, A = (*thread.states, way.target), self.automaton.variables[way.target]
+                fate: Fate
+                if is_complete:
+                    fate = "cut"
+                elif way.target in reached:
+                    fate = "same state"
+                elif A in self._true and not self._true[A][r]:
+                    fate = "false"
+                else:
+                    reached.add(way.target)
+                    after = self._thread(states, self.automaton.follow[way.target], r + 1, False)
+                    fate = "complete" if after.complete else "goes on" if after.ways else "stuck"
+                    if after.complete:
+                        preferred, is_complete = states, True
+                    if after.ways:
+                        threads.append(after)
+                attempts.append(ThreadAttempt(states, fate))
+        return Layer(r, tuple(attempts), tuple(threads), preferred)

@@ -21,13 +21,13 @@ from typing import Any, NamedTuple, TypeAlias
 import click
 
 from cerify.cli import cerify
-from cerify.grade.exercises import exercises
+from cerify.grade.grading import exercises
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.notebook import csv_of
 from cerify.playground.session import EXAMPLES, evaluate
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.readers import as_stream, read
+from cerify.semantics.files import as_stream, read
 
 ROOT = Path(__file__).parents[2]
 FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -20,14 +20,14 @@ from playground import PlaygroundLink, links
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from cerify.api import record
 from cerify.draw.recording import Recording
 from cerify.draw.stepper import stepper, summary
-from cerify.drawing import record
-from cerify.grade.exercises import LEVELS, exercises
+from cerify.grade.grading import LEVELS, exercises
 from cerify.languages import DEFAULT
 from cerify.playground.session import evaluate
-from cerify.semantics.csv_rows import stream_of_rows
 from cerify.semantics.errors import CerifyError, QueryWarning, Unsupported
+from cerify.semantics.tables import stream_of_rows
 
 
 class Exercises(SphinxDirective):

@@ -9,24 +9,195 @@ the denotational interpreters have been asked about, sameness as a certificate t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from cerify.automata.algebra.finite import Algebra
+from cerify.automata.algebra.finite import Algebra, Mask, minterms
 from cerify.automata.cea.compile import compile_cel, generators
-from cerify.automata.cea.io_determinize import single_variable
-from cerify.automata.cea.model import CEA
-from cerify.automata.subsets import members
-from cerify.equivalence.claim import Claim, Level
-from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.decide.marked import MarkedNFA, marked_nfa
-from cerify.equivalence.decide.replay import replayed
-from cerify.equivalence.decide.search import Separation, separate
-from cerify.equivalence.verdict import Contained, Equivalent, Undecided, Verdict
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import Schema, Stream
+from cerify.automata.cea.model import CEA, Marks, single_variable
+from cerify.automata.cea.to_cel import star, to_cel
+from cerify.automata.exploration import Subset, members, subset
+from cerify.equivalence.decide.replay import has_complex_event, replayed
+from cerify.equivalence.verdict import Answer, Certificate, Claim, Contained, Equivalent, Level, Undecided, Verdict
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.check import types_held
+from cerify.semantics.cel.syntax import Formula, show
+from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
+from cerify.semantics.events import TIME, ComplexEvent, Event, Schema, Stream
+from cerify.semantics.predicates import Attribute, Both, Comparison, OfType, Predicate, Problem
+from cerify.semantics.trees import children
+from cerify.semantics.values import Value
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Two complex event automata as one finite automaton that reads words.
+#
+# A letter is a type of events with a set of marks, so that a word is a stream with what a run marks in it. Two
+# automata have the same valuations everywhere exactly if they accept the same words other than the empty one.
+
+Letter: TypeAlias = int
+"""Type t with the m-th set of marks is t * len(marks) + m."""
+
+
+@dataclass(frozen=True)
+class MarkedNFA:
+    """The disjoint union of two automata: the states of the right one come after those of the left.
+
+    types: each type as a set of the algebra's types, between which the automata do not distinguish. events: an event of
+    each, None where z3 returned unknown. steps: where each letter leads from each state.
+    """
+
+    types: tuple[Mask, ...]
+    events: tuple[Event | None, ...]
+    marks: tuple[Marks, ...]
+    steps: tuple[Mapping[Letter, Subset], ...]
+    left: Subset
+    right: Subset
+    final: Subset
+
+    def after(self, subset: Subset) -> dict[Letter, Subset]:
+        """Where each letter leads that leads anywhere."""
+        reached: dict[Letter, Subset] = {}
+        for q in members(subset):
+            for letter, targets in self.steps[q].items():
+                reached[letter] = reached.get(letter, 0) | targets
+        return reached
+
+    def event(self, letter: Letter) -> Event | None:
+        """An event of the letter's type; None where z3 returned unknown."""
+        return self.events[letter // len(self.marks)]
+
+
+def marked_nfa(A: CEA, B: CEA, algebra: Algebra) -> MarkedNFA:
+    """The union of both automata, over the types of events that they distinguish. Raises BudgetExceeded."""
+    masks = {P: algebra.mask(P) for P in dict.fromkeys((*A.predicates, *B.predicates))}
+    grouped: dict[tuple[bool, ...], Mask] = {}
+    for i in range(len(algebra.atoms)):
+        behaviour = tuple(bool(mask >> i & 1) for mask in masks.values())
+        grouped[behaviour] = grouped.get(behaviour, 0) | 1 << i
+    types = tuple(grouped.values())
+    types_of = {P: [t for t, type_ in enumerate(types) if type_ & mask] for P, mask in masks.items()}
+    marks = tuple(dict.fromkeys(t.marks for t in (*A.transitions, *B.transitions)))
+    number = {L: m for m, L in enumerate(marks)}
+    steps: list[dict[Letter, Subset]] = [{} for _ in range(A.states + B.states)]
+    for automaton, offset in ((A, 0), (B, A.states)):
+        for t in automaton.transitions:
+            step = steps[t.source + offset]
+            for type_ in types_of[t.predicate]:
+                letter = type_ * len(marks) + number[t.marks]
+                step[letter] = step.get(letter, 0) | 1 << (t.target + offset)
+    return MarkedNFA(
+        types,
+        tuple(_simplest(algebra.atoms[i].witness for i in members(type_)) for type_ in types),
+        marks,
+        tuple(steps),
+        subset(A.initial),
+        subset(q + A.states for q in B.initial),
+        subset(A.final) | subset(q + A.states for q in B.final),
+    )
+
+
+def _simplest(events: Iterable[Event | None]) -> Event | None:
+    """The event with the fewest and shortest values."""
+    known = [event for event in events if event is not None]
+    return min(known, key=lambda e: (len(e.attributes), sum(map(_length, e.attributes.values()))), default=None)
+
+
+def _length(value: Value) -> int:
+    return len(str(value))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The search for a shortest word that two sets of states do not both accept: bisimulation up to congruence.
+#
+# Determinization is done as far as it is needed: pairs of sets of states are followed in step, breadth first. A pair
+# that follows from those already processed, because sets that are equal stay equal in a union, is not followed (Bonchi
+# and Pous, "Checking NFA equivalence with bisimulations up to congruence", POPL 2013). Only processed pairs are used
+# for this, none that still waits; so a skipped pair that differs has among these one that is no deeper and differs as
+# soon, and the first difference found is a shortest.
+
+Pair: TypeAlias = tuple[Subset, Subset]
+Relation: TypeAlias = list[Pair]
+
+
+@dataclass(frozen=True)
+class Separation:
+    """A shortest word that one of the two accepts and the other does not."""
+
+    word: tuple[Letter, ...]
+
+
+def separate(
+    automata: MarkedNFA, limit: int, contained: bool = False, known_events: bool = False
+) -> Separation | Relation:
+    """A shortest word that separates the two, or the pairs that show that there is none.
+
+    With contained only words that the left accepts and the right does not. With known_events only words of types of
+    which an event is known. Raises BudgetExceeded after more than limit pairs.
+    """
+    relation: Relation = []
+    parents: dict[Pair, tuple[Pair | None, Letter]] = {}
+    start = (automata.left | automata.right if contained else automata.left, automata.right)
+    pending = deque(_successors(automata, start, None, parents, known_events))
+    while pending:
+        check_time()
+        pair = pending.popleft()
+        left, right = pair
+        if bool(left & automata.final) != bool(right & automata.final):
+            return Separation(_word(pair, parents))
+        if left == right or normal_form(left, relation) == normal_form(right, relation):
+            continue
+        relation.append(pair)
+        if len(relation) > limit or len(parents) > 10 * limit:
+            raise BudgetExceeded(f"the comparison has more than {limit} pairs of sets of states")
+        pending.extend(_successors(automata, pair, pair, parents, known_events))
+    return relation
+
+
+def normal_form(states: Subset, relation: Sequence[Pair]) -> Subset:
+    """The greatest set of states that equals this one if each pair of the relation is equal."""
+    pending, grown = list(relation), True
+    while grown:
+        grown = False
+        rest = []
+        for left, right in pending:
+            if left & ~states == 0 or right & ~states == 0:
+                grown = grown or bool((left | right) & ~states)
+                states |= left | right
+            else:
+                rest.append((left, right))
+        pending = rest
+    return states
+
+
+def _successors(
+    automata: MarkedNFA,
+    pair: Pair,
+    parent: Pair | None,
+    parents: dict[Pair, tuple[Pair | None, Letter]],
+    known_events: bool,
+) -> list[Pair]:
+    """The pairs after one letter that were not reached before."""
+    left, right = automata.after(pair[0]), automata.after(pair[1])
+    found = []
+    for letter in sorted(left.keys() | right.keys()):
+        successor = (left.get(letter, 0), right.get(letter, 0))
+        if successor not in parents and not (known_events and automata.event(letter) is None):
+            parents[successor] = (parent, letter)
+            found.append(successor)
+    return found
+
+
+def _word(pair: Pair, parents: dict[Pair, tuple[Pair | None, Letter]]) -> tuple[Letter, ...]:
+    letters: list[Letter] = []
+    at: Pair | None = pair
+    while at is not None:
+        at, letter = parents[at]
+        letters.append(letter)
+    return tuple(reversed(letters))
+
 
 NOTHING = CEA(0, (), frozenset(), frozenset())
 
@@ -111,3 +282,162 @@ def undecidable_reason(schema: Schema | None) -> str:
         f"z3 returned unknown for an event type that matters; {kinds}write the filters without "
         "arithmetic, unusual patterns, or patterns of attributes that are compared with others"
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Have two complex event automata the same valuations, or complex events, at every position of every stream?
+
+
+def difference(
+    A: CEA,
+    B: CEA,
+    level: Level = "valuations",
+    schema: Schema | None = None,
+    one_way: bool = False,
+    budget: Budget = Budget(),
+) -> Stream | None:
+    """A shortest stream at whose last position they differ, None if there is none.
+
+    one_way: at which A has something that B has not. Raises Unsupported where the solver cannot tell, BudgetExceeded.
+    """
+    if level == "events":
+        A, B = single_variable(A), single_variable(B)
+    for solver in (False, True):
+        algebra = Algebra((*A.predicates, *B.predicates), budget, schema, solver)
+        automata = marked_nfa(A, B, algebra)
+        found = separate(automata, budget.states, one_way)
+        if not isinstance(found, Separation):
+            return None
+        if (stream := stream_of(found, automata, schema)) is not None:
+            return stream
+    raise Unsupported(undecidable_reason(schema))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What of a formula can never match: filters that no event passes, sub-formulas without a match on any stream.
+
+
+def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> bool | None:
+    """Whether the formula has a match on some stream; None where that is not decided."""
+    try:
+        return shortest_match(phi, schema, budget) is not None
+    except (Unsupported, BudgetExceeded):
+        return None
+
+
+def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Iterator[Problem]:
+    """The filters that no event can pass; and if the whole has no match, the innermost sub-formula that has none."""
+    impossible = list(_impossible_filters(phi, schema, budget))
+    yield from impossible
+    if not impossible and satisfiable(phi, schema, budget) is False:
+        while (inner := _without_match(children(phi), schema, budget)) is not None:
+            phi = inner
+        both = (
+            ": AND asks for one match of both sides, and ALL puts one of each together"
+            if isinstance(phi, cel.And)
+            else ""
+        )
+        yield Problem("never", f"this has no match on any stream{both}", phi.span)
+
+
+def _impossible_filters(phi: cel.Formula, schema: Schema | None, budget: Budget) -> Iterator[Problem]:
+    for psi in cel.subformulas(phi):
+        if isinstance(psi, cel.Filter):
+            held = types_held(psi.phi)
+            for atom in cel.atoms(psi.condition):
+                if isinstance(atom, cel.Every) and (types := held.get(atom.variable)):
+                    some = [Both(OfType(R), atom.predicate) for R in sorted(types)]
+                    if not any(minterm.chosen for minterm in minterms(some, schema, budget)):
+                        yield Problem("never", f"no event of {atom.variable} can pass this filter", atom.span)
+
+
+def _without_match(formulas: tuple[cel.Formula, ...], schema: Schema | None, budget: Budget) -> cel.Formula | None:
+    return next((phi for phi in formulas if satisfiable(phi, schema, budget) is False), None)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Can a formula be written in CEL*? tods21, Corollary 8.10: exactly if it has the *-property.
+#
+# The *-property says that what stands between the events of a match does not matter. A formula has it exactly if its
+# automaton has the same complex events under the *-semantics (Proposition 8.8), which is decided. If so, the words of
+# events that are marked make a regular language without the empty word, and an expression for it is a formula of CEL*
+# (Theorem 8.9): + for repetition, ; for concatenation, OR for union.
+
+NEVER: Predicate = Comparison("<", Attribute(TIME), Attribute(TIME))
+
+
+@dataclass(frozen=True, eq=False)
+class InStar(Answer):
+    """The formula is equivalent to this one of CEL*, at the level of complex events."""
+
+    phi: cel.Formula
+    proof: Equivalent
+
+
+@dataclass(frozen=True, eq=False)
+class NotInStar(Answer):
+    """The formula has not the *-property: whether events are a match depends on others.
+
+    The events are the same on both streams, and at the last position of the first they are a match, but not so on the
+    second; it is None where the match is not reported with the last of its events.
+    """
+
+    matched: tuple[Stream, ComplexEvent]
+    unmatched: tuple[Stream, ComplexEvent] | None
+
+
+def star_form(
+    phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()
+) -> InStar | NotInStar | Undecided:
+    """An equivalent formula of CEL*, or two streams that show that there is none."""
+    try:
+        for algebra in algebras(phi, schema=schema, budget=budget):
+            A = single_variable(compile_cel(phi, budget, algebra))
+            automata = marked_nfa(A, star(A), algebra)
+            found = separate(automata, budget.states)
+            if not isinstance(found, Separation):
+                B = star(A)
+                psi = to_cel(B, "events", schema, budget) if B.states else _never(phi)
+                return _in_star(phi, psi, schema, budget)
+            if (stream := stream_of(found, automata, schema)) is not None:
+                return _sensitive(phi, found, automata, stream, budget)
+        return Undecided(undecidable_reason(schema))
+    except (Unsupported, BudgetExceeded) as error:
+        return Undecided(error.message)
+
+
+def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: Budget) -> InStar | Undecided:
+    """The formula that was made, with the proof that it is the same."""
+    proof = equivalent(phi, psi, "events", schema, budget)
+    match proof:
+        case Equivalent():
+            return InStar(psi, proof)
+        case Undecided():
+            return proof
+        case _:
+            raise InternalError(f"{show(phi)} was rewritten to {show(psi)}, which differs")
+
+
+def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream: Stream, budget: Budget) -> NotInStar:
+    """The stream that was found beside that of its marked events alone, both asked of the definition."""
+    C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
+    alone = Stream([stream[p] for p in sorted(C)], stream.schema)
+    sides = [(stream, C), (alone, frozenset(range(len(C))))]
+    has = [has_complex_event(phi, S, C, budget) for S, C in sides]
+    match has:
+        case [True, _] if len(stream) - 1 not in C:
+            return NotInStar(sides[0], None)
+        case [True, False]:
+            return NotInStar(sides[0], sides[1])
+        case [False, True]:
+            return NotInStar(sides[1], sides[0])
+        case _:
+            raise InternalError(
+                f"{show(phi)} was found to depend on the events between on {list(stream)}, and does not"
+            )
+
+
+def _never(phi: cel.Formula) -> cel.Formula:
+    """A formula of CEL* without a match."""
+    R = next(psi.type for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom))
+    return cel.Filter(cel.EventAtom(R), cel.Every(R, NEVER))

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from cerify.equivalence.claim import Level
-from cerify.equivalence.verdict import Different
-from cerify.semantics.budget import Budget
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import product
+
+from cerify.equivalence.verdict import Claim, Different, Level, Undecided
+from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.cel import denote, interpreter
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import InternalError
-from cerify.semantics.events import Match, Stream, bindings_of
+from cerify.semantics.cel.syntax import Formula, show
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InternalError
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.interpreter import takes_place
+from cerify.semantics.events import TYPE, Event, Match, Schema, Stream, bindings_of
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import INT64, Value, ValueType, value_type_of
 
 
 def replayed(
@@ -26,3 +36,177 @@ def replayed(
 def _matches(phi: Formula, S: Stream, n: int, level: Level, budget: Budget) -> set[Match]:
     mus = interpreter.valuations(phi, S, n, budget)
     return {Match(n, tuple(sorted(denote.sup(mu))), bindings_of(mu) if level == "valuations" else None) for mu in mus}
+
+
+def replay_expressions(
+    E: expr.Expression, F: expr.Expression, S: Stream, claim: Claim, shortest: bool, budget: Budget
+) -> Different:
+    """Return the difference at the last event by the definition.
+
+    Raises BudgetExceeded, and InternalError if there is none.
+    """
+    e = len(S) - 1
+    left, right = ((Match(e, (e,)),) if e in takes_place(G, S, budget) else () for G in (E, F))
+    if left == right or (claim == "contained" and not left):
+        raise InternalError(
+            f"{expr.show(E)} and {expr.show(F)} were separated by {list(S)}, "
+            "on which the definition finds no difference"
+        )
+    return Different(S, e, left, right, shortest)
+
+
+def has_complex_event(phi: Formula, S: Stream, C: frozenset[int], budget: Budget) -> bool:
+    """Return whether a formula has a complex event at the last event of a stream, by the definition."""
+    return bool(len(S)) and C in interpreter.complex_events(phi, S, len(S) - 1, budget)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# All short streams of some events.
+
+
+def streams_of(letters: Sequence[Event], longest: int, most: int, schema: Schema | None = None) -> Iterator[Stream]:
+    """All streams of these events: those of 1 event, of 2, and so on, up to the longest length.
+
+    They end with the greatest length for which all together are at most `most`; those of 1 event are always there.
+    """
+    number = 0
+    for length in range(1, longest + 1):
+        number += len(letters) ** length
+        if number > most and length > 1:
+            return
+        yield from (Stream(events, schema) for events in product(letters, repeat=length))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Two clauses of MATCH_RECOGNIZE on short tables over a few values: a table on which they differ, if one is found.
+
+TABLES = 20_000  # that are tried at most
+SECONDS = 10.0  # that the search takes at most, unless the budget says how many
+SAMPLES: Mapping[ValueType, Sequence[Value]] = {
+    "int": (0, 1, 2),
+    "float": (0.0, 1.0, 2.0),
+    "string": ("a", "b", "c"),
+    "bool": (False, True),
+    "timestamp": (),
+}
+"""Values of a column of each type that is compared with no constant."""
+
+
+def compared(
+    left: MatchRecognize,
+    right: MatchRecognize,
+    claim: Claim,
+    level: Level,
+    schema: Schema | None,
+    bound: int,
+    budget: Budget,
+    why: str,
+) -> Different | Undecided:
+    """A table of at most `bound` rows on which the matches differ, by the definition; Undecided where none is found.
+
+    The values of a column are those that it is compared with, some next to them, and NULL. Times are not varied. What
+    takes longer than the budget, or SECONDS, is broken off. why says why the two are not decided.
+    """
+    longest, last, fails = 0, 0, ""
+    with suppress(BudgetExceeded), budget.timed(), Budget(seconds=budget.seconds or SECONDS).timed():
+        for S in tables(values((left, right), schema), bound, schema):
+            check_time()
+            longest, last = len(S) - 1, len(S)
+            try:
+                if (found := difference_on(S, left, right, claim, level)) is not None:
+                    return found
+            except IllFormed as error:  # where AFTER MATCH SKIP leads nowhere
+                fails = fails or _failure(left, right, S, error)
+        longest = last
+    number = f"{longest} row{'s' * (longest != 1)}"
+    tried = f"no difference on tables of up to {number} over a few values" if longest else "nothing was tried"
+    return Undecided(f"{tried}; {fails}{why}")
+
+
+def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllFormed) -> str:
+    """That one of the two ends in an error on a table, as a part of a sentence; nothing if both do."""
+    failed = []
+    for side, q in (("left", left), ("right", right)):
+        with suppress(IllFormed):
+            _row_matches(q, S, "events")
+            continue
+        failed.append(side)
+    if len(failed) != 1:
+        return ""
+    table = ", ".join("(" + ", ".join(f"{name} = {v}" for name, v in event.attributes.items()) + ")" for event in S)
+    return f"on the table {table} the {failed[0]} ends in an error, which is no difference: {error.message}; "
+
+
+def difference_on(
+    S: Stream, left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level
+) -> Different | None:
+    """The first difference of the matches on a table, by the definition. Raises IllFormed, as the definition does."""
+    mine, other = (_row_matches(q, S, level) for q in (left, right))
+    apart = mine - other if claim == "contained" else mine ^ other
+    if not apart:
+        return None
+    at = min(match.at for match in apart)
+    only = [sorted(m for m in some if m.at == at) for some in (mine - other, other - mine)]
+    return Different(S, at, tuple(only[0]), tuple(only[1]), shortest=False)
+
+
+def _row_matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
+    return {Match(m.at, tuple(sorted(m.events)), None if level == "events" else m.bindings) for m in answers(q, S)}
+
+
+def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Schema | None = None) -> Iterator[Stream]:
+    """All tables of 1 row, of 2, and so on, with these values of the columns, as long as they are not too many.
+
+    With a schema a row is of one of its types, and has values in the columns of the type.
+    """
+    named = columns.get(TYPE, ())
+    types = [str(R or ROW) for R in named] or [ROW]
+    if schema is not None:  # of the types that no condition names, one is enough of those with the same columns
+        types = list({R if R in named else tuple(of): R for R, of in schema.types.items()}.values())
+    of_types = {
+        R: {a: its for a, its in columns.items() if a != TYPE and (schema is None or schema.has(R, a))} for R in types
+    }
+    if sum(math.prod(map(len, of.values())) for of in of_types.values()) > TABLES:
+        return
+    letters = [
+        Event(R, {a: v for a, v in zip(of, row, strict=True) if v is not None})
+        for R, of in of_types.items()
+        for row in product(*of.values())
+    ]
+    yield from streams_of(letters, bound, TABLES, schema)
+
+
+def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str, list[Value | None]]:
+    """For each column of the clauses some of its values, and NULL."""
+    known = {} if schema is None else schema.attributes
+    near: dict[str, set[Value]] = {}
+    for q in clauses:
+        for e in (*q.expressions, *q.partition, *(one.column for one in q.order)):
+            for node in subtrees(e):
+                if isinstance(node, rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowColumn):
+                    for name, some in _asked(node):
+                        own = next((one for one in (TYPE, *known, *near) if one.casefold() == name.casefold()), name)
+                        near.setdefault(own, set()).update(some)
+    found: dict[str, list[Value | None]] = {}
+    for name, some in near.items():
+        of_values: list[ValueType] = [value_type_of(v) for v in sorted(some, key=repr)]
+        type_ = known.get(name) or (of_values[0] if of_values else "int")
+        fitting = {v for v in some if value_type_of(v) in (type_, "int" if type_ == "float" else type_)}
+        if known.get(name) == "int":
+            fitting = {v for v in fitting if v in INT64}
+        if known.get(name) == "float":
+            fitting = {float(v) for v in fitting if isinstance(v, int | float)}
+        found[name] = [*sorted(fitting or SAMPLES[type_], key=repr), None]
+    return found
+
+
+def _asked(e: rows.Expression) -> Iterator[tuple[str, set[Value]]]:
+    """The columns of an expression, each with the constants that it has, and the numbers next to them."""
+    constants = [one.value for one in subtrees(e) if isinstance(one, rows.RowConstant) and one.value is not None]
+    near: set[Value] = set(constants)
+    for v in constants:
+        if isinstance(v, str):
+            near.add(f"{v}_")
+        elif isinstance(v, int | float) and not isinstance(v, bool):
+            near |= {v - 1, v + 1}
+    yield from ((one.name, near) for one in subtrees(e) if isinstance(one, rows.RowColumn))

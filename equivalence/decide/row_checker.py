@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from itertools import permutations, product
 from typing import NamedTuple, TypeAlias, assert_never
 
-from cerify.equivalence.decide.certificate import Certificate, Fact, Letter, Word
-from cerify.equivalence.decide.row_solver import Solver
-from cerify.equivalence.decide.row_words import ClausePair
-from cerify.semantics.budget import Budget, check_time
+from cerify.equivalence.decide.row_solver import ClausePair, Solver
+from cerify.equivalence.verdict import Certificate, Fact, Letter, Word
+from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.wellformed import require_wellformed
 
 
 class Iteration(NamedTuple):
@@ -35,7 +34,7 @@ Rest: TypeAlias = tuple[rows.Pattern | Iteration, ...]
 """What is left of a pattern; its last part comes next."""
 
 
-class Side(NamedTuple):
+class CheckedSide(NamedTuple):
     """What is left after the rows so far, the preferred first, and the match if none of that is completed.
 
     Each is given with a number, or None for no match: equal numbers are of rows with equal labels.
@@ -45,10 +44,10 @@ class Side(NamedTuple):
     match: Hashable = None
 
 
-class Configuration(NamedTuple):
+class CheckedState(NamedTuple):
     """Between two rows: both sides, None before the row where matches start, and the last letters."""
 
-    sides: tuple[Side, Side] | None = None
+    sides: tuple[CheckedSide, CheckedSide] | None = None
     letters: Word = ()
 
 
@@ -92,7 +91,7 @@ class _Followed:
     def difference(self) -> str | None:
         """Where the matches that start at one row differ, if they do."""
         contained = self.certificate.claim == "contained" and self.clauses.match_at_each_row
-        pending = [Configuration()]
+        pending = [CheckedState()]
         seen = set(pending)
         while pending:
             check_time()
@@ -110,12 +109,12 @@ class _Followed:
                 )
         return None
 
-    def _after(self, now: Configuration) -> Iterator[Configuration]:
+    def _after(self, now: CheckedState) -> Iterator[CheckedState]:
         """The places after another row: one where matches may start, or one of theirs."""
         begins = not now.letters
         if now.sides is None and not self._impossible(letters := self._recent(now, frozenset()), last=False):
-            yield Configuration(None, letters)
-        starts = tuple(Side(((_one(q.pattern), 0),)) for q in (self.clauses.left, self.clauses.right))
+            yield CheckedState(None, letters)
+        starts = tuple(CheckedSide(((_one(q.pattern), 0),)) for q in (self.clauses.left, self.clauses.right))
         sides = starts if now.sides is None else now.sides
         options = [_options(side, begins) for side in sides]
         asked = sorted(
@@ -131,9 +130,11 @@ class _Followed:
             letters = self._recent(now, frozenset(true.items()))
             if not self._impossible(letters, last=False):
                 after = [self._taken(i, taken, match, true) for i, (taken, match) in enumerate(options)]
-                yield Configuration(_numbered(*after), letters)
+                yield CheckedState(_numbered(*after), letters)
 
-    def _taken(self, i: int, options: list[tuple[str, Rest, Hashable]], match: Hashable, true: dict[int, bool]) -> Side:
+    def _taken(
+        self, i: int, options: list[tuple[str, Rest, Hashable]], match: Hashable, true: dict[int, bool]
+    ) -> CheckedSide:
         """A side after a row."""
         known, labelled = (
             self.clauses.of_variables[i],
@@ -143,9 +144,9 @@ class _Followed:
         for A, rest, number in options:
             if A not in known or true[known[A]]:
                 left.setdefault(rest, (number, A if labelled else ""))
-        return Side(tuple(left.items()), None if match is None else (match,))
+        return CheckedSide(tuple(left.items()), None if match is None else (match,))
 
-    def _recent(self, now: Configuration, letter: Letter) -> Word:
+    def _recent(self, now: CheckedState, letter: Letter) -> Word:
         """The letters that facts can ask for, and one more, by which it is known whether they are all."""
         asked = {pair for fact in self.facts for letter in fact.rows for pair in letter}
         longest = max((len(fact.rows) for fact in self.facts), default=0)
@@ -161,7 +162,7 @@ class _Followed:
         )
 
 
-def _options(side: Side, begins: bool) -> tuple[list[tuple[str, Rest, Hashable]], Hashable]:
+def _options(side: CheckedSide, begins: bool) -> tuple[list[tuple[str, Rest, Hashable]], Hashable]:
     """The ways to take another row, and the match if none of these is completed."""
     taken: list[tuple[str, Rest, Hashable]] = []
     for rest, number in side.left:
@@ -173,7 +174,7 @@ def _options(side: Side, begins: bool) -> tuple[list[tuple[str, Rest, Hashable]]
     return taken, side.match
 
 
-def _ended(side: Side) -> Hashable:
+def _ended(side: CheckedSide) -> Hashable:
     """The match if the partition ends here."""
     completed = (number for rest, number in side.left for A, _, _ in _ways(rest, False, False, set()) if A is None)
     return next(completed, side.match)
@@ -195,7 +196,7 @@ def _ways(
     *others, part = rest
     later = tuple(others)
     match part:
-        case rows.Variable(A):
+        case rows.RowVariable(A):
             if not ends:
                 yield (
                     A,
@@ -207,7 +208,7 @@ def _ways(
         case rows.Anchor(place):
             if place == "end" or begins:
                 yield from _ways(later, begins, ends or place == "end", seen)
-        case rows.Concatenation(left, right):
+        case rows.RowConcatenation(left, right):
             yield from _ways((*later, right, left), begins, ends, seen)
         case rows.Alternation(left, right):
             yield from _ways((*later, left), begins, ends, seen)
@@ -240,12 +241,12 @@ def _one(p: rows.Pattern) -> Rest:
     return (p,)
 
 
-def _numbered(left: Side, right: Side) -> tuple[Side, Side]:
+def _numbered(left: CheckedSide, right: CheckedSide) -> tuple[CheckedSide, CheckedSide]:
     """The sides with numbers from 0 on in place of what tells the labels of rows apart."""
     numbers: dict[Hashable, int] = {}
 
-    def side(one: Side) -> Side:
+    def side(one: CheckedSide) -> CheckedSide:
         found = tuple((rest, numbers.setdefault(key, len(numbers))) for rest, key in one.left)
-        return Side(found, None if one.match is None else numbers.setdefault(one.match, len(numbers)))
+        return CheckedSide(found, None if one.match is None else numbers.setdefault(one.match, len(numbers)))
 
     return side(left), side(right)

@@ -7,23 +7,191 @@ same in every table, and a difference is one on a table, tried by the definition
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from cerify.automata.row_pattern.compile import compile_pattern
-from cerify.equivalence.bounded.row_tables import difference_on
-from cerify.equivalence.claim import Claim, Level
-from cerify.equivalence.decide.certificate import Certificate, Fact
-from cerify.equivalence.decide.row_search import Search
-from cerify.equivalence.decide.row_solver import Solver
-from cerify.equivalence.decide.row_words import ClausePair
-from cerify.equivalence.verdict import Contained, Different, Equivalent
-from cerify.semantics.budget import Budget
+from cerify.automata.algebra.finite import minterms
+from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_pattern, predicate_of
+from cerify.equivalence.decide.replay import difference_on
+from cerify.equivalence.decide.row_solver import ClausePair, Solver, known_after, may_end, on_row
+from cerify.equivalence.verdict import Certificate, Claim, Contained, Different, Equivalent, Fact, Letter, Level, Word
+from cerify.semantics import trees
+from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Skip
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.syntax import MatchRecognize, RowDefinition, RowSkip, show
+from cerify.semantics.trees import subtrees
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The search for a table on which two row patterns have different matches at some row: ordered sets of threads.
+#
+# From a row on both prioritized automata are determinized together: after each row there are the states that may take
+# the next one, in the order of preferment, and the match that is there if none of them is completed. A table is taken
+# as its word, which says which conditions are true in each row. To see whether the matches are the same, threads have
+# numbers: those of equal numbers have the same labels so far.
+
+MOST_CONDITIONS = 12  # that threads ask for in one row
+Key: TypeAlias = Hashable
+
+
+class OrderedThreads(NamedTuple):
+    """After a row: the states that may take the next one, the preferred first, with the numbers of their labels.
+
+    best: the match if no thread is completed; ended: the match if the partition ends here; None where there is none.
+    """
+
+    open: tuple[tuple[int, Key], ...]
+    best: Key | None
+    ended: Key | None
+
+
+class SearchState(NamedTuple):
+    """Between two rows: the threads of both, None before the row where they start, and what of facts is known."""
+
+    threads: tuple[OrderedThreads, OrderedThreads] | None
+    known: frozenset[tuple[int, int]] = frozenset()
+    begins: bool = False
+    row_taken: bool = False
+
+
+@dataclass
+class SeparationSearch:
+    """The automata of two clauses, on words of their conditions; limit: the most transitions that are looked at.
+
+    claim: whether a row at which only the right has a match is a difference, too.
+    """
+
+    automata: tuple[Automaton, Automaton]
+    clauses: ClausePair
+    level: Level
+    claim: Claim
+    limit: int
+    transitions: int = 0
+
+    @cached_property
+    def before(self) -> bool:
+        """Whether it makes a difference that there are rows before the one where the matches start."""
+        return self.clauses.reach("PREV") > 0 or any(way.start for A in self.automata for way in A.first)
+
+    def separation(self, facts: Sequence[Fact]) -> Word | None:
+        """The shortest word on which matches that start at the same row differ; None if there is none.
+
+        Raises BudgetExceeded.
+        """
+        start = SearchState(None, begins=True)
+        words: dict[SearchState, tuple[SearchState, Letter] | None] = {start: None}
+        pending = deque([start])
+        while pending:
+            check_time()
+            now = pending.popleft()
+            for letter, later in self.after(now, facts):
+                self.transitions += 1
+                if self.transitions > self.limit:
+                    raise BudgetExceeded(
+                        f"the comparison has more than {self.limit} transitions between sets of threads"
+                    )
+                if later in words:
+                    continue
+                words[later] = (now, letter)
+                if self.separates(later, facts):
+                    return _word(later, words)
+                pending.append(later)
+        return None
+
+    def separates(self, now: SearchState, facts: Sequence[Fact]) -> bool:
+        """Whether the matches differ if the partition ends here."""
+        if now.threads is None or not now.row_taken:
+            return False
+        left, right = now.threads
+        missing = self.claim == "contained" and left.ended is None
+        return left.ended != right.ended and not missing and may_end(facts, now.known)
+
+    def after(self, now: SearchState, facts: Sequence[Fact]) -> Iterator[tuple[Letter, SearchState]]:
+        """What another row leads to, with the least that has to be known of it."""
+        if now.threads is None:
+            begun = tuple(threads_of([(A.first, 0)], None, now.begins) for A in self.automata)
+            yield from self._rows(SearchState(_numbered(*begun), now.known, now.begins), facts)
+            known = known_after(facts, now.known, frozenset(), now.begins)
+            if self.before and known is not None:
+                yield frozenset(), SearchState(None, known)
+        elif any(side.open or side.best != side.ended for side in now.threads) or not may_end(facts, now.known):
+            yield from self._rows(now, facts)
+
+    def _rows(self, now: SearchState, facts: Sequence[Fact]) -> Iterator[tuple[Letter, SearchState]]:
+        assert now.threads is not None
+        asked = sorted(
+            {
+                known[A.variables[state]]
+                for A, known, side in zip(self.automata, self.clauses.of_variables, now.threads, strict=True)
+                for state, _ in side.open
+                if A.variables[state] in known
+            }
+        )
+        if len(asked) > MOST_CONDITIONS:
+            raise BudgetExceeded(f"more than {MOST_CONDITIONS} conditions have to be looked at in one row")
+        for truths in product((True, False), repeat=len(asked)):
+            letter = frozenset(zip(asked, truths, strict=True))
+            known = known_after(facts, now.known, letter, now.begins)
+            if known is not None:
+                left, right = (self._taken(i, side, dict(letter)) for i, side in enumerate(now.threads))
+                yield letter, SearchState(_numbered(left, right), known, row_taken=True)
+
+    def _taken(self, i: int, side: OrderedThreads, true: Mapping[int, bool]) -> OrderedThreads:
+        """The threads of an automaton after a row."""
+        A, known = self.automata[i], self.clauses.of_variables[i]
+        labels = A.variables if self.level == "valuations" else ("",) * len(A.variables)
+        alive = [
+            (A.follow[state], (number, labels[state]))
+            for state, number in side.open
+            if A.variables[state] not in known or true[known[A.variables[state]]]
+        ]
+        return threads_of(alive, None if side.best is None else ("ended", side.best), False)
+
+
+def threads_of(alive: Iterable[tuple[Sequence[Way], Key]], best: Key | None, begins: bool) -> OrderedThreads:
+    """The threads on the ways of those that are alive; best: the match if none of these is completed."""
+    found: dict[int, Key] = {}
+    ended: Key | None = None
+    for ways, number in alive:
+        for way in ways:
+            if way.start and not begins:
+                continue
+            if way.target != ACCEPT:
+                if not way.end:
+                    found.setdefault(way.target, number)
+                continue
+            ended = number if ended is None else ended
+            if not way.end:
+                return OrderedThreads(tuple(found.items()), number, ended)
+    return OrderedThreads(tuple(found.items()), best, best if ended is None else ended)
+
+
+def _numbered(left: OrderedThreads, right: OrderedThreads) -> tuple[OrderedThreads, OrderedThreads]:
+    """The threads with numbers from 0 on in place of what tells their labels apart."""
+    numbers: dict[Key, int] = {}
+
+    def number(key: Key | None) -> Key | None:
+        return None if key is None else numbers.setdefault(key, len(numbers))
+
+    return tuple(
+        OrderedThreads(tuple((state, number(key)) for state, key in side.open), number(side.best), number(side.ended))
+        for side in (left, right)
+    )  # type: ignore[return-value]
+
+
+def _word(now: SearchState, words: Mapping[SearchState, tuple[SearchState, Letter] | None]) -> Word:
+    letters: list[Letter] = []
+    while (step := words[now]) is not None:
+        now, letter = step
+        letters.append(letter)
+    return tuple(reversed(letters))
+
 
 MOST_FACTS = 300
 
@@ -37,7 +205,7 @@ def compare(
     have the same matches, wherever AFTER MATCH SKIP goes. Whether matches that start at different rows are contained is
     decided for TO NEXT ROW.
     """
-    asked = Comparison(ClausePair.of(left, right, schema), claim, level, schema, budget)
+    asked = ClauseComparison(ClausePair.of(left, right, schema), claim, level, schema, budget)
     if claim == "contained" and (found := asked.difference("contained")) is not None:
         return found
     contained = claim == "contained" and asked.clauses.match_at_each_row
@@ -54,18 +222,18 @@ def shortest_match(q: MatchRecognize, schema: Schema | None, budget: Budget) -> 
 
     Raises Unsupported where it is not decided, BudgetExceeded.
     """
-    anywhere = replace(q, skip=Skip("next row"))
-    nowhere = replace(anywhere, pattern=rows.Concatenation(q.pattern, _NEVER))
-    found = Comparison(ClausePair.of(anywhere, nowhere, schema), "contained", "events", schema, budget)
+    anywhere = replace(q, skip=RowSkip("next row"))
+    nowhere = replace(anywhere, pattern=rows.RowConcatenation(q.pattern, _NEVER))
+    found = ClauseComparison(ClausePair.of(anywhere, nowhere, schema), "contained", "events", schema, budget)
     difference = found.difference("contained")
     return None if difference is None else difference.stream
 
 
-_NEVER = rows.Concatenation(rows.Anchor("end"), rows.Variable("A"))  # a row after the last one
+_NEVER = rows.RowConcatenation(rows.Anchor("end"), rows.RowVariable("A"))  # a row after the last one
 
 
 @dataclass
-class Comparison:
+class ClauseComparison:
     """The search for tables on which two clauses differ, and the facts that it has needed."""
 
     clauses: ClausePair
@@ -81,7 +249,7 @@ class Comparison:
         Raises Unsupported where they may differ at a row and no table is found on which the clauses do.
         """
         left, right = self.clauses.left, self.clauses.right
-        search = Search(
+        search = SeparationSearch(
             (compile_pattern(left.pattern, self.budget), compile_pattern(right.pattern, self.budget)),
             self.clauses,
             self.clauses.labels(self.level),
@@ -111,3 +279,284 @@ def _undecided(number: int, skips: bool) -> str:
             f" decided, and {table}; ask with AFTER MATCH SKIP TO NEXT ROW in both"
         )
     return f"they may differ where a match starts, and {table}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What of a row pattern has no effect: parts of which no match has a row, reluctant quantifiers that might be greedy.
+#
+# Both are questions about two clauses: whether the labels of matches stay the same if the variables of the part have
+# other names, or if the quantifier is greedy. What is found has no effect on any table.
+
+LIMIT = Budget(states=2_000)
+OTHER = "'"
+"""What is added to a variable for another name, which no clause has, of a variable with the same condition."""
+
+
+def parts_without_rows(q: MatchRecognize, schema: Schema | None = None) -> list[rows.Pattern]:
+    """The alternatives of a clause that take rows, and its optional parts, of which no match has a row.
+
+    None are found where conditions look at more than columns. Raises BudgetExceeded.
+    """
+
+    def walk(p: Any, alternative: bool) -> Iterator[rows.Pattern]:
+        single = alternative and not isinstance(p, rows.Alternation) and not _may_be_empty(p)
+        optional = isinstance(p, rows.Quantified) and p.low == 0 and p.high != 0
+        takes = any(isinstance(one, rows.RowVariable) for one in subtrees(p))
+        if takes and (single or optional) and _same(q, q.pattern, _replaced(q.pattern, p, _renamed(p)), schema):
+            yield p
+            return
+        for one in trees.children(p):
+            yield from walk(one, isinstance(p, rows.Alternation))
+
+    return list(walk(q.pattern, False))
+
+
+def idle_quantifiers(q: MatchRecognize, schema: Schema | None = None) -> list[rows.Quantified]:
+    """The reluctant quantifiers of a clause which, were they greedy, would leave all matches as they are.
+
+    None are found where conditions look at more than columns. Raises BudgetExceeded.
+    """
+    reluctant = [p for p in subtrees(q.pattern) if isinstance(p, rows.Quantified) and not p.greedy]
+    return [p for p in reluctant if _same(q, _apart(q.pattern), _apart(made_greedy(q.pattern, p)), schema)]
+
+
+def made_greedy(p: Any, quantifier: rows.Quantified) -> Any:
+    """The pattern in which this quantifier is greedy."""
+    return _replaced(p, quantifier, replace(quantifier, greedy=True))
+
+
+def _same(q: MatchRecognize, left: rows.Pattern, right: rows.Pattern, schema: Schema | None) -> bool:
+    """Whether in all tables matches of both patterns at a row have the same labels; False where it is not decided."""
+
+    def clause(p: rows.Pattern) -> MatchRecognize:
+        define = ((A, conditions.get(A.removesuffix(OTHER))) for A in MatchRecognize(p).primary)
+        return MatchRecognize(
+            p, tuple(RowDefinition(A, e) for A, e in define if e is not None), skip=RowSkip("next row")
+        )
+
+    try:
+        known = ClausePair.of(q, q, schema).left
+        conditions = {A: on_row(e, A) for A, e in known.conditions.items()}
+        return isinstance(compare(clause(left), clause(right), "equivalent", "valuations", schema, LIMIT), Equivalent)
+    except Unsupported:
+        return False
+
+
+def _replaced(p: Any, part: Any, other: Any) -> Any:
+    """The pattern with another part in the place of this one."""
+    if p is part:
+        return other
+    below = trees.children(p)
+    return trees.rebuilt(p, [_replaced(one, part, other) for one in below]) if below else p
+
+
+def _renamed(p: Any) -> Any:
+    """The pattern with other names for its variables."""
+    if isinstance(p, rows.RowVariable):
+        return rows.RowVariable(p.name.removesuffix(OTHER) + OTHER)
+    below = trees.children(p)
+    return trees.rebuilt(p, [_renamed(one) for one in below]) if below else p
+
+
+def _apart(p: Any) -> Any:
+    """The pattern in which variables have other names in rows that are left out of the output."""
+    if isinstance(p, rows.Exclusion):
+        return _renamed(p)
+    below = trees.children(p)
+    return trees.rebuilt(p, [_apart(one) for one in below]) if below else p
+
+
+def _may_be_empty(p: rows.Pattern) -> bool:
+    return any(way.target == ACCEPT for way in compile_pattern(p, LIMIT).first)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Conditions of DEFINE that are never true, and clauses that match no table.
+#
+# What is found is so on all tables; of what is not found nothing is said. A part of a condition is always NULL if it
+# looks at rows that are not there: of a variable whose rows all come later, or beyond the frame of WINDOW.
+
+MOST = 20_000  # states of the automaton and rows of a frame that are looked at
+Why: TypeAlias = Literal["NULL", "no row", "one row", "contradiction"]
+
+
+@dataclass(frozen=True)
+class NeverTrue:
+    """A variable whose condition is never true, the part that is to blame, and why.
+
+    The part is always NULL, looks at a row that is never there, compares a row with itself, or contradicts itself.
+    """
+
+    variable: str
+    part: rows.Expression
+    why: Why
+
+
+@dataclass(frozen=True)
+class DefineConditions:
+    """The conditions of a clause and the automaton of its pattern. Raises BudgetExceeded."""
+
+    q: MatchRecognize
+    budget: Budget = Budget()
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        return compile_pattern(self.q.pattern, self.budget)
+
+    @cached_property
+    def before(self) -> Mapping[str, frozenset[str]]:
+        """For each variable those of which a row may come before one of its rows, in a match."""
+        A = self.automaton
+        found: dict[str, set[str]] = {name: set() for name in self.q.primary}
+        for source, name in enumerate(A.variables):
+            reached, pending = set[int](), [source]
+            while pending:
+                for way in A.follow[pending.pop()]:
+                    if way.target != ACCEPT and not way.end and way.target not in reached:
+                        reached.add(way.target)
+                        pending.append(way.target)
+            for state in reached:
+                found[A.variables[state]].add(name)
+        return {name: frozenset(others) for name, others in found.items()}
+
+    def never_true(self) -> Iterator[NeverTrue]:
+        """The variables whose conditions are never true, whatever the row."""
+        for A, condition in self.q.conditions.items():
+            view = _View(self, A, None)
+            if (found := view.never(condition)) is not None:
+                yield NeverTrue(A, *found)
+            elif self._contradicts(A):
+                yield NeverTrue(A, condition, "contradiction")
+
+    def match_is_possible(self) -> bool:
+        """Whether there may be a table with a match: whether the pattern can be gone through in a frame."""
+        A, window = self.automaton, self.q.window
+        last = 0 if window is None else self._last_depth()
+        if len(A.variables) * (last + 1) > MOST:
+            raise BudgetExceeded(f"more than {MOST} states and rows of a frame")
+        dead = {one.variable for one in self.never_true()}
+        end = last if window is not None and window.following is not None else None
+        start = range(last + 1) if window is not None and window.seek else (0,)
+        pending: list[tuple[int | None, int]] = [(None, depth) for depth in start]
+        seen = set(pending)
+        while pending:
+            state, depth = pending.pop()
+            for way in A.first if state is None else A.follow[state]:
+                if way.target == ACCEPT:
+                    return True
+                name = A.variables[way.target]
+                if way.end or (end is not None and depth > end) or name in dead or self._is_dead(name, depth):
+                    continue
+                after = (way.target, depth + 1 if end is not None else min(depth + 1, last))
+                if after not in seen:
+                    seen.add(after)
+                    pending.append(after)
+        return False
+
+    def _last_depth(self) -> int:
+        """The last row of a frame that is told apart from later ones."""
+        assert self.q.window is not None
+        inside = (node for e in self.q.conditions.values() for node in trees.subtrees(e))
+        offsets = (node.offset for node in inside if isinstance(node, rows.Physical))
+        return max(offsets, default=0) if self.q.window.following is None else self.q.window.following
+
+    def _is_dead(self, A: str, depth: int) -> bool:
+        """Whether the condition of a variable is never true in that row of a frame, counted from 0."""
+        if self.q.window is None or A not in self.q.conditions:
+            return False
+        return _View(self, A, depth).never(self.q.conditions[A]) is not None
+
+    def _contradicts(self, A: str) -> bool:
+        """Whether a condition on the columns of the row alone is true of no row."""
+        try:
+            predicate = predicate_of(self.q.conditions[A], [U for U, its in self.q.unions.items() if A in its])
+        except Unsupported:
+            return False
+        return not any(one.chosen for one in minterms([predicate], None, self.budget, solver=False))
+
+
+@dataclass(frozen=True)
+class _View:
+    """What the condition of a variable sees; depth: of its row in the frame, None for a row anywhere."""
+
+    conditions: DefineConditions
+    variable: str
+    depth: int | None
+
+    def never(self, e: rows.Expression) -> tuple[rows.Expression, Why] | None:
+        """The part on account of which a condition is never true, and why; None if it may be true."""
+        match e:
+            case rows.RowAnd(left, right):
+                return self.never(left) or self.never(right)
+            case rows.RowOr(left, right):
+                return self.never(left) and self.never(right)
+            case rows.RowComparison(left, "<" | ">", right) if self._plain(left) == self._plain(right):
+                return e, "one row"
+            case rows.RowBetween(_, low, high, False) if self.null(low) or self.null(high):
+                return e, "NULL"
+            case rows.RowIn(_, items, negated) if (any if negated else all)(map(self.null, items)):
+                return e, "NULL"
+            case rows.IsNull(operand, True) if self.null(operand):
+                return e, "NULL"
+        if not self.null(e):
+            return None
+        nothing = next((one for one in rows.lookups(e) if self._looks_at_nothing(one)), None)
+        return (e, "NULL") if nothing is None else (nothing, "no row")
+
+    def null(self, e: rows.Expression) -> bool:
+        """Whether an expression is always NULL."""
+        if isinstance(e, rows.Lookup):
+            return self._looks_at_nothing(e)
+        match e:
+            case rows.RowConstant(value):
+                return value is None
+            case rows.Coalesce(arguments):
+                return all(map(self.null, arguments))
+            case rows.RowAnd(left, right) | rows.RowOr(left, right):
+                return self.null(left) and self.null(right)
+            case rows.IsNull() | rows.RowCase():
+                return False
+            case rows.RowBetween() | rows.RowIn():
+                return self.null(e.operand)
+        return any(map(self.null, rows.below(e)))
+
+    def _looks_at_nothing(self, e: rows.Lookup) -> bool:
+        if isinstance(e, rows.Count | rows.RowMatchNumber) or (
+            isinstance(e, rows.RowAggregate) and e.function == "COUNT"
+        ):
+            return False
+        V = rows.variable_of(e)
+        its = None if V is None else self.conditions.q.unions[V]
+        if its is not None and self.variable not in its and its.isdisjoint(self.conditions.before[self.variable]):
+            return True
+        inner = e.argument if isinstance(e, rows.Physical) else None
+        is_here = its is None or self.variable in its
+        if not isinstance(e, rows.Physical) or not is_here or self.depth is None:
+            return False
+        if isinstance(inner, rows.Logical) and (inner.function, inner.offset) != ("LAST", 0):
+            return False
+        other = self.depth + (e.offset if e.function == "NEXT" else -e.offset)
+        window = self.conditions.q.window
+        return other < 0 or (window is not None and window.following is not None and other > window.following)
+
+    def _plain(self, e: rows.Expression) -> rows.Expression:
+        """The expression in which columns of the row itself have no variable."""
+        if isinstance(e, rows.RowColumn):
+            own = e.variable is not None and self.variable in self.conditions.q.unions[e.variable]
+            return replace(e, variable=None) if own else e
+        below = rows.below(e)
+        return trees.rebuilt(e, [self._plain(one) for one in below]) if below else e
+
+
+def fewest(p: rows.Pattern) -> Iterator[rows.Quantified]:
+    """The reluctant quantifiers at the end of a pattern that iterate as often as they have to, and at least once."""
+    match p:
+        case rows.RowConcatenation(_, right):
+            yield from fewest(right)
+        case rows.Alternation(left, right):
+            yield from fewest(left)
+            yield from fewest(right)
+        case rows.Exclusion(inner):
+            yield from fewest(inner)
+        case rows.Quantified(_, low, high, False) if low > 0 and low != high:
+            yield p

@@ -7,26 +7,490 @@ that; the definition tries it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple, assert_never
 
-from cerify.equivalence.decide.certificate import Fact, Word
-from cerify.equivalence.decide.row_terms import KINDS, NAN, NULL, NUMBER, TEXT, Rows, among
-from cerify.equivalence.decide.row_words import ClausePair
-from cerify.semantics.budget import check_time, time_left
+from cerify.automata.row_pattern.compile import at_fixed_distances, why_not
+from cerify.equivalence.verdict import Fact, Letter, Level, Word
+from cerify.semantics import trees
+from cerify.semantics.arguments import check_time, time_left
+from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TYPE, Event, Schema, Stream
 from cerify.semantics.packages import z3
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import ROW
+from cerify.semantics.row_pattern.scalars import STANDARD, columns_in, combined, resolved
+from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, Order
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import Value, time_at, value_type_of
+from cerify.semantics.values import INT64, Value, ValueType, microseconds, time_at, value_type_of
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The conditions of clauses of MATCH_RECOGNIZE that look at columns alone, and what cannot be true of them in a table.
+#
+# Two conditions that are the same expression are one, whatever the variables. A word says of each row of a partition
+# which conditions are true and which are not; a fact is a factor that the word of no partition has.
+
+FARTHEST = 50  # rows that PREV and NEXT may look back or on; each makes what the solver is told longer
+
+
+@dataclass(frozen=True)
+class ClausePair:
+    """Two clauses that partition and order alike, and their conditions.
+
+    Raises Unsupported for a condition that looks at the match so far, not at columns alone. The columns have the names
+    that they have in the schema, or else where they are mentioned first.
+    """
+
+    left: MatchRecognize
+    right: MatchRecognize
+
+    @classmethod
+    def of(cls, left: MatchRecognize, right: MatchRecognize, schema: Schema | None) -> ClausePair:
+        left, right = at_fixed_distances(left), at_fixed_distances(right)
+        known = {TYPE: TYPE} | ({} if schema is None else {name.lower(): name for name in schema.attributes})
+        for one in (*columns_in(left), *columns_in(right)):
+            if not one.quoted:
+                known.setdefault(one.name.lower(), one.name)
+        names = [*known.values(), *(one.name for q in (left, right) for one in columns_in(q) if one.quoted)]
+        found = cls(*(resolved(q, dict.fromkeys(names)) for q in (left, right)))
+        for q in (found.left, found.right):
+            if (refused := why_not(q)) is not None:
+                raise refused
+        if any(found.reach(function) > FARTHEST for function in ("PREV", "NEXT")):
+            raise Unsupported(f"PREV and NEXT look further than {FARTHEST} rows")
+        if found.left.window is not None or found.right.window is not None:
+            raise Unsupported("in WINDOW each row has the match of its frame")
+        if _table_order(found.left) != _table_order(found.right):
+            raise Unsupported("they do not partition and order the rows alike")
+        if _place(found.left) != _place(found.right) and not found.match_at_each_row:
+            raise Unsupported("they go on at different rows after a match")
+        return found
+
+    @cached_property
+    def conditions(self) -> tuple[rows.Expression, ...]:
+        """The conditions, each once; their numbers are their places."""
+        return tuple(dict.fromkeys(e for q in (self.left, self.right) for e in _conditions(q).values()))
+
+    @cached_property
+    def of_variables(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """For each of the two clauses the numbers of the conditions of those variables that have one."""
+        number = {e: i for i, e in enumerate(self.conditions)}
+        left, right = ({A: number[e] for A, e in _conditions(q).items()} for q in (self.left, self.right))
+        return left, right
+
+    @property
+    def match_at_each_row(self) -> bool:
+        """Whether in both a match starts at each row where one may: none is skipped."""
+        return all(q.skip.to == "next row" or longest(q.pattern) <= 1 for q in (self.left, self.right))
+
+    def labels(self, level: Level) -> Level:
+        """What matches that start at one row are compared by: their labels if AFTER MATCH SKIP depends on them."""
+        return level if self.left.skip.variable is None else "valuations"
+
+    def reach(self, function: str) -> int:
+        """How many rows PREV, or NEXT, looks back, or on, at most."""
+        nodes = (node for e in self.conditions for node in trees.subtrees(e))
+        return max((e.offset for e in nodes if isinstance(e, rows.Physical) and e.function == function), default=0)
+
+
+def _place(q: MatchRecognize) -> tuple[str, frozenset[str]]:
+    """Where AFTER MATCH SKIP goes: for TO a variable those whose rows it stands for."""
+    return q.skip.to, frozenset() if q.skip.variable is None else q.unions[q.skip.variable]
+
+
+def _table_order(q: MatchRecognize) -> tuple[frozenset[str], list[tuple[str, bool, str]]]:
+    """The columns of PARTITION BY, and of ORDER BY with the direction and the place of NULL."""
+    order = [(one.column.name, one.descending, nulls_of(one)) for one in q.order]
+    return frozenset(one.name for one in q.partition), order
+
+
+def nulls_of(one: Order) -> str:
+    """FIRST or LAST: where NULL is in an order; above all values, if the text leaves it open."""
+    return one.nulls or ("FIRST" if one.descending else "LAST")
+
+
+def _conditions(q: MatchRecognize) -> dict[str, rows.Expression]:
+    return {A: on_row(e, A) for A, e in q.conditions.items()}
+
+
+def on_row(e: rows.Expression, variable: str) -> rows.Expression:
+    """The condition of a variable without the names of variables: its own row is the current one."""
+    match e:
+        case rows.RowColumn():
+            return rows.RowColumn(e.name, quoted=True)
+        case rows.Classifier():
+            return rows.RowConstant(variable)
+        case rows.Logical(_, argument):
+            return on_row(argument, variable)
+    found: rows.Expression = trees.rebuilt(e, [on_row(one, variable) for one in rows.below(e)])
+    return found
+
+
+def known_after(
+    facts: Sequence[Fact], known: frozenset[tuple[int, int]], letter: Letter, first: bool
+) -> frozenset[tuple[int, int]] | None:
+    """How many rows of which facts the last rows of a word have, after another row; None if it has a whole fact.
+
+    One that is a fact at the end of a partition alone is no reason for None.
+    """
+    begun = known | {(i, 0) for i, fact in enumerate(facts) if first or not fact.first}
+    longer = {(i, n + 1) for i, n in begun if n < len(facts[i].rows) and facts[i].rows[n] <= letter}
+    if any(n == len(facts[i].rows) and not facts[i].last for i, n in longer):
+        return None
+    return frozenset(longer)
+
+
+def may_end(facts: Sequence[Fact], known: frozenset[tuple[int, int]]) -> bool:
+    """Whether a partition may end after rows of which this is known."""
+    return all(n < len(facts[i].rows) for i, n in known)
+
+
+def longest(p: rows.Pattern) -> int:
+    """The most rows that a labelling has; 2 for more than one."""
+    match p:
+        case rows.RowVariable():
+            return 1
+        case rows.Empty() | rows.Anchor():
+            return 0
+        case rows.RowConcatenation(left, right):
+            return min(2, longest(left) + longest(right))
+        case rows.Alternation(left, right):
+            return max(longest(left), longest(right))
+        case rows.Permute(parts):
+            return min(2, sum(map(longest, parts)))
+        case rows.Quantified(inner, _, high):
+            return min(2, longest(inner) * (2 if high is None else high))
+        case rows.Exclusion(inner):
+            return longest(inner)
+        case _:
+            assert_never(p)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The rows of a partition as terms of z3: what its cells hold, and where conditions are true.
+#
+# A value is of a kind and a point of a line, on which the values of this kind have their order; texts are between
+# those that the conditions name. Without a schema a column has a value of any kind in each row, or NULL. What LIKE,
+# CAST and || give is not known, nor what arithmetic gives, which floats round, but on columns of whole numbers; for a
+# table it is taken to be exact.
+
+NULL, NUMBER, NAN, TEXT, TRUTH, TIME = range(6)
+KINDS: Mapping[ValueType, tuple[int, ...]] = {
+    "int": (NUMBER,), "float": (NUMBER, NAN), "string": (TEXT,), "bool": (TRUTH,), "timestamp": (TIME,),
+}  # fmt: skip
+Truth = tuple[Any, Any]
+"""Whether a condition is true, and whether it is false; NULL is neither."""
+
+
+class ValuePoint(NamedTuple):
+    """A value: its kind, and where it is among the values of this kind."""
+
+    kind: Any
+    at: Any
+
+
+class SymbolicRows:
+    """Some rows of a partition, and those around them that conditions look at, as terms of z3.
+
+    exact: for a table, in which arithmetic is exact; else for facts, which hold whatever is rounded.
+    """
+
+    def __init__(self, clauses: ClausePair, schema: Schema | None, number: int, exact: bool) -> None:
+        self.clauses, self.number, self.exact = clauses, number, exact
+        self.schema = schema
+        self.types: Mapping[str, ValueType] = {} if schema is None else schema.attributes
+        self.null = ValuePoint(z3.IntVal(NULL), z3.RealVal(0))
+        self.nodes = [one for e in clauses.conditions for one in subtrees(e)]
+        values = (one.value for one in self.nodes if isinstance(one, rows.RowConstant))
+        event_types = () if schema is None else schema.types
+        self.texts = sorted({one for one in values if isinstance(one, str)} | {*self._like_texts(), *event_types})
+        key = (*clauses.left.partition, *(one.column for one in clauses.left.order[:1]))
+        columns = [one for one in self.nodes if isinstance(one, rows.RowColumn)]
+        typed = () if schema is None or {*schema.types} == {ROW} else (TYPE,)
+        self.names = tuple(dict.fromkeys((*(one.name for one in (*columns, *key)), *typed)))
+        self.around = range(-max(1, clauses.reach("PREV")), number + max(1, clauses.reach("NEXT")))
+
+    @cached_property
+    def likes(self) -> list[rows.RowLike]:
+        """The conditions with LIKE."""
+        return [one for one in self.nodes if isinstance(one, rows.RowLike)]
+
+    def _like_texts(self) -> Iterator[str]:
+        """For tables: some texts that are like the patterns, and some that are not."""
+        for one in self.likes if self.exact else ():
+            if isinstance(one.pattern, rows.RowConstant) and isinstance(pattern := one.pattern.value, str):
+                yield from (
+                    "",
+                    "~",
+                    pattern.replace("%", "").replace("_", "a"),
+                    pattern.replace("%", "a").replace("_", "b"),
+                )
+
+    # --- rows and cells -----------------------------------------------------------------------------------------------
+
+    def there(self, r: int) -> Any:
+        """Whether the partition has a row r."""
+        return z3.Bool(f"there {r}")
+
+    def cell(self, name: str, r: int) -> ValuePoint:
+        at = z3.ToReal(z3.Int(f"whole {r} {name}")) if self.types.get(name) == "int" else z3.Real(f"value {r} {name}")
+        return ValuePoint(z3.Int(f"kind {r} {name}"), at)
+
+    def literal(self, i: int, true: bool, r: int) -> Any:
+        """A literal that stands for the truth of a condition in a row."""
+        return z3.Bool(f"condition {i} {r}") if true else z3.Not(z3.Bool(f"condition {i} {r}"))
+
+    def known(self, word: Word, first: bool, last: bool) -> list[Any]:
+        """The literals of rows that are there; first, last: as the first, the last rows of a partition."""
+        ends = [z3.Not(self.there(-1))] * first + [z3.Not(self.there(len(word)))] * last
+        literals = [self.literal(i, true, r) for r, letter in enumerate(word) for i, true in letter]
+        return [*ends, *literals, *(self.there(r) for r in range(len(word)))]
+
+    def rules(self) -> Iterator[Any]:
+        """Rows have no gaps, columns their kinds, partitions one key and an order; conditions are what they say."""
+        for r, after in pairwise(self.around):
+            known = z3.And(self.there(r), self.there(after))
+            if r < 0:
+                yield z3.Implies(self.there(r), self.there(after))
+            if after >= self.number:
+                yield z3.Implies(self.there(after), self.there(r))
+            for one in self.clauses.left.partition:
+                mine, other = self.cell(one.name, r), self.cell(one.name, after)
+                yield z3.Implies(known, z3.And(mine.kind == other.kind, mine.at == other.at))
+            for order in self.clauses.left.order[:1]:
+                ends = [self.cell(order.column.name, end) for end in (r, after)]
+                low, high = reversed(ends) if order.descending else ends
+                strictly, back = self._compared("<", low, high)[0], self._compared(">", low, high)[0]
+                yield z3.Implies(known, strictly if self.exact else z3.Not(back))
+                null = [end.kind == NULL for end in ends]
+                first, later = null if nulls_of(order) == "LAST" else reversed(null)
+                yield z3.Implies(z3.And(known, first), later)
+        for name in self.names:
+            kinds = (NULL, *KINDS[self.types[name]]) if name in self.types else tuple(range(6))
+            for r in self.around:
+                x = self.cell(name, r)
+                yield among(x.kind, (TEXT,) if name == TYPE else kinds)
+                yield z3.Implies(x.kind == TRUTH, z3.Or(x.at == 0, x.at == 1))
+                if self.exact and self.likes:
+                    yield z3.Implies(x.kind == TEXT, among(x.at, range(len(self.texts))))
+        if self.schema is not None:
+            yield from self._of_schema(self.schema)
+        for r in range(self.number):
+            for i, e in enumerate(self.clauses.conditions):
+                yield self.literal(i, True, r) == self._truth(e, r)[0]
+
+    # --- expressions --------------------------------------------------------------------------------------------------
+
+    def _value(self, e: rows.Expression, r: int) -> ValuePoint:
+        """The value of an expression in the row r."""
+        match e:
+            case rows.RowColumn(name):
+                return self.cell(name, r)
+            case rows.Physical(function, argument, offset):
+                other = r + (offset if function == "NEXT" else -offset)
+                return _either(self.there(other), self._value(argument, other), self.null)
+            case _ if not rows.lookups(e):
+                return self._constant(_folded(e))
+            case rows.RowCase(condition, result, otherwise):
+                return _either(self._truth(condition, r)[0], self._value(result, r), self._value(otherwise, r))
+            case rows.Coalesce(arguments):
+                found = self.null
+                for one in reversed(arguments):
+                    x = self._value(one, r)
+                    found = _either(x.kind == NULL, found, x)
+                return found
+            case rows.Negative(operand):
+                x = self._value(operand, r)
+                return _either(among(x.kind, (NUMBER, NAN)), ValuePoint(x.kind, -x.at), self.null)
+            case rows.Absolute(operand):
+                x = self._value(operand, r)
+                positive = ValuePoint(x.kind, z3.If(x.at < 0, -x.at, x.at))
+                return _either(among(x.kind, (NUMBER, NAN)), positive, self.null)
+            case rows.Sum(left, sign, right) | rows.Product(left, sign, right):
+                return self._calculated(sign, left, right, r)
+            case rows.Cast(operand, type_):
+                x = self._value(operand, r)
+                same = among(x.kind, (NULL, TEXT) if type_ == "VARCHAR" else (NULL,))
+                if self.exact and type_ in ("BIGINT", "DOUBLE"):
+                    whole = z3.And(x.kind == NUMBER, type_ == "DOUBLE" or z3.IsInt(x.at))
+                    return _either(z3.Or(same, whole), x, self.null)
+                return _either(same, x, _unknown(f"CAST AS {type_}", x))
+        true, false = self._truth(e, r)
+        kind = z3.If(z3.Or(true, false), z3.IntVal(TRUTH), z3.IntVal(NULL))
+        return ValuePoint(kind, z3.If(true, z3.RealVal(1), z3.RealVal(0)))
+
+    def _constant(self, value: Value | None) -> ValuePoint:
+        """Raises Unsupported for infinity, and for a whole number beyond binary64."""
+        match value:
+            case None:
+                return self.null
+            case bool():
+                return _point(TRUTH, int(value))
+            case int() | float():
+                if value != value:
+                    return _point(NAN, 0)
+                if abs(value) > sys.float_info.max:
+                    raise Unsupported("a number beyond binary64, or infinity, is compared with")
+                return _point(NUMBER, Fraction(value))
+            case str():
+                return _point(TEXT, self.texts.index(value)) if value in self.texts else _unknown(f"text {value}")
+            case datetime():
+                return _point(TIME, microseconds(value))
+
+    def _calculated(self, sign: str, left: rows.Expression, right: rows.Expression, r: int) -> ValuePoint:
+        """What + - * / % make of numbers, and || of texts; NULL of other values, and where it is too large."""
+        x, y = self._value(left, r), self._value(right, r)
+        kind = TEXT if sign == "||" else NUMBER
+        whole = self._is_whole(left) and self._is_whole(right)
+        if sign in "+-*" and (self.exact or whole):
+            result = _point(NUMBER, {"+": x.at + y.at, "-": x.at - y.at, "*": x.at * y.at}[sign])
+        elif (sign == "/" and self.exact) or (sign in "/%" and whole):
+            size = z3.ToReal(z3.ToInt(z3.Abs(x.at) / z3.Abs(y.at)))
+            truncated = z3.If((x.at < 0) == (y.at < 0), size, -size)
+            both = whole or (not self._has_float(left, right) and z3.And(z3.IsInt(x.at), z3.IsInt(y.at)))
+            divided = x.at - y.at * truncated if sign == "%" else z3.If(both, truncated, x.at / y.at)
+            result = _either(y.at == 0, self.null, _point(NUMBER, divided))
+        else:
+            found = _unknown(sign, x, y)
+            result = _either(found.kind == kind, found, self.null)
+        return _either(z3.And(x.kind == kind, y.kind == kind), result, self.null)
+
+    def _has_float(self, *operands: rows.Expression) -> bool:
+        """Whether a column or constant is a float, as the schema or the text has it."""
+        nodes = (node for e in operands for node in subtrees(e))
+        return any(
+            isinstance(node.value, float)
+            if isinstance(node, rows.RowConstant)
+            else isinstance(node, rows.RowColumn) and self.types.get(node.name) == "float"
+            for node in nodes
+        )
+
+    def _is_whole(self, e: rows.Expression) -> bool:
+        """Whether an expression is a whole number of any size, or NULL."""
+        match e:
+            case rows.RowColumn(name):
+                return self.types.get(name) == "int"
+            case rows.RowConstant(value):
+                return isinstance(value, int) and not isinstance(value, bool)
+            case rows.Sum(left, "+" | "-", right) | rows.Product(left, _, right):
+                return self._is_whole(left) and self._is_whole(right)
+            case rows.Negative(one) | rows.Absolute(one) | rows.Physical(_, one):
+                return self._is_whole(one)
+        return False
+
+    def _of_schema(self, schema: Schema) -> Iterator[Any]:
+        """A row has one of the event types, and values in the columns of its type alone; whole numbers have 64 bits."""
+        place = {R: self.texts.index(R) for R in schema.types}
+        for r in self.around:
+            type_ = self.cell(TYPE, r)
+            yield among(type_.at, place.values())
+            for name in self.names:
+                x = self.cell(name, r)
+                if lacking := [place[R] for R in place if name != TYPE and not schema.has(R, name)]:
+                    yield z3.Implies(among(type_.at, lacking), x.kind == NULL)
+                if self.types.get(name) == "int":
+                    yield z3.And(x.at >= INT64.start, x.at < INT64.stop)
+
+    def _truth(self, e: rows.Expression, r: int) -> Truth:
+        """Whether an expression, as a condition, is true in the row r, and whether it is false."""
+        match e:
+            case rows.RowComparison(left, comparator, right):
+                return self._compared(comparator, self._value(left, r), self._value(right, r))
+            case rows.IsNull(operand, negated):
+                null = self._value(operand, r).kind == NULL
+                return _turned((null, z3.Not(null)), negated)
+            case rows.RowBetween(operand, low, high, negated):
+                x = self._value(operand, r)
+                above, under = (self._value(end, r) for end in (low, high))
+                return _turned(_both(self._compared(">=", x, above), self._compared("<=", x, under)), negated)
+            case rows.RowIn(operand, items, negated):
+                x = self._value(operand, r)
+                equal = []
+                for one in items:
+                    check_time()
+                    equal.append(self._compared("=", x, self._value(one, r)))
+                return _turned((z3.Or([t for t, _ in equal]), z3.And([f for _, f in equal])), negated)
+            case rows.RowLike(operand, pattern, escape, negated):
+                x, y = self._value(operand, r), self._value(pattern, r)
+                there, alike = z3.And(x.kind == TEXT, y.kind == TEXT), _unknown(f"LIKE {escape}", x, y).at > 0
+                if self.exact and not rows.lookups(pattern):
+                    alike = among(x.at, [i for i, text in enumerate(self.texts) if _alike(text, e)])
+                return _turned((z3.And(there, alike), z3.And(there, z3.Not(alike))), negated)
+            case rows.RowNot(operand):
+                return _turned(self._truth(operand, r), True)
+            case rows.RowAnd(left, right):
+                return _both(self._truth(left, r), self._truth(right, r))
+            case rows.RowOr(left, right):
+                return _turned(_both(_turned(self._truth(left, r), True), _turned(self._truth(right, r), True)), True)
+        x = self._value(e, r)
+        return z3.And(x.kind == TRUTH, x.at == 1), z3.And(x.kind == TRUTH, x.at == 0)
+
+    def _compared(self, comparator: str, x: ValuePoint, y: ValuePoint) -> Truth:
+        """A comparison of values of one kind, of which NaN is one of the numbers; else NULL."""
+        ordered = z3.And(x.kind == y.kind, x.kind != NULL, x.kind != NAN)
+        unordered = z3.And(among(x.kind, (NUMBER, NAN)), among(y.kind, (NUMBER, NAN)), z3.Not(ordered))
+        true = z3.Or(z3.And(ordered, COMPARE[comparator](x.at, y.at)), z3.And(unordered, comparator == "<>"))
+        return true, z3.And(z3.Or(ordered, unordered), z3.Not(true))
+
+
+COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "=": lambda a, b: a == b,
+    "<>": lambda a, b: a != b,
+}
+
+
+def _folded(e: rows.Expression) -> Value | None:
+    """The value of an expression that looks at no row."""
+    assert not isinstance(e, rows.Lookup)
+    return combined(e, [_folded(one) for one in rows.below(e)], STANDARD)
+
+
+def _alike(text: str, e: rows.RowLike) -> bool:
+    return combined(replace(e, negated=False), [text, _folded(e.pattern)], STANDARD) is True
+
+
+def _point(kind: int, at: Any) -> ValuePoint:
+    return ValuePoint(z3.IntVal(kind), z3.RealVal(str(at)) if isinstance(at, int | Fraction) else at)
+
+
+def _unknown(function: str, *of: ValuePoint) -> ValuePoint:
+    """What a function gives, of which nothing is known but that it gives the same of the same."""
+    given = [part for one in of for part in one]
+    sorts = [part.sort() for part in given]
+    kind, at = (z3.Function(f"{function} {sort}", *sorts, sort) for sort in (z3.IntSort(), z3.RealSort()))
+    return ValuePoint(kind(*given), at(*given)) if given else ValuePoint(z3.IntVal(TEXT), z3.Real(function))
+
+
+def _either(condition: Any, one: ValuePoint, other: ValuePoint) -> ValuePoint:
+    return ValuePoint(z3.If(condition, one.kind, other.kind), z3.If(condition, one.at, other.at))
+
+
+def among(kind: Any, kinds: Iterable[int]) -> Any:
+    """The condition of z3 that a kind is one of these."""
+    return z3.Or([kind == one for one in kinds])
+
+
+def _turned(truth: Truth, negated: bool) -> Truth:
+    return truth[::-1] if negated else truth
+
+
+def _both(one: Truth, other: Truth) -> Truth:
+    return z3.And(one[0], other[0]), z3.Or(one[1], other[1])
+
 
 STEPS = 500_000  # of z3 for one question; a limit of time would make the answer depend on the machine
 SMALL = 9  # a table has numbers from 0 to this one where it can
 MADE_LEAST = 60  # cells of a table, of which each is made as small as it can be
-COMPARING = rows.Comparison | rows.Between | rows.In | rows.Like
+COMPARING = rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowLike
 
 
 @dataclass(frozen=True)
@@ -38,7 +502,7 @@ class Solver:
 
     def refuted(self, word: Word) -> Fact | None:
         """A fact that the word of a whole partition goes against; None if there is none, or none was found."""
-        asked = _Question(Rows(self.clauses, self.schema, len(word), exact=False))
+        asked = _Question(SymbolicRows(self.clauses, self.schema, len(word), exact=False))
         there, literal = asked.rows.there, asked.rows.literal
         known: dict[Any, tuple[int, tuple[int, bool] | None]] = {there(r): (r, None) for r in range(len(word))}
         known |= {literal(i, true, r): (r, (i, true)) for r, letter in enumerate(word) for i, true in letter}
@@ -54,12 +518,12 @@ class Solver:
 
     def holds(self, fact: Fact) -> bool:
         """Whether no partition has the rows of a fact, as far as z3 can tell."""
-        asked = _Question(Rows(self.clauses, self.schema, len(fact.rows), exact=False))
+        asked = _Question(SymbolicRows(self.clauses, self.schema, len(fact.rows), exact=False))
         return bool(asked.answer(asked.rows.known(fact.rows, fact.first, fact.last)) == z3.unsat)
 
     def tables(self, word: Word) -> Iterator[Stream]:
         """Tables of one partition that may have a word: those without NULLs and with small numbers first."""
-        asked = _Question(Rows(self.clauses, self.schema, len(word), exact=True))
+        asked = _Question(SymbolicRows(self.clauses, self.schema, len(word), exact=True))
         known = asked.rows.known(word, True, True)
         for simpler in asked.simpler():
             if asked.answer([*known, *simpler]) == z3.sat:
@@ -73,7 +537,7 @@ class Solver:
 class _Question:
     """A question about rows of a partition."""
 
-    def __init__(self, rows_: Rows) -> None:
+    def __init__(self, rows_: SymbolicRows) -> None:
         self.rows = rows_
         self.solver = z3.Solver()
         self.solver.set("rlimit", STEPS)
@@ -119,9 +583,11 @@ class _Question:
             for e in self.rows.nodes
             if isinstance(e, COMPARING)
             for one in [list(subtrees(e))]
-            if rows.Column(name, quoted=True) in one
+            if rows.RowColumn(name, quoted=True) in one
         )
-        found = (one.value for some in near for one in some if isinstance(one, rows.Constant) and one.value is not None)
+        found = (
+            one.value for some in near for one in some if isinstance(one, rows.RowConstant) and one.value is not None
+        )
         return next((KINDS[value_type_of(value)][0] for value in found), NUMBER)
 
     def least(self, known: list[Any], schema: Schema | None) -> Stream:

@@ -5,20 +5,26 @@ Everything comes from the random.Random that is passed in, so that the same seed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import accumulate
 from random import Random
 from typing import Any, TypeAlias, get_args
 
+from cerify.automata.cea.compile import COMPILED_CEL
+from cerify.automata.cea.model import CEA, Transition
+from cerify.equivalence.rewrite.simplify import places
 from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.operators import OPERATORS
-from cerify.semantics.cel.syntax import Condition, Formula, subformulas
+from cerify.semantics.cel.interpreter import Interpreter
+from cerify.semantics.cel.syntax import OPERATORS, Condition, Formula, size, subformulas
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.operators import Operator, named
+from cerify.semantics.predicates import Anything, OfType, Predicate, atoms, holds
+from cerify.semantics.trees import Operator, children, named, rebuilt
 from cerify.semantics.values import Value, value_type_of
 
 BY_NAME = named(OPERATORS)
@@ -30,7 +36,7 @@ Scope: TypeAlias = tuple[str, ...]  # the variables that a formula binds, for fi
 
 
 @dataclass(frozen=True)
-class Profile:
+class CelProfile:
     """What random queries and streams are made of.
 
     operators: how often each is chosen, as weights; those left out never are.
@@ -58,7 +64,7 @@ class Profile:
         return _cumulative(narrow), _cumulative(self.operators)
 
     @cached_property
-    def beyond(self) -> Profile:
+    def beyond(self) -> CelProfile:
         """The profile with a number below and one above those that it has, so that every comparison can be true."""
         return replace(self, attributes=tuple((name, (*pool, *_neighbours(pool))) for name, pool in self.attributes))
 
@@ -72,7 +78,7 @@ def _cumulative(weighted: Sequence[tuple[str, int]]) -> tuple[list[str], list[in
     return [name for name, _ in weighted], list(accumulate(weight for _, weight in weighted))
 
 
-CORE = Profile((("seq", 6), ("cseq", 4), ("or", 4), ("plus", 3), ("cplus", 3), ("in", 3), ("filter", 5)))
+CORE = CelProfile((("seq", 6), ("cseq", 4), ("or", 4), ("plus", 3), ("cplus", 3), ("in", 3), ("filter", 5)))
 """The fragment that the denotation and the automaton share: R IN FILTER ; + : :+ OR with unary filters."""
 
 CORRELATED = replace(CORE, correlated=0.4)
@@ -111,41 +117,41 @@ PROFILES = {
 }
 
 
-def case(rng: Random, profile: Profile, nodes: int, events: int) -> tuple[Formula, Stream]:
+def case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
     """A formula of up to `nodes` nodes and a stream of up to `events` events; larger ones are more frequent."""
     phi = formula(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return phi, stream(rng, profile, max(rng.randint(1, events), rng.randint(1, events)), phi)
 
 
-def formula(rng: Random, profile: Profile, nodes: int) -> Formula:
+def formula(rng: Random, profile: CelProfile, nodes: int) -> Formula:
     """A formula of exactly `nodes` nodes, as `cel.size` counts; of fewer where the operators do not admit one."""
     return _formula(rng, profile, nodes)[0]
 
 
-def stream(rng: Random, profile: Profile, length: int, phi: Formula | None = None) -> Stream:
+def stream(rng: Random, profile: CelProfile, length: int, phi: Formula | None = None) -> Stream:
     """A stream of that length; most events have the types that the formula asks for."""
     types = types_asked(profile, phi)
     return Stream([event(rng, profile, types) for _ in range(length)], profile.schema)
 
 
-def types_asked(profile: Profile, phi: Formula | None) -> list[str]:
+def types_asked(profile: CelProfile, phi: Formula | None) -> list[str]:
     """The types of the profile; those that the formula asks for are there many times."""
-    asked = sorted({psi.type for psi in subformulas(phi) if isinstance(psi, cel.Event)}) if phi is not None else []
+    asked = sorted({psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom)}) if phi is not None else []
     return asked * 4 * len(profile.types) + [*profile.types] * len(asked) if asked else [*profile.types]
 
 
-def event(rng: Random, profile: Profile, types: Sequence[str]) -> Event:
+def event(rng: Random, profile: CelProfile, types: Sequence[str]) -> Event:
     """A random event of one of the types."""
     attributes = {name: rng.choice(pool) for name, pool in profile.attributes if rng.random() >= profile.absent}
     return Event(rng.choice(types), attributes)
 
 
-def _formula(rng: Random, profile: Profile, nodes: int) -> tuple[Formula, Scope]:
+def _formula(rng: Random, profile: CelProfile, nodes: int) -> tuple[Formula, Scope]:
     narrow, wide = profile.choices
     names, weights = wide if nodes > 2 else narrow
     if nodes == 1 or not names:
         R = rng.choice(profile.types)
-        return cel.Event(R), (R,)
+        return cel.EventAtom(R), (R,)
     operator = rng.choices(names, cum_weights=weights)[0]
     if operator in BINARY:
         left_nodes = rng.randint(1, nodes - 2)
@@ -172,7 +178,7 @@ def instance(rng: Random, operator: Operator) -> Callable[..., Any]:
     return made[0] if len(made) == 1 else rng.choice(made)
 
 
-def _condition(rng: Random, profile: Profile, scope: Scope, atoms: int) -> Condition:
+def _condition(rng: Random, profile: CelProfile, scope: Scope, atoms: int) -> Condition:
     first = _atom(rng, profile, scope)
     if atoms == 1:
         return first
@@ -180,7 +186,7 @@ def _condition(rng: Random, profile: Profile, scope: Scope, atoms: int) -> Condi
     return combine(first, _atom(rng, profile, scope))
 
 
-def _atom(rng: Random, profile: Profile, scope: Scope) -> Condition:
+def _atom(rng: Random, profile: CelProfile, scope: Scope) -> Condition:
     if rng.random() < profile.correlated:
         name, pool = rng.choice(profile.attributes)
         left, right = (pred.Attribute(name, _variable(rng, profile, scope)) for _ in range(2))
@@ -188,12 +194,12 @@ def _atom(rng: Random, profile: Profile, scope: Scope) -> Condition:
     return cel.Every(_variable(rng, profile, scope), _predicate(rng, profile))
 
 
-def _variable(rng: Random, profile: Profile, scope: Scope) -> str:
+def _variable(rng: Random, profile: CelProfile, scope: Scope) -> str:
     """A variable that the formula binds; now and then any, because a filter on an unbound one has a meaning too."""
     return rng.choice(scope) if scope and rng.random() < 0.95 else rng.choice(profile.variables)
 
 
-def _predicate(rng: Random, profile: Profile) -> pred.Predicate:
+def _predicate(rng: Random, profile: CelProfile) -> pred.Predicate:
     name, pool = rng.choice(profile.attributes)
     attribute = pred.Attribute(name)
     chance = rng.random()
@@ -208,7 +214,7 @@ def _predicate(rng: Random, profile: Profile) -> pred.Predicate:
     return _special(rng, profile, attribute, pool)
 
 
-def _special(rng: Random, profile: Profile, attribute: pred.Attribute, pool: tuple[Value, ...]) -> pred.Predicate:
+def _special(rng: Random, profile: CelProfile, attribute: pred.Attribute, pool: tuple[Value, ...]) -> pred.Predicate:
     """A test that only values of the pool's type know."""
     match pool[0]:
         case bool():
@@ -225,3 +231,235 @@ def _special(rng: Random, profile: Profile, attribute: pred.Attribute, pool: tup
 
 def _comparators(pool: tuple[Value, ...]) -> tuple[pred.Comparator, ...]:
     return EQUALITIES if isinstance(pool[0], bool) else COMPARATORS
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random formulas under windows and partitions, with streams on which they make a difference.
+
+DAY = datetime(2021, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Scoped(CelProfile):
+    """A profile whose formulas stand in windows and partitions, and whose streams have keys and clocks."""
+
+
+WINDOWS = Scoped(EVERYTHING.operators, correlated=EVERYTHING.correlated)
+"""All operators and strategies, in windows and partitions."""
+
+
+def scoped_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
+    """A formula of up to `nodes` nodes, in a window or a partition or both, and a stream of up to `events` events.
+
+    Some formulas have a window of events inside too.
+    """
+    phi, S = case(rng, profile, nodes, events)
+    if rng.random() < 0.2:
+        phi = inside(rng, phi, counted)
+    for _ in range(rng.choice((1, 1, 2))):
+        phi = around(rng, phi)
+    return phi, clocked(rng, S)
+
+
+def around(rng: Random, phi: Formula) -> Formula:
+    """The formula in a random window or partition."""
+    chance = rng.random()
+    if chance < 0.35:
+        return cel.PartitionBy(phi, rng.choice(("k", "k", "x")))
+    if chance < 0.6:
+        return cel.Within(phi, cel.EventWindow(rng.randint(1, 6)))
+    if chance < 0.8:
+        return cel.Within(phi, cel.TimeWindow(rng.choice((0, 1, 2, 2.5, 4)), "second"))
+    return cel.Within(phi, cel.AttributeWindow(rng.choice((0, 1, 1.5, 3)), rng.choice(("u", "u", "x"))))
+
+
+def counted(rng: Random, phi: Formula) -> Formula:
+    """The formula in a random window of events, which an automaton counts."""
+    return cel.Within(phi, cel.EventWindow(rng.randint(1, 6)))
+
+
+def inside(rng: Random, phi: Formula, scope: Callable[[Random, Formula], Formula]) -> Formula:
+    """The formula with one of its sub-formulas in a window or partition that `scope` makes."""
+    below = children(phi)
+    if not below or rng.random() < 0.3:
+        return scope(rng, phi)
+    chosen = rng.randrange(len(below))
+    return rebuilt(phi, [inside(rng, psi, scope) if i == chosen else psi for i, psi in enumerate(below)])
+
+
+def clocked(rng: Random, S: Stream) -> Stream:
+    """The stream with a key k, a time that mostly ascends, and an attribute u that ascends; each is absent at times."""
+    steps = list(accumulate(rng.choice((0, 0, 1, 1, 2)) for _ in S))
+    if rng.random() < 0.15:
+        rng.shuffle(steps)
+    stamps, missing = rng.random() < 0.5, rng.choice((0.0, 0.0, 0.15))
+    found = []
+    for event, step in zip(S, steps, strict=True):
+        values: dict[str, Value] = {
+            "k": rng.choice(("a", "b")),
+            "time": DAY + timedelta(seconds=step) if stamps else step,
+            "u": step * 0.7,
+        }
+        kept = {name: value for name, value in values.items() if rng.random() >= missing}
+        found.append(Event(event.type, {**event.attributes, **kept}))
+    return Stream(found)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Streams on which a formula does match: random walks through its automaton, with random events around them.
+#
+# A random stream of the types that a formula speaks of often has no match, above all for filters on small sets of
+# values, for AND, and for guards. Here a way from the initial to a final state is taken at random, event by event.
+# What an automaton cannot look at, events compared with each other, is left out of it and to chance: several streams
+# are tried.
+
+Drawing: TypeAlias = Callable[[Predicate], Iterator[Event]]
+"""Random events, some of which are likely to be in a predicate."""
+
+SMALL = Budget(valuations=20_000, states=500)
+POOL = 24  # random events of which one is to be in the predicate of a transition
+FORMULAS = 3  # formulas to look at until a stream of one has a match
+WALKS = 6  # tries at a stream with a match, where comparing events leaves it to chance
+
+
+def guided_case(
+    rng: Random, profile: CelProfile, nodes: int, events: int, guided: float = 0.75, shared: float = 0.2
+) -> tuple[Formula, Stream]:
+    """A formula of at most `nodes` nodes, and a stream of at most `events` events.
+
+    guided: the share of streams that are led to a match, the others are as chance has them. Where none is found another
+    formula of that size is taken, twice. shared: the share of formulas in which a sub-formula is there twice.
+    """
+    size_ = max(rng.randint(1, nodes), rng.randint(1, nodes))
+    length = max(rng.randint(1, events), rng.randint(1, events))
+    tries = FORMULAS if rng.random() < guided else 0
+    copied = rng.random() < shared
+    phi = _guided_formula(rng, profile, size_, copied)
+    for _ in range(tries):
+        if (S := matching_stream(rng, profile, length, phi)) is not None:
+            return phi, S
+        phi = _guided_formula(rng, profile, size_, copied)
+    return phi, stream(rng, profile, length, phi)
+
+
+def _guided_formula(rng: Random, profile: CelProfile, nodes: int, copied: bool) -> Formula:
+    phi = formula(rng, profile, nodes)
+    return with_copy(rng, phi) if copied else phi
+
+
+def matching_stream(rng: Random, profile: CelProfile, length: int, phi: Formula) -> Stream | None:
+    """A stream of that length on which the formula matches, None if none is found; the rest of it is random."""
+    psi = tuple_predicates_only(phi)
+    try:
+        A = COMPILED_CEL(psi, SMALL)
+        final_after, drawn = _final_after(A, length), _drawing(rng, profile, phi)
+        for _ in range(WALKS):
+            if walked := _walk(rng, A, final_after, drawn):
+                rest = stream(rng, profile, length - len(walked), phi)
+                S = Stream([*walked, *rest], profile.schema)
+                if psi == phi or _matches_at(phi, S, len(walked) - 1):
+                    return S
+    except BudgetExceeded:  # too large an automaton, or too many valuations: left to chance
+        pass
+    return None
+
+
+def _matches_at(phi: Formula, S: Stream, n: int) -> bool:
+    return bool(Interpreter(S, SMALL).meaning(phi, 0, n))
+
+
+def with_copy(rng: Random, phi: Formula) -> Formula:
+    """The formula with a sub-formula in the place of another of the same size, if there are two, more than a type."""
+    found = [place for place in places(phi) if size(place.psi) > 1]
+    pairs = [
+        (there, here)
+        for there in found
+        for here in found
+        if size(there.psi) == size(here.psi) and there.psi != here.psi
+    ]
+    if not pairs:
+        return phi
+    there, here = rng.choice(pairs)
+    return there.put(here.psi)
+
+
+# --- walks ------------------------------------------------------------------------------------------------------------
+
+
+def _walk(rng: Random, A: CEA, final_after: Sequence[frozenset[int]], drawn: Drawing) -> Sequence[Event] | None:
+    """The events of a random run, None if there is none of these lengths, or none of random events."""
+    ends = [n for n in range(1, len(final_after)) if A.initial & final_after[n]]
+    if not ends:
+        return None
+    left = rng.choice(ends)
+    q = rng.choice(sorted(A.initial & final_after[left]))
+    walked: list[Event] = []
+    while left:
+        left -= 1
+        step = _step(rng, [t for t in A.leaving[q] if t.target in final_after[left]], drawn)
+        if step is None:
+            return None
+        walked.append(step[0])
+        q = step[1]
+    return walked
+
+
+def _step(rng: Random, ways: list[Transition], drawn: Drawing) -> tuple[Event, int] | None:
+    """A random event of a random one of the transitions, and its target; None if no event that is drawn takes one."""
+    rng.shuffle(ways)
+    return next(((e, t.target) for t in ways for e in drawn(t.predicate) if holds(t.predicate, e)), None)
+
+
+def _drawing(rng: Random, profile: CelProfile, phi: Formula) -> Drawing:
+    """Draws up to POOL events, most of a type that the predicate names, every other one with values beyond those of
+    the profile; none where all were drawn before, so that none of them was taken."""
+    asked = types_asked(profile, phi)
+    chosen: dict[Predicate, Sequence[str]] = {}
+
+    def drawn(P: Predicate) -> Iterator[Event]:
+        types = chosen.get(P)
+        if types is None:
+            named = [atom.type for atom in atoms(P) if isinstance(atom, OfType)]
+            types = chosen[P] = [*named * (7 * len(asked)), *asked * len(named)] if named else asked
+        for n in range(POOL if types else 0):
+            yield event(rng, profile.beyond if n % 2 else profile, types)
+        chosen[P] = ()
+
+    return drawn
+
+
+def _final_after(A: CEA, length: int) -> list[frozenset[int]]:
+    """For each n, the states from which n transitions can lead to a final one."""
+    found = [A.final]
+    for _ in range(length):
+        last = found[-1]
+        found.append(frozenset([t.source for t in A.transitions if t.target in last]))
+    return found
+
+
+# --- what an automaton can look at ------------------------------------------------------------------------------------
+
+
+def tuple_predicates_only(phi: Formula) -> Formula:
+    """The formula without windows, partitions, and conditions that compare events: of what remains, those that hold."""
+    below = [tuple_predicates_only(child) for child in children(phi)]
+    match phi:
+        case cel.Within(_, cel.TimeWindow() | cel.AttributeWindow()) | cel.PartitionBy():
+            return below[0]
+        case cel.Filter(_, condition):
+            return phi if _unary(condition) and below[0] == phi.phi else cel.Filter(below[0], _kept(condition))
+    return rebuilt(phi, below) if list(children(phi)) != below else phi
+
+
+def _unary(condition: Condition) -> bool:
+    return all(isinstance(atom, cel.Every) for atom in cel.atoms(condition))
+
+
+def _kept(condition: Condition) -> Condition:
+    match condition:
+        case cel.Every():
+            return condition
+        case cel.Conjunction(left, right) | cel.Disjunction(left, right):
+            return type(condition)(_kept(left), _kept(right))
+        case cel.Correlated() | cel.Named():
+            return cel.Every("X", Anything())

@@ -11,13 +11,13 @@ from itertools import count
 from random import Random
 
 from cerify.equivalence.generate import cel as generate
-from cerify.equivalence.generate.cel import EQUALITIES, Profile
+from cerify.equivalence.generate.cel import EQUALITIES, CelProfile
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.operators import OPERATORS
-from cerify.semantics.core_cel.variables import Variables, bound, defined_outside_iteration
+from cerify.semantics.core_cel.check import Variables, bound, defined_outside_iteration
+from cerify.semantics.core_cel.syntax import OPERATORS
 from cerify.semantics.events import Stream
-from cerify.semantics.operators import named
 from cerify.semantics.predicates import Anything, Arithmetic, Attribute, Comparison
+from cerify.semantics.trees import named
 
 BY_NAME = named(OPERATORS)
 BINARY = {name: operator for name, operator in BY_NAME.items() if len(operator.node.operands) == 2}
@@ -27,7 +27,7 @@ OPEN = core.Unary("", Anything())
 
 
 @dataclass(frozen=True)
-class CoreProfile(Profile):
+class CoreProfile(CelProfile):
     """What random core-CEL formulas and streams are made of; of the operators, those that core-CEL has.
 
     safe: no variable is defined on both sides of a sequence; a fresh name is taken where the variables run out.
@@ -73,7 +73,7 @@ def formula(rng: Random, profile: CoreProfile, nodes: int) -> core.Formula:
 
 def stream(rng: Random, profile: CoreProfile, length: int, phi: core.Formula | None = None) -> Stream:
     """A stream of that length; most events have the types that the formula asks for."""
-    asked = sorted({psi.type for psi in core.subformulas(phi) if isinstance(psi, core.Event)}) if phi else []
+    asked = sorted({psi.type for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom)}) if phi else []
     weighted = (*asked * 4 * len(profile.types), *profile.types * max(1, len(asked)))
     return Stream(generate.stream(rng, replace(profile, types=weighted), length).events, profile.schema)
 
@@ -83,12 +83,14 @@ def _skeleton(rng: Random, profile: CoreProfile, nodes: int, taken: Variables) -
     narrow, wide = profile.choices
     names, weights = wide if nodes > 2 else narrow
     if nodes == 1 or not names:
-        return core.Event(rng.choice(profile.types), rng.choice(_names(profile, taken)))
+        return core.CoreEventAtom(rng.choice(profile.types), rng.choice(_names(profile, taken)))
     operator = rng.choices(names, cum_weights=weights)[0]
     if operator == "filter":
         atoms = 2 if nodes > 2 and rng.random() < 0.3 else 1
-        condition = OPEN if atoms == 1 else (core.Conjunction if rng.random() < 0.5 else core.Disjunction)(OPEN, OPEN)
-        return core.Filter(_skeleton(rng, profile, nodes - atoms, taken), condition)
+        condition = (
+            OPEN if atoms == 1 else (core.CoreConjunction if rng.random() < 0.5 else core.CoreDisjunction)(OPEN, OPEN)
+        )
+        return core.CoreFilter(_skeleton(rng, profile, nodes - atoms, taken), condition)
     if operator in BINARY:
         left_nodes = rng.randint(1, nodes - 2)
         left = _skeleton(rng, profile, left_nodes, taken)
@@ -118,23 +120,23 @@ def _filtered(rng: Random, profile: CoreProfile, phi: core.Formula, around: Vari
     """The formula with its filters chosen, where the variables around it are bound."""
     around = around | bound(phi)
     match phi:
-        case core.Event():
+        case core.CoreEventAtom():
             return phi
-        case core.Filter(psi, condition):
+        case core.CoreFilter(psi, condition):
             below = _filtered(rng, profile, psi, around)
             scope = tuple(sorted(around))
             if profile.well_formed and not scope:
                 return below
-            return core.Filter(below, _condition(rng, profile, condition, scope))
-        case core.Or(left, right) | core.Seq(left, right):
+            return core.CoreFilter(below, _condition(rng, profile, condition, scope))
+        case core.CoreOr(left, right) | core.CoreSeq(left, right):
             return type(phi)(_filtered(rng, profile, left, around), _filtered(rng, profile, right, around))
-        case core.Plus(psi):
-            return core.Plus(_filtered(rng, profile, psi, around - defined_outside_iteration(psi)))
+        case core.CorePlus(psi):
+            return core.CorePlus(_filtered(rng, profile, psi, around - defined_outside_iteration(psi)))
     return type(phi)(_filtered(rng, profile, phi.phi, around))
 
 
 def _condition(rng: Random, profile: CoreProfile, open_: core.Condition, scope: tuple[str, ...]) -> core.Condition:
-    if isinstance(open_, core.Conjunction | core.Disjunction):
+    if isinstance(open_, core.CoreConjunction | core.CoreDisjunction):
         left, right = (_condition(rng, profile, part, scope) for part in (open_.left, open_.right))
         return type(open_)(left, right)
     x, y = (_variable(rng, profile, scope) for _ in range(2))
@@ -144,10 +146,10 @@ def _condition(rng: Random, profile: CoreProfile, open_: core.Condition, scope: 
     left_, right_ = Attribute(name, x), Attribute(name, y)
     if isinstance(pool[0], int) and not isinstance(pool[0], bool) and rng.random() < 0.2:
         sum_ = Arithmetic(rng.choice(("+", "-")), left_, right_)
-        return core.Correlated(
+        return core.CoreCorrelated(
             Comparison(rng.choice(EQUALITIES), sum_, Attribute(name, _variable(rng, profile, scope)))
         )
-    return core.Correlated(Comparison(rng.choice(generate._comparators(pool)), left_, right_))
+    return core.CoreCorrelated(Comparison(rng.choice(generate._comparators(pool)), left_, right_))
 
 
 def _variable(rng: Random, profile: CoreProfile, scope: tuple[str, ...]) -> str:

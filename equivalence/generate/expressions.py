@@ -11,12 +11,11 @@ from random import Random
 from typing import get_args
 
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.operators import OPERATORS
-from cerify.semantics.event_expressions.scope import arguments, constrained
-from cerify.semantics.event_expressions.syntax import Expression
+from cerify.semantics.event_expressions.denote import arguments, constrained
+from cerify.semantics.event_expressions.syntax import OPERATORS, Expression
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.operators import named
 from cerify.semantics.predicates import Attribute, Comparator, Comparison, Constant, Term
+from cerify.semantics.trees import named
 from cerify.semantics.values import Value, value_type_of
 
 BY_NAME = named(OPERATORS)
@@ -25,7 +24,7 @@ BINARY = {name for name, operator in BY_NAME.items() if len(operator.node.operan
 
 
 @dataclass(frozen=True)
-class Profile:
+class ExpressionProfile:
     """What random expressions and histories are made of.
 
     operators: how often each is chosen, as weights; those left out never are.
@@ -54,7 +53,7 @@ class Profile:
         return Schema({T: {name: value_type_of(pool[0]) for name, pool in self.attributes} for T in self.types})
 
 
-BASE = Profile((("and", 3), ("not", 3), ("relative", 4), ("relative_plus", 2)))
+BASE = ExpressionProfile((("and", 3), ("not", 3), ("relative", 4), ("relative_plus", 2)))
 """NULL, primitive events, and the operators of section 2.2."""
 
 DERIVED = replace(
@@ -99,23 +98,23 @@ PARAMETER = "I"
 NAME = "p"
 
 
-def case(rng: Random, profile: Profile, nodes: int, events: int) -> tuple[Expression, Stream]:
+def case(rng: Random, profile: ExpressionProfile, nodes: int, events: int) -> tuple[Expression, Stream]:
     """An expression of up to `nodes` nodes and a history of up to `events` events; larger ones are more frequent."""
     E = expression(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return E, history(rng, profile, max(rng.randint(0, events), rng.randint(0, events)))
 
 
-def expression(rng: Random, profile: Profile, nodes: int) -> Expression:
+def expression(rng: Random, profile: ExpressionProfile, nodes: int) -> Expression:
     """An expression of `nodes` nodes, as `size` counts; of fewer where the operators do not admit one."""
     if not (nodes > 4 and profile.named and rng.random() < profile.named):
         return _placed(_expression(rng, replace(profile, named=0.0), nodes, ()), ())
     inside = rng.randint(1, nodes - 3)  # a name with variables of its own is not for automata; its parameter is not one
     body = _expression(rng, replace(profile, named=0.0, variables=(PARAMETER,)), inside, ())
-    definition = expr.Definition(NAME, (PARAMETER,), _placed(body, (PARAMETER,)))
+    definition = expr.ExpressionDefinition(NAME, (PARAMETER,), _placed(body, (PARAMETER,)))
     return expr.Let((definition,), _placed(_expression(rng, profile, nodes - 1 - inside, ()), ()))
 
 
-def history(rng: Random, profile: Profile, length: int) -> Stream:
+def history(rng: Random, profile: ExpressionProfile, length: int) -> Stream:
     """A history of that length; its schema has the start event if it begins with one."""
     schema = profile.schema
     events = [
@@ -134,7 +133,7 @@ def _with_gaps(rng: Random, absent: float, event: Event) -> Event:
     return Event(event.type, {name: v for name, v in event.attributes.items() if rng.random() >= absent})
 
 
-def _expression(rng: Random, profile: Profile, nodes: int, variables: tuple[str, ...]) -> Expression:
+def _expression(rng: Random, profile: ExpressionProfile, nodes: int, variables: tuple[str, ...]) -> Expression:
     """An expression in which the variables may occur."""
     if nodes > 1 and variables and rng.random() < 0.2:
         return expr.Equated(_expression(rng, profile, nodes - 1, variables[:-1]), variables[-1])
@@ -167,15 +166,15 @@ def _sizes(rng: Random, operator: str, nodes: int) -> tuple[int, ...]:
     return left, right
 
 
-def _leaf(rng: Random, profile: Profile, variables: tuple[str, ...]) -> Expression:
+def _leaf(rng: Random, profile: ExpressionProfile, variables: tuple[str, ...]) -> Expression:
     if variables and rng.random() < 0.5:
-        return expr.Variable(rng.choice(variables))
+        return expr.ExpressionVariable(rng.choice(variables))
     if rng.random() < profile.special:
         return rng.choice((expr.Null(), expr.AnyEvent(), expr.First()))
     if profile.start and rng.random() < 0.1:
         return expr.Primitive(expr.START)
     if profile.named and rng.random() < 0.5:
-        return expr.Named(NAME, (_argument(rng, profile, 0),))
+        return expr.ExpressionNamed(NAME, (_argument(rng, profile, 0),))
     if profile.constrained and rng.random() < profile.constrained:
         terms: list[Term] = [*map(Attribute, profile.variables), Constant(rng.choice(profile.attributes[0][1]))]
         left = Attribute(rng.choice(profile.variables))
@@ -202,5 +201,5 @@ def _placed(E: Expression, parameters: tuple[str, ...]) -> Expression:
     return place(E) if any(isinstance(F, expr.Constraint) for F in expr.subexpressions(E)) else E
 
 
-def _argument(rng: Random, profile: Profile, k: int) -> expr.Argument:
+def _argument(rng: Random, profile: ExpressionProfile, k: int) -> expr.Argument:
     return rng.choice(profile.variables) if rng.random() < 0.85 else Constant(rng.choice(profile.attributes[k][1]))

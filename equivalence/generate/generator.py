@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from cerify.equivalence.generate import cel, core_cel, expressions, row_pattern, sase
+from cerify.equivalence.generate.cel import EVERYTHING, TYPED, CelProfile, guided_case
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Stream
+from cerify.semantics.row_pattern.syntax import MatchRecognize
+from cerify.semantics.sase import syntax as sase_syntax
 
 Q = TypeVar("Q")
 CaseMaker: TypeAlias = Callable[[Random, Any, int, int], tuple[Q, Stream]]
@@ -28,3 +35,58 @@ class Generator(Generic[Q]):
     case: CaseMaker[Q]
     stream: StreamMaker[Q]
     guided: CaseMaker[Q] | None = None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The generators of all languages.
+
+
+def cel_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
+    """A formula and a random stream; in windows and partitions if the profile is Scoped."""
+    make = cel.scoped_case if isinstance(profile, cel.Scoped) else cel.case
+    return make(rng, profile, nodes, events)
+
+
+def cel_stream(rng: Random, profile: CelProfile, length: int, phi: Formula) -> Stream:
+    """A random stream, with keys and clocks if the profile is Scoped."""
+    S = cel.stream(rng, profile, length, phi)
+    return cel.clocked(rng, S) if isinstance(profile, cel.Scoped) else S
+
+
+def guided_cel_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
+    """As cel_case, most streams with a match; under windows and partitions streams are random."""
+    if isinstance(profile, cel.Scoped):
+        return cel.scoped_case(rng, profile, nodes, events)
+    return guided_case(rng, profile, nodes, events)
+
+
+def expression_case(
+    rng: Random, profile: expressions.ExpressionProfile, nodes: int, events: int
+) -> tuple[Expression, Stream]:
+    """An expression and a history, without a schema."""
+    E, S = expressions.case(rng, profile, nodes, events)
+    return E, Stream(S)
+
+
+def expression_stream(rng: Random, profile: expressions.ExpressionProfile, length: int, E: Expression) -> Stream:
+    """Another history, without a schema."""
+    return Stream(expressions.history(rng, profile, length))
+
+
+def sase_stream(rng: Random, profile: sase.SaseProfile, length: int, q: sase_syntax.Tree) -> Stream:
+    """A random stream; for a query of one block most streams are led to a match."""
+    return sase.stream(rng, profile, length, q if isinstance(q, sase_syntax.SaseQuery) else None)
+
+
+CEL = Generator[Formula](
+    {**cel.PROFILES, "typed-everything": replace(TYPED, operators=EVERYTHING.operators), "windows": cel.WINDOWS},
+    cel_case,
+    cel_stream,
+    guided_cel_case,
+)
+CORE_CEL = Generator[core.Formula](core_cel.CORE_CEL_PROFILES, core_cel.case, core_cel.stream)
+EVENT_EXPRESSION = Generator[Expression](
+    {**expressions.PROFILES, **expressions.VALUED_PROFILES}, expression_case, expression_stream
+)
+ROW_PATTERN = Generator[MatchRecognize](row_pattern.PROFILES, row_pattern.case, row_pattern.stream)
+SASE = Generator[sase_syntax.Tree](sase.PROFILES, sase.case, sase_stream)

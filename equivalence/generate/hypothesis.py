@@ -16,8 +16,8 @@ try:
 except ImportError:
     raise ImportError("these strategies need Hypothesis: pip install 'cerify[hypothesis]'") from None
 
-from cerify.equivalence.bounded.inferred import inferred_schema
-from cerify.equivalence.generate.cel import BINARY, BY_NAME, COMPARATORS, CORE, EQUALITIES, Profile
+from cerify.equivalence.bounded import inferred_schema
+from cerify.equivalence.generate.cel import BINARY, BY_NAME, COMPARATORS, CORE, EQUALITIES, CelProfile
 from cerify.equivalence.rewrite.trees import constants
 from cerify.semantics import predicates as pred
 from cerify.semantics.cel import syntax as cel
@@ -42,7 +42,7 @@ OF_TYPE: dict[ValueType, st.SearchStrategy[Value]] = {
 }
 
 
-def formulas(profile: Profile = CORE, nodes: int = 12) -> st.SearchStrategy[Formula]:
+def formulas(profile: CelProfile = CORE, nodes: int = 12) -> st.SearchStrategy[Formula]:
     """Formulas of the operators, types, variables and constants of a profile, of at most `nodes` nodes.
 
     The weights of the operators do not count: Hypothesis has its own idea of how often to try what.
@@ -50,7 +50,7 @@ def formulas(profile: Profile = CORE, nodes: int = 12) -> st.SearchStrategy[Form
     return _scoped(profile, nodes).map(lambda found: found[0])
 
 
-def streams(of: Schema | Formula | Profile, events: int = 10) -> st.SearchStrategy[Stream]:
+def streams(of: Schema | Formula | CelProfile, events: int = 10) -> st.SearchStrategy[Stream]:
     """Streams of up to `events` events.
 
     Of a schema: with any values of its types. Of a formula: of the types it names and one more, with the attributes it
@@ -59,14 +59,14 @@ def streams(of: Schema | Formula | Profile, events: int = 10) -> st.SearchStrate
     match of:
         case Schema():
             return _streams(of, lambda name: OF_TYPE[of.attributes[name]], events)
-        case Profile():
+        case CelProfile():
             pools = dict(of.attributes)
             return _streams(of.schema, lambda name: st.sampled_from(pools[name]), events)
     schema = inferred_schema(of)
     return _streams(schema, partial(_near, constants(of), schema), events)
 
 
-def cases(profile: Profile = CORE, nodes: int = 12, events: int = 10) -> st.SearchStrategy[tuple[Formula, Stream]]:
+def cases(profile: CelProfile = CORE, nodes: int = 12, events: int = 10) -> st.SearchStrategy[tuple[Formula, Stream]]:
     """A formula and a stream of a profile."""
     return st.tuples(formulas(profile, nodes), streams(profile, events))
 
@@ -115,13 +115,13 @@ def _near(known: list[Value], schema: Schema, name: str) -> st.SearchStrategy[Va
 
 
 @st.composite
-def _scoped(draw: Draw, profile: Profile, nodes: int) -> Scoped:
+def _scoped(draw: Draw, profile: CelProfile, nodes: int) -> Scoped:
     """One function for all depths, so that Hypothesis can put a formula inside another in the place of that."""
     chosen = draw(st.integers(0, len(profile.operators)))  # 0, an event type, is what it shrinks towards
     operator = profile.operators[chosen - 1][0]
     if chosen == 0 or nodes < (3 if operator in BINARY else 2):
         R = draw(st.sampled_from(profile.types))
-        return cel.Event(R), (R,)
+        return cel.EventAtom(R), (R,)
     if operator in BINARY:
         left, scope = draw(_scoped(profile, (nodes - 1) // 2))
         right, more = draw(_scoped(profile, nodes // 2))
@@ -140,7 +140,7 @@ def _scoped(draw: Draw, profile: Profile, nodes: int) -> Scoped:
 
 
 @st.composite
-def _atom(draw: Draw, profile: Profile, scope: Scope) -> Condition:
+def _atom(draw: Draw, profile: CelProfile, scope: Scope) -> Condition:
     variables = st.sampled_from(tuple(dict.fromkeys(scope)) or profile.variables)
     if profile.correlated and draw(st.floats(0, 1)) > 1 - profile.correlated:
         name, pool = draw(st.sampled_from(profile.attributes))
@@ -149,7 +149,7 @@ def _atom(draw: Draw, profile: Profile, scope: Scope) -> Condition:
     return cel.Every(draw(variables), draw(_predicates(profile)))
 
 
-def _predicates(profile: Profile) -> st.SearchStrategy[pred.Predicate]:
+def _predicates(profile: CelProfile) -> st.SearchStrategy[pred.Predicate]:
     simple = st.one_of([_simple(name, pool) for name, pool in profile.attributes])
     both = st.one_of(st.builds(pred.Both, simple, simple), st.builds(pred.Either, simple, simple))
     return st.one_of(simple, st.builds(pred.Not, simple), both)

@@ -12,23 +12,23 @@ from functools import reduce
 from random import Random
 from typing import Any
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import (
+from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.syntax import (
+    QUANTIFIERS,
     ROW,
-    Definition,
     MatchRecognize,
     Measure,
     Order,
+    RowDefinition,
+    RowSkip,
     RowsPerMatch,
-    Skip,
+    RowWindow,
     Subset,
-    Window,
 )
-from cerify.semantics.row_pattern.interpreter import answers
-from cerify.semantics.row_pattern.operators import QUANTIFIERS
 from cerify.semantics.values import Value
 
 NESTING = 4
@@ -67,7 +67,7 @@ def case(rng: Random, profile: RowProfile, nodes: int, events: int) -> tuple[Mat
     """A clause of at most that many nodes in its pattern, and a table of at most that many rows."""
     q = clause(rng, profile, rng.randint(1, nodes))
     S = stream(rng, profile, max(rng.randint(0, events), rng.randint(0, events)), q)
-    return (q if profile.failing or not _fails(q, S) else replace(q, skip=Skip("next row"))), S
+    return (q if profile.failing or not _fails(q, S) else replace(q, skip=RowSkip("next row"))), S
 
 
 def _fails(q: MatchRecognize, S: Stream) -> bool:
@@ -96,29 +96,29 @@ def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
     subsets = (Subset("U", tuple(rng.sample(primary, rng.randint(1, len(primary))))),) if primary else ()
     subsets = subsets if rng.random() < 0.3 and not profile.chain else ()
     make = _Maker(rng, [*primary, *(one.name for one in subsets)], profile)
-    define = [Definition(A, make.condition(profile.context)) for A in primary if rng.random() < 0.8]
+    define = [RowDefinition(A, make.condition(profile.context)) for A in primary if rng.random() < 0.8]
     measures = [Measure(make.measure(), f"m{n}") for n in range(rng.randint(0, 3))]
     rows_: RowsPerMatch = rng.choice(("one", "one", "all", "all omit empty", "all with unmatched"))
     if profile.windows or profile.chain:
         rows_ = "one"
     if rows_ == "all with unmatched" and "{-" in _text(pattern):
         rows_ = "all"
-    order = [Order(rows.Column("o"), rng.random() < 0.3, rng.choice((None, "FIRST", "LAST")))]
+    order = [Order(rows.RowColumn("o"), rng.random() < 0.3, rng.choice((None, "FIRST", "LAST")))]
     return MatchRecognize(
         pattern,
         tuple(define),
-        (rows.Column("p"),) if rng.random() < 0.3 else (),
+        (rows.RowColumn("p"),) if rng.random() < 0.3 else (),
         tuple(order) if rng.random() < 0.3 and not profile.chain else (),
         tuple(measures),
         rows_,
         make.skip(),
         subsets,
-        Window(rng.choice((None, None, 0, 1, 2, 3, 4)), rng.random() < 0.5) if profile.windows else None,
+        RowWindow(rng.choice((None, None, 0, 1, 2, 3, 4)), rng.random() < 0.5) if profile.windows else None,
     )
 
 
 def _text(pattern: rows.Pattern) -> str:
-    from cerify.semantics.row_pattern.show import show_pattern
+    from cerify.semantics.row_pattern.syntax import show_pattern
 
     return show_pattern(pattern)
 
@@ -127,10 +127,12 @@ def _chain(rng: Random, profile: RowProfile, nodes: int) -> rows.Pattern:
     """Different variables in a row, each once or with a quantifier other than {0}."""
     names = rng.sample(profile.variables, min(nodes, rng.randint(1, len(profile.variables))))
     parts: list[rows.Pattern] = [
-        rows.Quantified(rows.Variable(A), *rng.choice(QUANTIFIERS[:-2])) if rng.random() < 0.6 else rows.Variable(A)
+        rows.Quantified(rows.RowVariable(A), *rng.choice(QUANTIFIERS[:-2]))
+        if rng.random() < 0.6
+        else rows.RowVariable(A)
         for A in names
     ]
-    return reduce(rows.Concatenation, parts)
+    return reduce(rows.RowConcatenation, parts)
 
 
 def _pattern(rng: Random, profile: RowProfile, nodes: int, nesting: int) -> rows.Pattern:
@@ -139,7 +141,9 @@ def _pattern(rng: Random, profile: RowProfile, nodes: int, nesting: int) -> rows
         if leaf < (0.14 if profile.windows else 0.08):
             return rows.Empty()
         return (
-            rows.Anchor(rng.choice(("start", "end"))) if leaf < 0.14 else rows.Variable(rng.choice(profile.variables))
+            rows.Anchor(rng.choice(("start", "end")))
+            if leaf < 0.14
+            else rows.RowVariable(rng.choice(profile.variables))
         )
     kind = rng.choices(("concatenation", "alternation", "quantified", "exclusion", "permute"), (40, 20, 32, 4, 4))[0]
     if kind == "quantified":
@@ -151,7 +155,7 @@ def _pattern(rng: Random, profile: RowProfile, nodes: int, nesting: int) -> rows
         number = rng.randint(1, 3)
         return rows.Permute(tuple(_pattern(rng, profile, nodes // number, nesting - 1) for _ in range(number)))
     left = rng.randint(1, nodes - 1)
-    made = rows.Concatenation if kind == "concatenation" else rows.Alternation
+    made = rows.RowConcatenation if kind == "concatenation" else rows.Alternation
     # a chain is no deeper for its length
     return made(_pattern(rng, profile, left, nesting), _pattern(rng, profile, nodes - left, nesting))
 
@@ -162,44 +166,50 @@ class _Maker:
     def __init__(self, rng: Random, variables: list[str], profile: RowProfile) -> None:
         self.rng, self.variables, self.windows, self.chain = rng, variables, profile.windows, profile.chain
 
-    def skip(self) -> Skip:
+    def skip(self) -> RowSkip:
         if self.variables and self.rng.random() < 0.3:
-            return Skip(self.rng.choice(("first", "last")), self.rng.choice(self.variables))
-        return Skip(self.rng.choice(("past last row", "next row")))
+            return RowSkip(self.rng.choice(("first", "last")), self.rng.choice(self.variables))
+        return RowSkip(self.rng.choice(("past last row", "next row")))
 
     def condition(self, context: float, depth: int = 2) -> rows.Expression:
         """A condition; `context` is the share of its comparisons that look at what the match has so far."""
         choice = self.rng.random() if depth else 1.0
         if choice < 0.2:
-            made = self.rng.choice((rows.And, rows.Or))
+            made = self.rng.choice((rows.RowAnd, rows.RowOr))
             return made(self.condition(context, depth - 1), self.condition(context, depth - 1))
         if choice < 0.28:
-            return rows.Not(self.condition(context, depth - 1))
+            return rows.RowNot(self.condition(context, depth - 1))
         return self._test(self._looked_up() if self.rng.random() < context else self._number())
 
     def _test(self, number: rows.Expression) -> rows.Expression:
         rng = self.rng
         made: Sequence[Callable[[], rows.Expression]] = (
-            lambda: rows.Comparison(number, rng.choice(("<", "<=", ">", ">=", "=", "<>")), self._number()),
-            lambda: rows.Comparison(number, rng.choice(("<", ">=", "<>")), self._constant()),
-            lambda: rows.Comparison(number, rng.choice((">", "<=", "=")), self._constant()),
+            lambda: rows.RowComparison(number, rng.choice(("<", "<=", ">", ">=", "=", "<>")), self._number()),
+            lambda: rows.RowComparison(number, rng.choice(("<", ">=", "<>")), self._constant()),
+            lambda: rows.RowComparison(number, rng.choice((">", "<=", "=")), self._constant()),
             lambda: rows.IsNull(number, rng.random() < 0.6),
-            lambda: rows.Between(number, self._constant(), self._constant(), rng.random() < 0.3),
-            lambda: rows.In(number, (self._constant(), self._constant()), rng.random() < 0.3),
-            lambda: rows.Like(rows.Column("z"), rows.Constant(rng.choice(("a%", "_", "%b"))), (), rng.random() < 0.3),
-            lambda: rows.Comparison(rows.Column("z"), rng.choice(("=", "<>", "<")), rows.Constant(rng.choice(WORDS))),
-            lambda: rows.Case(
-                rows.IsNull(number), rows.Constant(rng.random() < 0.5), rows.Comparison(number, "<", self._constant())
+            lambda: rows.RowBetween(number, self._constant(), self._constant(), rng.random() < 0.3),
+            lambda: rows.RowIn(number, (self._constant(), self._constant()), rng.random() < 0.3),
+            lambda: rows.RowLike(
+                rows.RowColumn("z"), rows.RowConstant(rng.choice(("a%", "_", "%b"))), (), rng.random() < 0.3
+            ),
+            lambda: rows.RowComparison(
+                rows.RowColumn("z"), rng.choice(("=", "<>", "<")), rows.RowConstant(rng.choice(WORDS))
+            ),
+            lambda: rows.RowCase(
+                rows.IsNull(number),
+                rows.RowConstant(rng.random() < 0.5),
+                rows.RowComparison(number, "<", self._constant()),
             ),
         )
         return rng.choice(made)()
 
     def _constant(self) -> rows.Expression:
-        return rows.Constant(None if self.rng.random() < 0.05 else self.rng.randrange(4))
+        return rows.RowConstant(None if self.rng.random() < 0.05 else self.rng.randrange(4))
 
     def _number(self) -> rows.Expression:
         """A number of columns in rows at fixed offsets from the current one."""
-        rng, column = self.rng, rows.Column(self.rng.choice("xxy"))
+        rng, column = self.rng, rows.RowColumn(self.rng.choice("xxy"))
         made: Sequence[Callable[[], rows.Expression]] = (
             lambda: column,
             lambda: column,
@@ -217,7 +227,7 @@ class _Maker:
         """A number that depends on what the match has so far."""
         rng = self.rng
         A = rng.choice([None, *self.variables])
-        column = rows.Column(rng.choice("xy"), A)
+        column = rows.RowColumn(rng.choice("xy"), A)
         seen = rng.choice(semantics)
         logical = rows.Logical(rng.choice(("FIRST", "LAST")), column, rng.choice((0, 0, 0, 1, 2)), seen)
         made: Sequence[Callable[[], rows.Expression]] = (
@@ -226,10 +236,12 @@ class _Maker:
             lambda: rows.Physical(rng.choice(("PREV", "NEXT")), logical, rng.choice((0, 1, 1, 2))),
             lambda: rows.Physical(rng.choice(("PREV", "NEXT")), column, rng.choice((0, 1, 1, 2))),
             lambda: rows.Count(A, seen),
-            lambda: rows.Aggregate(rng.choice(("COUNT", "SUM", "AVG", "MIN", "MAX")), column, seen),
-            lambda: rows.Count() if self.windows else rows.MatchNumber(),
-            lambda: rows.Case(
-                rows.Comparison(self._classifier(A), "=", rows.Constant(rng.choice("ABC"))), column, self._constant()
+            lambda: rows.RowAggregate(rng.choice(("COUNT", "SUM", "AVG", "MIN", "MAX")), column, seen),
+            lambda: rows.Count() if self.windows else rows.RowMatchNumber(),
+            lambda: rows.RowCase(
+                rows.RowComparison(self._classifier(A), "=", rows.RowConstant(rng.choice("ABC"))),
+                column,
+                self._constant(),
             ),
         )
         return rng.choice((*made[:2], made[5]) if self.chain else made)()

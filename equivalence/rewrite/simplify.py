@@ -7,26 +7,212 @@ each other only the unary parts can be decided; around them a step stands on the
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain
+from typing import TypeAlias, assert_never
 
 from cerify.automata.cea.compile import compilable
-from cerify.equivalence.claim import Level
-from cerify.equivalence.decide.cel import equivalent
-from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.rewrite.redundant import Candidate, Subformula, is_nothing, nothing, places, redundant
-from cerify.equivalence.rewrite.trees import mapped, names
+from cerify.equivalence.decide.cel import NEVER, equivalent
+from cerify.equivalence.rewrite.laws import rules
+from cerify.equivalence.rewrite.trees import mapped, names, variables_of
 from cerify.equivalence.shrink.cel import CEL, SHAPE, simpler_operators
-from cerify.equivalence.shrink.weight import weight
-from cerify.equivalence.verdict import Different, Equivalent
-from cerify.semantics.budget import Budget, depth_limited
+from cerify.equivalence.shrink.shrink import weight
+from cerify.equivalence.verdict import Certificate, Different, Equivalent, Level
+from cerify.semantics.arguments import Budget, depth_limited
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.check import type_errors
 from cerify.semantics.cel.syntax import Formula, subformulas
-from cerify.semantics.cel.wellformed import type_errors
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Schema, Stream
+from cerify.semantics.trees import children, rebuilt
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ways to write a CEL formula with less that are known to change nothing: laws, and parts that nobody looks at.
+#
+# Each candidate comes with the name of what allows it. At the level of valuations a law holds anywhere in a formula.
+# One of complex events, where nothing around it looks at variables: AND compares valuations, FILTER and PROJECT look
+# at some.
+
+Candidate: TypeAlias = tuple[str, Formula]
+"""The name of what allows it, and the formula."""
+
+CHAINS = (cel.Or, cel.And, cel.All, cel.Seq, cel.ContiguousSeq)
+COMMUTATIVE = (cel.Or, cel.And, cel.All)
+EVERYTHING: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class Subformula:
+    """A sub-formula, how the whole is written with another there, and what the operators around it look at.
+
+    looked: the variables that they look at, None for all. blind: they look at complex events only. chained: it is an
+    operand of its own operator, so that the chain of operands goes on around it.
+    """
+
+    psi: Formula
+    put: Callable[[Formula], Formula]
+    looked: frozenset[str] | None = frozenset()
+    blind: bool = True
+    chained: bool = False
+
+
+def places(phi: Formula) -> Iterator[Subformula]:
+    """All sub-formulas in their places, outermost first."""
+    pending = [Subformula(phi, lambda other: other)]
+    while pending:
+        place = pending.pop()
+        yield place
+        below = children(place.psi)
+        pending.extend(_below(place, below, i) for i in reversed(range(len(below))))
+
+
+def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
+    def put(other: Formula) -> Formula:
+        return place.put(rebuilt(place.psi, (*below[:i], other, *below[i + 1 :])))
+
+    looked, blind, chained = place.looked, place.blind, type(below[i]) is type(place.psi)
+    match place.psi:
+        case cel.And():
+            return Subformula(below[i], put, EVERYTHING, False, chained)
+        case cel.Filter(_, condition):
+            more = frozenset(A for atom in cel.atoms(condition) for A in variables_of(atom))
+            return Subformula(below[i], put, looked if looked is None else looked | more, False)
+        case cel.Project(L, _):
+            return Subformula(below[i], put, looked if looked is None else looked | L, False)
+        case cel.Derived():  # its expansion may look at anything
+            return Subformula(below[i], put, EVERYTHING, False)
+        case (
+            cel.In() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Unless() | cel.Plus()
+            | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within()
+            | cel.PartitionBy()
+        ):  # fmt: skip
+            return Subformula(below[i], put, looked, blind, chained)
+        case cel.EventAtom():
+            raise AssertionError("an event type has no operand")
+        case _:
+            assert_never(place.psi)
+
+
+def redundant(phi: Formula, level: Level) -> Iterator[Candidate]:
+    """The formula rewritten at one place, in every way that is known to change nothing at that level."""
+    for place in places(phi):
+        exact = level == "valuations" or not place.blind
+        for name, other in _local(place, exact):
+            yield name, place.put(other)
+        if level == "events" and isinstance(place.psi, cel.In) and not _is_looked_at(place, place.psi.variable):
+            yield "an IN that nobody looks at", place.put(place.psi.phi)
+
+
+def _is_looked_at(place: Subformula, A: str) -> bool:
+    return place.looked is None or A in place.looked
+
+
+def _local(place: Subformula, exact: bool) -> Iterator[Candidate]:
+    yield from of_nothing(place.psi)
+    yield from fewer_conditions(place.psi)
+    yield from by_laws(place.psi, exact)
+    if isinstance(place.psi, CHAINS) and not place.chained:  # a pair of a part of a chain is a pair of the chain
+        yield from in_chains(place.psi, exact)
+
+
+def by_laws(psi: Formula, exact: bool) -> Iterator[Candidate]:
+    """One side of a law for the other; only laws of valuations if exact."""
+    for rule in rules():
+        if not exact or rule.law.level == "valuations":
+            other = rule.applied(psi)
+            if other is not None:
+                yield rule.law.name, other
+
+
+def in_chains(psi: Formula, exact: bool) -> Iterator[Candidate]:
+    """Laws on two operands of a chain: any two where the operator is commutative, neighbours where it is not."""
+    kind = type(psi)
+    operands = _operands(psi, kind)
+    if len(operands) < 2 or not isinstance(psi, CHAINS):
+        return
+    for i in range(len(operands)):
+        for j in range(len(operands)):
+            if i == j or (kind not in COMMUTATIVE and j != i + 1):
+                continue
+            pair = type(psi)(operands[i], operands[j])
+            rest = [chi for k, chi in enumerate(operands) if k not in (i, j)]
+            place = min(i, j)
+            for name, other in (*of_nothing(pair), *by_laws(pair, exact)):
+                yield name, reduce(type(psi), [*rest[:place], other, *rest[place:]])
+
+
+def _operands(psi: Formula, kind: type) -> list[Formula]:
+    found: list[Formula] = []
+    pending = [psi]
+    while pending:
+        chi = pending.pop()
+        if type(chi) is kind:
+            pending.extend(reversed(children(chi)))
+        else:
+            found.append(chi)
+    return found
+
+
+# --- nothing ----------------------------------------------------------------------------------------------------------
+
+
+def nothing(phi: Formula) -> Formula:
+    """A formula that matches nowhere, of the first event type of this one."""
+    R = next(psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom))
+    return cel.Filter(cel.EventAtom(R), cel.Every(R, NEVER))
+
+
+def is_nothing(phi: Formula) -> bool:
+    """Whether the formula is written as one that matches nowhere."""
+    return isinstance(phi, cel.Filter) and phi == nothing(phi)
+
+
+def of_nothing(psi: Formula) -> Iterator[Candidate]:
+    """What an operator makes of an operand that matches nowhere."""
+    match psi:
+        case cel.Or(left, right) if is_nothing(left) or is_nothing(right):
+            yield "OR with nothing", right if is_nothing(left) else left
+        case cel.Unless(left, right) if is_nothing(right):
+            yield "UNLESS nothing", left
+        case cel.Unless(left, right) if left == right:
+            yield "UNLESS itself", nothing(psi)
+        case cel.Unless(left, right) if not is_nothing(left):
+            return
+        case cel.Or() | cel.EventAtom():
+            return
+        case (
+            cel.In() | cel.Filter() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All()
+            | cel.Unless() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last()
+            | cel.Max() | cel.Within() | cel.PartitionBy() | cel.Derived()
+        ):  # fmt: skip
+            if not is_nothing(psi) and any(map(is_nothing, children(psi))):
+                yield "nothing, from nothing", nothing(psi)
+        case _:
+            assert_never(psi)
+
+
+def fewer_conditions(psi: Formula) -> Iterator[Candidate]:
+    """A filter without an operand of AND or OR that is there twice: the connectives are those of truth values."""
+    if isinstance(psi, cel.Filter) and (condition := _without_copies(psi.condition)) != psi.condition:
+        yield "a condition said twice", cel.Filter(psi.phi, condition)
+
+
+def _without_copies(c: cel.Condition) -> cel.Condition:
+    if not isinstance(c, cel.Conjunction | cel.Disjunction):
+        return c
+    kind = type(c)
+    pending, found = [c.left, c.right], dict[cel.Condition, None]()
+    while pending:
+        d = pending.pop(0)
+        if isinstance(d, kind):
+            pending[:0] = [d.left, d.right]
+        else:
+            found.setdefault(_without_copies(d))
+    return reduce(kind, found)
+
 
 TRIES = 2000
 STATES = 2000  # of the automata that are compared in one step: a candidate that is hard to decide is left alone
@@ -34,7 +220,7 @@ EMPTY = Stream([])
 
 
 @dataclass(frozen=True)
-class Step:
+class RewriteStep:
     """A part of the formula rewritten, by what, and the proof that the part means the same; None if only by law."""
 
     by: str
@@ -54,12 +240,12 @@ class Simplified:
     original: Formula
     phi: Formula
     level: Level
-    steps: tuple[Step, ...]
+    steps: tuple[RewriteStep, ...]
     proof: Certificate | None
     finished: bool
 
     @property
-    def by_law_only(self) -> tuple[Step, ...]:
+    def by_law_only(self) -> tuple[RewriteStep, ...]:
         """The steps that no decision stands behind."""
         return tuple(step for step in self.steps if step.proof is None)
 
@@ -100,11 +286,11 @@ class _Search:
         """Whether the tries or the time are used up."""
         return self.tries <= 0 or (self.deadline is not None and time.monotonic() > self.deadline)
 
-    def simplified(self, phi: Formula, level: Level) -> tuple[Formula, list[Step]]:
+    def simplified(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
         """The formula made smaller until nothing more is found."""
         if compilable(phi):
             return self._decided(phi, level)
-        steps: list[Step] = []
+        steps: list[RewriteStep] = []
         settled: set[Formula] = set()
         while not self.ended() and (step := self._part(phi, level, settled, steps) or self._law(phi, level)):
             if step[0] is not None:
@@ -112,13 +298,13 @@ class _Search:
             phi = step[1]
         return phi, steps
 
-    def _law(self, phi: Formula, level: Level) -> tuple[Step, Formula] | None:
+    def _law(self, phi: Formula, level: Level) -> tuple[RewriteStep, Formula] | None:
         """The first step by a law."""
         found = next(self._lighter(phi, redundant(phi, level)), None)
-        return None if found is None else (Step(found[0], phi, found[1], None), found[1])
+        return None if found is None else (RewriteStep(found[0], phi, found[1], None), found[1])
 
     def _part(
-        self, phi: Formula, level: Level, settled: set[Formula], steps: list[Step]
+        self, phi: Formula, level: Level, settled: set[Formula], steps: list[RewriteStep]
     ) -> tuple[None, Formula] | None:
         """The first of the greatest unary parts that can be made smaller, made so; its steps are added."""
         for place in _unary_parts(phi):
@@ -130,9 +316,9 @@ class _Search:
                     return None, place.put(smaller)
         return None
 
-    def _decided(self, phi: Formula, level: Level) -> tuple[Formula, list[Step]]:
+    def _decided(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
         """A unary formula made smaller, by all that the decider agrees to."""
-        steps: list[Step] = []
+        steps: list[RewriteStep] = []
         witnesses: list[Stream] = []
         refused: set[Formula] = set()
         while (step := self._decided_step(phi, level, witnesses, refused)) is not None:
@@ -140,7 +326,9 @@ class _Search:
             phi = step.after
         return phi, steps
 
-    def _decided_step(self, phi: Formula, level: Level, witnesses: list[Stream], refused: set[Formula]) -> Step | None:
+    def _decided_step(
+        self, phi: Formula, level: Level, witnesses: list[Stream], refused: set[Formula]
+    ) -> RewriteStep | None:
         """The first equivalent candidate. Streams on which earlier candidates differed are tried before the decider."""
         known = [(S, self._said(phi, S, level)) for S in witnesses]
         for by, other in self._lighter(phi, chain(redundant(phi, level), _less(phi, level))):
@@ -152,7 +340,7 @@ class _Search:
             self.tries -= 1
             verdict = equivalent(phi, other, level, self.schema, self.budget)
             if isinstance(verdict, Equivalent):
-                return Step(by, phi, other, verdict.certificate)
+                return RewriteStep(by, phi, other, verdict.certificate)
             if isinstance(verdict, Different):
                 witnesses.append(verdict.stream)
                 known.append((verdict.stream, self._said(phi, verdict.stream, level)))
@@ -185,7 +373,7 @@ def _unary_parts(phi: Formula) -> Iterator[Subformula]:
             continue
         if compilable(place.psi):
             inside |= set(map(id, subformulas(place.psi)))
-            if not isinstance(place.psi, cel.Event):
+            if not isinstance(place.psi, cel.EventAtom):
                 yield place
 
 
@@ -193,14 +381,14 @@ def _less(phi: Formula, level: Level) -> Iterator[Candidate]:
     """Candidates that may or may not be the same."""
     yield from (("a part is enough", other) for other in SHAPE.smaller(phi))
     for place in places(phi):
-        if not is_nothing(place.psi) and not isinstance(place.psi, cel.Event):
+        if not is_nothing(place.psi) and not isinstance(place.psi, cel.EventAtom):
             yield "nothing comes of a part", place.put(nothing(place.psi))
     for place in places(phi):
         yield from (("parts next to each other", place.put(other)) for other in _contiguous(place.psi))
     yield from (("a simpler operator", other) for other in simpler_operators(phi))
     yield from (("a simpler predicate", other) for other in SHAPE.simpler_predicates(phi))
     if level == "events":
-        types = sorted({psi.type for psi in subformulas(phi) if isinstance(psi, cel.Event)})
+        types = sorted({psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom)})
         for old in sorted(set(names(phi)) - set(types)):
             for R in types:
                 yield "a name less", mapped(phi, name=lambda n, old=old, new=R: new if n == old else n)  # type: ignore[misc]

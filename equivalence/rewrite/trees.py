@@ -60,8 +60,8 @@ def with_names(
     if isinstance(phi, cel.Plain | cel.Derived):
         return rebuilt(phi, below)
     match phi:
-        case cel.Event(R):
-            return cel.Event(name(R))
+        case cel.EventAtom(R):
+            return cel.EventAtom(name(R))
         case cel.In(_, A):
             return cel.In(below[0], name(A))
         case cel.Filter(_, c):
@@ -91,7 +91,7 @@ def names(phi: Formula) -> Iterator[str]:
         if isinstance(psi, cel.Plain):
             continue
         match psi:
-            case cel.Event(R):
+            case cel.EventAtom(R):
                 yield R
             case cel.In(_, A):
                 yield A

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cerify.equivalence.rewrite.trees import attribute_names, mapped, predicates
-from cerify.equivalence.shrink.operations import FormulaShape, QueryOperations
-from cerify.equivalence.shrink.smaller import parts, simpler_numbers
-from cerify.equivalence.shrink.weight import value_weight
+from cerify.equivalence.shrink.shrink import FormulaShape, QueryOperations, parts, simpler_numbers, value_weight
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Condition, Formula, size, subformulas
-from cerify.semantics.operators import ranks
+from cerify.semantics.cel.syntax import OPERATORS, Condition, Formula, show, size, subformulas
 from cerify.semantics.predicates import Predicate, about, mentions
-from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.trees import children, ranks, rebuilt
 
 RANKS = ranks(OPERATORS)
 
@@ -66,8 +61,20 @@ def across(predicate: Predicate) -> Condition | None:
     return cel.Correlated(predicate)
 
 
+def _shape() -> FormulaShape[Formula]:
+    return SHAPE
+
+
 SHAPE = FormulaShape[Formula](
-    children, rebuilt, OPERATORS, cel.Event, cel.Plus, cel.Filter, cel.Conjunction, _simpler_atoms
+    children,
+    rebuilt,
+    OPERATORS,
+    cel.EventAtom,
+    cel.Plus,
+    cel.Filter,
+    cel.Conjunction,
+    _simpler_atoms,
+    _shape,
 )
 
 

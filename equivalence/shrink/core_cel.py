@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cerify.equivalence.rewrite.trees import same
-from cerify.equivalence.shrink.operations import FormulaShape, QueryOperations
-from cerify.equivalence.shrink.smaller import parts
+from cerify.equivalence.shrink.shrink import FormulaShape, QueryOperations, parts
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.operators import OPERATORS
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.syntax import Condition, Formula, size, subformulas
-from cerify.semantics.operators import ranks
+from cerify.semantics.core_cel.syntax import OPERATORS, Condition, Formula, show, size, subformulas
 from cerify.semantics.predicates import Attribute, Predicate, about, mapped_predicate, mentions
-from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.trees import children, ranks, rebuilt
 from cerify.semantics.values import Value
 
 RANKS = ranks(OPERATORS)
@@ -24,7 +20,7 @@ def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
     match atom:
         case core.Unary(x, P):
             yield from (core.Unary(x, Q) for Q in parts(P))
-        case core.Correlated(P):
+        case core.CoreCorrelated(P):
             yield from (across(Q) for Q in parts(P) if mentions(Q))
             for x in sorted({a.variable or "" for a in mentions(P)}):
                 yield core.Unary(x, about(P, None))
@@ -35,7 +31,7 @@ def across(predicate: Predicate) -> core.Atom:
     match sorted({a.variable or "" for a in mentions(predicate)}):
         case [x]:
             return core.Unary(x, about(predicate, None))
-    return core.Correlated(predicate)
+    return core.CoreCorrelated(predicate)
 
 
 def mapped(phi: Formula, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> Formula:
@@ -45,24 +41,24 @@ def mapped(phi: Formula, name: Callable[[str], str] = same, value: Callable[[Val
         match c:
             case core.Unary(x, P):
                 return core.Unary(name(x), mapped_predicate(P, value=value))
-            case core.Correlated(P):
+            case core.CoreCorrelated(P):
                 return across(mapped_predicate(P, lambda a: Attribute(a.name, name(a.variable or "")), value))
-            case core.Conjunction(left, right) | core.Disjunction(left, right):
+            case core.CoreConjunction(left, right) | core.CoreDisjunction(left, right):
                 return type(c)(condition(left), condition(right))
 
     below = [mapped(psi, name, value) for psi in children(phi)]
     match phi:
-        case core.Event(R, x):
-            return core.Event(name(R), name(x))
-        case core.Filter(_, c):
-            return core.Filter(below[0], condition(c))
+        case core.CoreEventAtom(R, x):
+            return core.CoreEventAtom(name(R), name(x))
+        case core.CoreFilter(_, c):
+            return core.CoreFilter(below[0], condition(c))
     return rebuilt(phi, below)
 
 
 def predicates(phi: Formula) -> Iterator[Predicate]:
     """The predicates in the filters of a formula."""
     for psi in subformulas(phi):
-        if isinstance(psi, core.Filter):
+        if isinstance(psi, core.CoreFilter):
             yield from (atom.predicate for atom in core.atoms(psi.condition))
 
 
@@ -71,17 +67,29 @@ def attributes(phi: Formula) -> Iterator[str]:
     return (a.name for P in predicates(phi) for a in mentions(P))
 
 
+def _shape() -> FormulaShape[Formula]:
+    return SHAPE
+
+
 SHAPE = FormulaShape[Formula](
-    children, rebuilt, OPERATORS, core.Event, core.Plus, core.Filter, core.Conjunction, _simpler_atoms
+    children,
+    rebuilt,
+    OPERATORS,
+    core.CoreEventAtom,
+    core.CorePlus,
+    core.CoreFilter,
+    core.CoreConjunction,
+    _simpler_atoms,
+    _shape,
 )
 
 
 def complexity(phi: Formula) -> int:
     """The sum of the operators' ranks, and of the number of comparisons between events."""
     correlated = (
-        isinstance(atom, core.Correlated)
+        isinstance(atom, core.CoreCorrelated)
         for psi in subformulas(phi)
-        if isinstance(psi, core.Filter)
+        if isinstance(psi, core.CoreFilter)
         for atom in core.atoms(psi.condition)
     )
     return sum(RANKS[type(psi)] for psi in subformulas(phi)) + sum(correlated)

@@ -7,13 +7,10 @@ from dataclasses import replace
 from typing import cast
 
 from cerify.equivalence.rewrite.trees import same
-from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, dropped
-from cerify.equivalence.shrink.smaller import parts
+from cerify.equivalence.shrink.shrink import QueryOperations, TreeShape, dropped, parts
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
-from cerify.semantics.event_expressions.syntax import Expression, size, subexpressions
+from cerify.semantics.event_expressions.syntax import OPERATORS, Expression, show, size, subexpressions
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate, mapped_predicate, mentions
 from cerify.semantics.values import Value
 
@@ -43,7 +40,7 @@ def _fewer(E: Expression) -> Iterator[Expression]:
 
 def without_variable(E: Expression, x: str) -> Expression:
     """The expression in which the correlation variable is any event."""
-    if isinstance(E, expr.Variable) and E.name == x:
+    if isinstance(E, expr.ExpressionVariable) and E.name == x:
         return expr.AnyEvent()
     below = tuple(without_variable(F, x) for F in expr.children(E))
     return below[0] if isinstance(E, expr.Equated) and E.variable == x else expr.rebuilt(E, below)
@@ -86,19 +83,19 @@ def mapped(E: Expression, name: Callable[[str], str] = same, value: Callable[[Va
         case expr.Primitive(T, arguments, mask):
             other = None if mask is None else predicate(mask)
             return expr.Primitive(name(T), tuple(map(argument, arguments)), other)
-        case expr.Named(p, arguments):
-            return expr.Named(name(p), tuple(map(argument, arguments)))
+        case expr.ExpressionNamed(p, arguments):
+            return expr.ExpressionNamed(name(p), tuple(map(argument, arguments)))
         case expr.Constraint(comparison):
             return expr.Constraint(cast("Comparison", predicate(comparison, name)))
-        case expr.Variable(x):
-            return expr.Variable(name(x))
+        case expr.ExpressionVariable(x):
+            return expr.ExpressionVariable(name(x))
         case expr.Exists(x, _):
             return expr.Exists(name(x), below[0])
         case expr.Equated(_, x):
             return expr.Equated(below[0], name(x))
         case expr.Let(definitions, _):
             heads = ((name(d.name), tuple(map(name, d.parameters))) for d in definitions)
-            others = tuple(expr.Definition(*head, body) for head, body in zip(heads, below[:-1], strict=True))
+            others = tuple(expr.ExpressionDefinition(*head, body) for head, body in zip(heads, below[:-1], strict=True))
             return expr.Let(others, below[-1])
     return expr.rebuilt(E, below)
 
@@ -107,11 +104,11 @@ def without_names(E: Expression) -> Expression:
     """The expression with its definitions written out. Its meaning may differ: names have scopes."""
     if not isinstance(E, expr.Let):
         return E
-    known: dict[str, expr.Definition] = {}
+    known: dict[str, expr.ExpressionDefinition] = {}
 
     def written(F: Expression, values: Mapping[str, expr.Argument]) -> Expression:
         match F:
-            case expr.Named(name, arguments) if name in known:
+            case expr.ExpressionNamed(name, arguments) if name in known:
                 given = (values.get(X, X) if isinstance(X, str) else X for X in arguments)
                 return written(known[name].body, dict(zip(known[name].parameters, given, strict=True)))
             case expr.Primitive(T, arguments, mask):
@@ -143,7 +140,7 @@ def complexity(E: Expression) -> int:
         match F:
             case expr.Nth(n, _) | expr.EveryNth(n, _):
                 found += n
-            case expr.Primitive(_, arguments, _) | expr.Named(_, arguments):
+            case expr.Primitive(_, arguments, _) | expr.ExpressionNamed(_, arguments):
                 found += len(arguments)
             case expr.Let(definitions, _):
                 found += len(definitions)

@@ -6,15 +6,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from cerify.equivalence.shrink.operations import QueryOperations, TreeShape, dropped, varied
+from cerify.equivalence.shrink.shrink import QueryOperations, TreeShape, dropped, varied
 from cerify.semantics import trees
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip, Window
-from cerify.semantics.row_pattern.operators import constructs
+from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.resolve import columns_in
-from cerify.semantics.row_pattern.show import show
-from cerify.semantics.row_pattern.wellformed import require_wellformed
+from cerify.semantics.row_pattern.scalars import columns_in
+from cerify.semantics.row_pattern.syntax import (
+    MatchRecognize,
+    Order,
+    RowSkip,
+    RowsPerMatch,
+    RowWindow,
+    constructs,
+    show,
+)
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
@@ -49,15 +55,15 @@ def _complexity(node: rows.Pattern | rows.Expression) -> int:
     match node:
         case rows.Quantified(_, low, high, greedy):
             return 2 * low + (2 * high if high is not None else 1) + (not greedy)
-        case rows.Variable(name):
+        case rows.RowVariable(name):
             return ord(name[0])
         case rows.Logical(_, _, offset, semantics):
             return offset + (semantics == "FINAL")
         case rows.Physical(_, _, offset):
             return abs(offset - 1)
-        case rows.Aggregate() | rows.Count():
+        case rows.RowAggregate() | rows.Count():
             return int(node.semantics == "FINAL")
-        case rows.IsNull() | rows.Between() | rows.In() | rows.Like():
+        case rows.IsNull() | rows.RowBetween() | rows.RowIn() | rows.RowLike():
             return int(node.negated)
     return 0
 
@@ -70,7 +76,7 @@ def pruned(q: MatchRecognize) -> MatchRecognize:
         define=tuple(one for one in q.define if one.variable in q.primary),
         subsets=tuple(one for one in unions if one.members),
     )
-    return replace(q, skip=Skip()) if q.skip.variable not in (None, *q.unions) else q
+    return replace(q, skip=RowSkip()) if q.skip.variable not in (None, *q.unions) else q
 
 
 def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
@@ -83,10 +89,10 @@ def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
     yield from (replace(q, rows=rows_) for rows_ in simpler)
     if q.window is not None:
         yield replace(q, window=None)
-        yield from (replace(q, window=window) for window in (Window(), replace(q.window, seek=False)))
+        yield from (replace(q, window=window) for window in (RowWindow(), replace(q.window, seek=False)))
         if q.window.following:
             yield replace(q, window=replace(q.window, following=q.window.following - 1))
-    yield from (replace(q, skip=skip) for skip in (Skip(), Skip("next row")))
+    yield from (replace(q, skip=skip) for skip in (RowSkip(), RowSkip("next row")))
     for order in varied(q.order, lambda one: (Order(one.column),)):
         yield replace(q, order=order)
 
@@ -106,8 +112,8 @@ def _simpler(p: rows.Pattern, variables: tuple[str, ...]) -> Iterator[rows.Patte
                 yield rows.Quantified(inner, min(low, high - 1), high - 1, p.greedy)
         case rows.Permute(parts):
             yield from (rows.Permute(fewer) for fewer in dropped(parts) if fewer)
-        case rows.Variable():
-            yield from map(rows.Variable, variables)
+        case rows.RowVariable():
+            yield from map(rows.RowVariable, variables)
 
 
 def smaller_expressions(q: MatchRecognize) -> Iterator[MatchRecognize]:
@@ -130,14 +136,14 @@ def _plainer(e: rows.Expression) -> Iterator[rows.Expression]:
             yield rows.Logical("LAST", argument, offset)
         case rows.Physical(function, argument, offset):
             yield rows.Physical(function, argument, 1)
-        case rows.Aggregate(function, argument):
-            yield rows.Aggregate(function, argument)
+        case rows.RowAggregate(function, argument):
+            yield rows.RowAggregate(function, argument)
             yield rows.Count()
-        case rows.Column(name, A, quoted) if A is not None:
-            yield rows.Column(name, None, quoted)
-        case rows.IsNull() | rows.Between() | rows.In() | rows.Like():
+        case rows.RowColumn(name, A, quoted) if A is not None:
+            yield rows.RowColumn(name, None, quoted)
+        case rows.IsNull() | rows.RowBetween() | rows.RowIn() | rows.RowLike():
             yield replace(e, negated=False)
-            if isinstance(e, rows.In) and len(e.items) > 1:
+            if isinstance(e, rows.RowIn) and len(e.items) > 1:
                 yield from (replace(e, items=fewer) for fewer in dropped(e.items))
 
 
@@ -152,8 +158,8 @@ def mapped(
     """The clause with other constants. It names no event types, and its variables keep their names."""
 
     def other(e: rows.Expression) -> rows.Expression:
-        if isinstance(e, rows.Constant):
-            return e if value is None or e.value is None else rows.Constant(value(e.value))
+        if isinstance(e, rows.RowConstant):
+            return e if value is None or e.value is None else rows.RowConstant(value(e.value))
         return trees.rebuilt(e, [other(operand) for operand in rows.below(e)])
 
     return replace(

@@ -8,26 +8,30 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from cerify.equivalence.rewrite.trees import same
-from cerify.equivalence.shrink.operations import QueryOperations, Reduction, dropped, varied
-from cerify.equivalence.shrink.smaller import parts, simpler_numbers
-from cerify.equivalence.shrink.weight import value_weight
+from cerify.equivalence.shrink.shrink import (
+    QueryOperations,
+    Reduction,
+    dropped,
+    parts,
+    simpler_numbers,
+    value_weight,
+    varied,
+)
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Attribute, Predicate, mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.clauses import conjuncts
-from cerify.semantics.sase.fragment import operators as operators_of
-from cerify.semantics.sase.fragment import strategies
+from cerify.semantics.sase.check import require_wellformed
+from cerify.semantics.sase.clauses import blocks_of, conjuncts, queries_of, strategies
+from cerify.semantics.sase.clauses import operators as operators_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.show import show
-from cerify.semantics.sase.streams import blocks_of, queries_of
-from cerify.semantics.sase.wellformed import require_wellformed
+from cerify.semantics.sase.syntax import show
 from cerify.semantics.values import Value
 
-N = TypeVar("N", bound=sase.Node)
+N = TypeVar("N", bound=sase.SaseNode)
 T = TypeVar("T")
 
 
-def blocks(q: sase.Tree) -> list[sase.Query]:
+def blocks(q: sase.Tree) -> list[sase.SaseQuery]:
     """The query blocks of a query, of its unions and of the queries that it reads."""
     return [block for query in queries_of(q) for block in blocks_of(query)]
 
@@ -38,7 +42,9 @@ def at_each_node(root: N, local: Callable[[Any], Iterable[Any]]) -> Iterator[N]:
     for name in (field.name for field in fields(root)):
         value: Any = getattr(root, name)
         below = value if isinstance(value, tuple) else (value,)
-        for others in varied(below, lambda child: at_each_node(child, local) if isinstance(child, sase.Node) else ()):
+        for others in varied(
+            below, lambda child: at_each_node(child, local) if isinstance(child, sase.SaseNode) else ()
+        ):
             changed: Any = {name: others if isinstance(value, tuple) else others[0]}
             yield replace(root, **changed)
 
@@ -47,18 +53,18 @@ def with_changes(tree: T, change: Callable[[Any], Any]) -> T:
     """The tree with what `change` makes of each of its nodes, those below a node first, left to right."""
     if isinstance(tree, tuple):
         return cast("T", tuple(with_changes(part, change) for part in tree))
-    if not isinstance(tree, sase.Node):
+    if not isinstance(tree, sase.SaseNode):
         return tree
     below = {field.name: with_changes(getattr(tree, field.name), change) for field in fields(tree)}
     return cast("T", change(replace(tree, **below)))
 
 
-def with_conditions(node: sase.Node, change: Callable[[Predicate], Predicate]) -> sase.Node:
+def with_conditions(node: sase.SaseNode, change: Callable[[Predicate], Predicate]) -> sase.SaseNode:
     """The conjunct, or the query, with another condition of WHERE or HAVING; any other node as it is."""
     match node:
         case sase.Conjunct(p) if not isinstance(p, sase.Equivalence):
             return replace(node, condition=change(p))
-        case sase.Query() if node.having is not None:
+        case sase.SaseQuery() if node.having is not None:
             return replace(node, having=change(node.having))
     return node
 
@@ -68,7 +74,7 @@ def size(q: sase.Tree) -> int:
     return sum(map(_size, blocks(q)))
 
 
-def _size(q: sase.Query) -> int:
+def _size(q: sase.SaseQuery) -> int:
     clauses = (q.within is not None) + (q.having is not None) + (q.source is not None)
     return len(q.pattern) + len(list(conjuncts(q))) + len(q.returned.items) + clauses
 
@@ -78,7 +84,7 @@ def complexity(q: sase.Tree) -> int:
     return sum(map(_complexity, blocks(q)))
 
 
-def _complexity(q: sase.Query) -> int:
+def _complexity(q: sase.SaseQuery) -> int:
     return (
         sum(2 * k.kleene + 2 * k.negated for k in q.pattern)
         + sum(1 + sase.STRATEGIES.index(b.strategy) for b in q.where if b.strategy is not None)
@@ -112,7 +118,7 @@ def predicates(q: sase.Tree) -> Iterator[Predicate]:
 def mapped(q: sase.Tree, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> sase.Tree:
     """The query with other event types, and other constants in its conditions."""
 
-    def change(node: sase.Node) -> sase.Node:
+    def change(node: sase.SaseNode) -> sase.SaseNode:
         if isinstance(node, sase.Component):
             return replace(node, type=name(node.type))
         return with_conditions(node, lambda p: mapped_predicate(p, value=value))
@@ -128,18 +134,18 @@ def operators(q: sase.Tree) -> set[str]:
 # --- reductions at one node -------------------------------------------------------------------------------------------
 
 
-def fewer_blocks(node: sase.Node) -> Iterator[sase.Node]:
+def fewer_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
     """A part of a union, a union of fewer parts, a program of fewer queries."""
     match node:
-        case sase.Union(parts_):
-            yield from (*parts_, *map(sase.Union, dropped(parts_)))
+        case sase.SaseUnion(parts_):
+            yield from (*parts_, *map(sase.SaseUnion, dropped(parts_)))
         case sase.Program(queries):
             yield from (*queries, *map(sase.Program, dropped(queries)))
 
 
-def fewer_parts(q: sase.Node) -> Iterator[sase.Query]:
+def fewer_parts(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
     """Without a component and all that mentions it, without a clause, a conjunct or an attribute of the result."""
-    if not isinstance(q, sase.Query):
+    if not isinstance(q, sase.SaseQuery):
         return
     for k in q.pattern:
         if any(not other.negated for other in q.pattern if other is not k):
@@ -155,7 +161,7 @@ def fewer_parts(q: sase.Node) -> Iterator[sase.Query]:
             yield replace(q, returned=replace(q.returned, items=items))
 
 
-def without(q: sase.Query, variable: str) -> sase.Query:
+def without(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
     """The query without a component, and without what mentions it; another component is positive."""
 
     def kept(c: sase.Conjunct) -> bool:
@@ -188,22 +194,22 @@ def _is_written(b: sase.Block) -> bool:
     return bool(b.arguments) if b.strategy is not None else bool(b.conjuncts)
 
 
-def simpler_components(q: sase.Node) -> Iterator[sase.Query]:
+def simpler_components(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
     """One event for a Kleene plus, one that is there for one that must not be."""
-    if not isinstance(q, sase.Query):
+    if not isinstance(q, sase.SaseQuery):
         return
     for pattern in varied(q.pattern, lambda k: (replace(k, negated=False),)):
         yield replace(q, pattern=pattern)
     yield from (single(q, k.variable) for k in q.pattern if k.kleene)
 
 
-def single(q: sase.Query, variable: str) -> sase.Query:
+def single(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
     """The query in which the variable is no array any more."""
 
     def one(a: Attribute) -> Attribute:
         return sase.Reference(a.name or TIME, variable) if a.variable == variable else a
 
-    def change(node: sase.Node) -> sase.Node:
+    def change(node: sase.SaseNode) -> sase.SaseNode:
         match node:
             case sase.Component() if node.variable == variable:
                 return replace(node, kleene=False)
@@ -216,10 +222,10 @@ def single(q: sase.Query, variable: str) -> sase.Query:
     return with_changes(q, change)
 
 
-def simpler_blocks(node: sase.Node) -> Iterator[sase.Node]:
+def simpler_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
     """One strategy for all, a simpler one, none; less cut, less underlined; a shorter window, simpler results."""
     match node:
-        case sase.Query():
+        case sase.SaseQuery():
             every = tuple(conjuncts(node))
             arguments = tuple(argument for b in node.where for argument in b.arguments)
             yield replace(node, where=(sase.Block(None, (), every),) if every else ())
@@ -241,16 +247,16 @@ def simpler_blocks(node: sase.Node) -> Iterator[sase.Node]:
             yield replace(node, underlined=False)
         case sase.Return():
             yield replace(node, non_overlap=False)
-        case sase.Window():
+        case sase.SaseWindow():
             yield from (replace(node, amount=amount) for amount in simpler_numbers(node.amount))
 
 
-def simpler_predicates(node: sase.Node) -> Iterator[sase.Node]:
+def simpler_predicates(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
     """A condition replaced by a part of it, or by a comparison."""
     match node:
         case sase.Conjunct(p) if not isinstance(p, sase.Equivalence):
             yield from (replace(node, condition=part) for part in parts(p))
-        case sase.Query() if node.having is not None:
+        case sase.SaseQuery() if node.having is not None:
             yield from (replace(node, having=part) for part in parts(node.having))
 
 
@@ -262,7 +268,7 @@ def _variables(output: sase.Output) -> set[str]:
     match output:
         case sase.Simple(term):
             return {a.variable or "" for a in mentions(term)}
-        case sase.Series(a) | sase.Composite(a) | sase.CompositeSeries(a):
+        case sase.SaseSeries(a) | sase.Composite(a) | sase.CompositeSeries(a):
             return {a}
 
 

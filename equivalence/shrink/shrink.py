@@ -3,17 +3,496 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
-from typing import Generic, TypeAlias
+from itertools import count
+from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 
-from cerify.equivalence.shrink.operations import Q, QueryOperations, Reduction
-from cerify.equivalence.shrink.smaller import Candidates, fewer_events, fewer_names, less_declared, simpler_values
-from cerify.equivalence.shrink.weight import Weight, weight
+from cerify.equivalence.rewrite.trees import noted
+from cerify.semantics import predicates as pred
 from cerify.semantics.errors import CerifyError
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.predicates import Predicate, nodes
+from cerify.semantics.trees import Operators, subtrees, with_operands
+from cerify.semantics.values import EPOCH, Value, microseconds
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What shrinking and campaigns have to know of a language: its texts, how a query gets simpler, and what it names.
+
+Q = TypeVar("Q")
+T = TypeVar("T")
+X = TypeVar("X")
+C = TypeVar("C", bound=Any)
+Reduction: TypeAlias = Callable[[Q], Iterator[Q]]
+"""From a query to others that may be simpler; shrinking drops those that are not, and those that are no queries."""
+
+
+Mapped: TypeAlias = Callable[..., Q]
+"""From a query to the same with other names and constants: mapped(query, name=..., value=...), where both are functions
+that are called for each occurrence from left to right. Without them the query only loses its spans."""
+
+
+def require_nothing(query: Any) -> None:
+    """Accept every query that is printed and parsed back."""
+
+
+def as_it_is(query: Q) -> Q:
+    """The query itself."""
+    return query
+
+
+@dataclass(frozen=True)
+class QueryOperations(Generic[Q]):
+    """The operations on the queries of a language that shrinking and campaigns use.
+
+    parse, show: text; they are inverse to each other on queries of the language.
+    reductions: simpler queries, those that cut deepest first.
+    size: the number of nodes. complexity: how far the operators, with what they carry, are from the simplest.
+    types: the event types, with repetitions. attributes: the names of those that a query reads.
+    predicates: the tuple predicates in it. mapped: see Mapped; names are event types and variables.
+    operators: the names or symbols of the operators that it has.
+    require_wellformed: raises IllFormed for a query that breaks a rule of the language.
+    expanded: the query with its abbreviations written out, from which shrinking begins if that fails too.
+    """
+
+    parse: Callable[[str], Q]
+    show: Callable[[Q], str]
+    reductions: tuple[Reduction[Q], ...]
+    size: Callable[[Q], int]
+    complexity: Callable[[Q], int]
+    types: Callable[[Q], Iterable[str]]
+    attributes: Callable[[Q], Iterable[str]]
+    predicates: Callable[[Q], Iterable[Predicate]]
+    mapped: Mapped[Q]
+    operators: Callable[[Q], Iterable[str]]
+    require_wellformed: Callable[[Q], None] = require_nothing
+    expanded: Callable[[Q], Q] = as_it_is
+
+    def names(self, query: Q) -> list[str]:
+        """The event types and variables in a query, with repetitions, in the order in which `mapped` replaces them."""
+        return noted(lambda note: self.mapped(query, name=note))
+
+    def constants(self, query: Q) -> list[Value]:
+        """The constants in a query, with repetitions, in the order in which `mapped` replaces them."""
+        return noted(lambda note: self.mapped(query, value=note))
+
+    def is_wellformed(self, query: Q) -> bool:
+        """Whether the query is parsed back from its text. Raises ParseError, IllFormed."""
+        self.require_wellformed(query)
+        return self.parse(self.show(query)) == query
+
+
+@dataclass(frozen=True)
+class TreeShape(Generic[T]):
+    """How the trees of a language are taken apart, and the reductions that need no more than that.
+
+    children: the trees directly below a node. rebuilt: the node with others below it, as many.
+    """
+
+    children: Callable[[T], tuple[T, ...]]
+    rebuilt: Callable[[T, tuple[T, ...]], T]
+
+    def nodes(self, root: T) -> Iterator[T]:
+        """All nodes of a tree, each before those below it, left to right."""
+        return subtrees(root, self.children)
+
+    def at_each_node(self, root: T, local: Reduction[T]) -> Iterator[T]:
+        """The tree with one of its nodes replaced, in every way that local offers, outermost first."""
+        yield from local(root)
+        for below in varied(self.children(root), lambda child: self.at_each_node(child, local)):
+            yield self.rebuilt(root, below)
+
+    def parts_instead(self, root: T, around: Callable[[T], T] | None = None) -> Iterator[T]:
+        """A tree in the place of one above it, the smallest first; then each of these with an operator around it."""
+
+        def local(node: T) -> Iterator[T]:
+            inside = sorted(list(self.nodes(node))[1:], key=self.size)
+            yield from inside
+            if around is not None:
+                yield from map(around, inside)
+
+        return self.at_each_node(root, local)
+
+    def simpler_kinds(self, root: T, groups: Iterable[Sequence[type[Any]]]) -> Iterator[T]:
+        """A node of a simpler kind with the same operands.
+
+        A group has kinds whose nodes have as many operands and no other field, the simple ones first. A node of another
+        kind with as many operands is replaced by every kind of the group.
+        """
+        by_number = {len(group[0].operands): group for group in groups}
+
+        def local(node: T) -> Iterator[T]:
+            below = self.children(node)
+            group = by_number.get(len(below), ())
+            simpler = group[: group.index(type(node))] if type(node) in group else group
+            yield from (kind(*below) for kind in simpler)
+
+        return self.at_each_node(root, local)
+
+    def size(self, root: T) -> int:
+        """The number of nodes."""
+        return sum(1 for _ in self.nodes(root))
+
+
+@dataclass(frozen=True)
+class FormulaShape(TreeShape[T]):
+    """The shape of formulas with event types, iteration and filters, whose conditions are AND and OR of atoms.
+
+    table: the operators. event, iteration, filtering, conjunction: the classes of these nodes. simpler_atoms: from an
+    atom to simpler conditions. reload: returns this shape; a shape is pickled as that function, since tables of
+    operators cannot be pickled.
+    """
+
+    table: Operators
+    event: type[Any]
+    iteration: type[Any]
+    filtering: type[Any]
+    conjunction: type[Any]
+    simpler_atoms: Callable[[Any], Iterator[Any]]
+    reload: Callable[[], FormulaShape[T]]
+
+    def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
+        return self.reload, ()
+
+    def smaller(self, phi: T) -> Iterator[T]:
+        """A sub-formula, or its iteration, in the place of a formula around it; a filter with fewer atoms."""
+        yield from self.parts_instead(phi, self.iteration)
+        yield from self._with_conditions(phi, lambda c: fewer_atoms(c, self.conjunction))
+
+    def simpler_predicates(self, phi: T) -> Iterator[T]:
+        """A predicate in a filter replaced by a part of it, or by a comparison."""
+        return self._with_conditions(phi, lambda c: in_condition(c, self.simpler_atoms))
+
+    def simpler_operators(self, phi: T) -> Iterator[T]:
+        """An operator in the place of a more complex one with as many operands."""
+        return self.simpler_kinds(phi, (with_operands(self.table, 2), with_operands(self.table, 1)))
+
+    def types(self, phi: T) -> Iterator[str]:
+        """The event types in a formula."""
+        return (node.type for node in self.nodes(phi) if isinstance(node, self.event))
+
+    def symbols(self, phi: T) -> set[str]:
+        """The symbols of the operators of a formula, event types aside."""
+        return {self.table[type(node)].symbol for node in self.nodes(phi) if not isinstance(node, self.event)}
+
+    def _with_conditions(self, phi: T, other: Callable[[Any], Iterator[Any]]) -> Iterator[T]:
+        def local(node: T) -> Iterator[T]:
+            if isinstance(node, self.filtering):
+                yield from (self.filtering(node.phi, condition) for condition in other(node.condition))
+
+        return self.at_each_node(phi, local)
+
+
+def dropped(items: tuple[X, ...]) -> Iterator[tuple[X, ...]]:
+    """The items without one of them, in every way."""
+    return (items[:i] + items[i + 1 :] for i in range(len(items)))
+
+
+def varied(items: tuple[X, ...], others: Callable[[X], Iterable[X]]) -> Iterator[tuple[X, ...]]:
+    """The items with another one in the place of one of them, in every way that others offers."""
+    for i, item in enumerate(items):
+        yield from ((*items[:i], other, *items[i + 1 :]) for other in others(item))
+
+
+def in_condition(condition: C, atoms: Callable[[C], Iterator[C]]) -> Iterator[C]:
+    """A condition of a filter with one of its atoms replaced, in every way that atoms offers."""
+    if not _is_junction(condition):
+        yield from atoms(condition)
+        return
+    kind, left, right = type(condition), condition.left, condition.right
+    yield from (kind(other, right) for other in in_condition(left, atoms))
+    yield from (kind(left, other) for other in in_condition(right, atoms))
+
+
+def fewer_atoms(condition: C, conjunction: Callable[[C, C], C]) -> Iterator[C]:
+    """A condition of a filter without one of its operands, or with a conjunction in place of a disjunction."""
+    if not _is_junction(condition):
+        return
+    kind, left, right = type(condition), condition.left, condition.right
+    yield left
+    yield right
+    yield from (kind(other, right) for other in fewer_atoms(left, conjunction))
+    yield from (kind(left, other) for other in fewer_atoms(right, conjunction))
+    if kind is not conjunction:
+        yield conjunction(left, right)
+
+
+def _is_junction(condition: Any) -> bool:
+    return hasattr(condition, "left") and hasattr(condition, "right")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The ways to make a query and a stream smaller together, in any language, each a generator of candidates.
+#
+# A candidate need not be smaller in fact: shrinking drops those that are not.
+
+V = TypeVar("V")
+Candidates: TypeAlias = Iterator[tuple[Q, Stream]]
+
+SIMPLEST_VARIABLES = ("X", "Y", "Z")
+
+
+def fewer_events(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
+    """Without a part of the stream: halves first, then ever shorter parts, at last single events."""
+    length = (len(S) + 1) // 2
+    while length > 0:
+        for start in range(0, len(S), length):
+            yield query, Stream(S[:start] + S[start + length :], S.schema)
+        length //= 2
+
+
+def less_declared(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
+    """Without attributes that the query does not read, and without types that neither the query nor an event has."""
+    read = set(language.attributes(query))
+    named = {*language.names(query), *(event.type for event in S)}
+
+    def restricted(attributes: set[str], types: set[str]) -> Stream:
+        events = [Event(e.type, {a: v for a, v in e.attributes.items() if a in attributes}) for e in S]
+        if S.schema is None:
+            return Stream(events)
+        declared = {R: {a: t for a, t in of.items() if a in attributes} for R, of in S.schema.types.items()}
+        return Stream(events, Schema({R: of for R, of in declared.items() if R in types}))
+
+    declared = set(S.schema.attributes) if S.schema is not None else set()
+    present = sorted(declared | {a for event in S for a in event.attributes})
+    every_type = set(S.schema.types) if S.schema is not None else set()
+    yield query, restricted(read, named)
+    yield query, restricted(set(present), named)
+    yield query, restricted(read, every_type)
+    for name in present:
+        if name not in read:
+            yield query, restricted(set(present) - {name}, every_type)
+
+
+def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
+    """Two names made one, variables called X, Y, Z, and types replaced by simpler ones, at one place or throughout.
+
+    A type may become another that is there, or one that the schema declares with the same attributes.
+    """
+    declared = S.schema.types if S.schema is not None else {}
+    types = sorted({*(event.type for event in S), *language.types(query)})
+    names = language.names(query)
+    variables = sorted(set(names) - {*types, *declared})
+    for old in reversed(types):
+        alike = [R for R in declared if old in declared and declared[R] == declared[old]]
+        for new in sorted({*types, *alike}):
+            events = [retyped(e, new, S.schema) if e.type == old else e for e in S]
+            yield renamed(language, query, old, new), Stream(events, S.schema)
+    for old in variables:
+        for new in (*types, *variables, *SIMPLEST_VARIABLES):
+            yield renamed(language, query, old, new), S
+    for i, event in enumerate(S):
+        for R in types:
+            yield query, Stream([*S[:i], retyped(event, R, S.schema), *S[i + 1 :]], S.schema)
+    for i in range(len(names)):
+        for new in (*types, *variables):
+            yield language.mapped(query, name=replacing(i, new)), S
+
+
+def replacing(index: int, new: V) -> Callable[[V], V]:
+    """A function that gives the new value at its call of that number, counted from 0, and else its argument."""
+    calls = count()
+    return lambda old: new if next(calls) == index else old
+
+
+def renamed(language: QueryOperations[Q], query: Q, old: str, new: str) -> Q:
+    """The query with one name in place of another, wherever that stands."""
+    return language.mapped(query, name=lambda name: new if name == old else name)
+
+
+def simpler_values(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
+    """Simpler attribute values and constants: all numbers at once, keeping their order; then one by one."""
+    constants = language.constants(query)
+    values = [*constants, *(value for event in S for value in event.attributes.values())]
+    for kind, shift in ((int, 0), (int, 1), (float, 0), (float, 1)):
+        numbers = sorted({v for v in values if isinstance(v, int | float) and type(v) is kind})
+        ranked: dict[tuple[type, Value], Value] = {(kind, v): kind(rank + shift) for rank, v in enumerate(numbers)}
+
+        def simpler_value(v: Value, ranked: Mapping[tuple[type, Value], Value] = ranked) -> Value:
+            return ranked.get((type(v), v), v)
+
+        yield (
+            language.mapped(query, value=simpler_value),
+            Stream([Event(e.type, {a: simpler_value(v) for a, v in e.attributes.items()}) for e in S], S.schema),
+        )
+    for i, event in enumerate(S):
+        for name, value in event.attributes.items():
+            for simpler in simpler_than(value):
+                changed = Event(event.type, {**event.attributes, name: simpler})
+                yield query, Stream([*S[:i], changed, *S[i + 1 :]], S.schema)
+    for i, value in enumerate(constants):
+        for simpler in simpler_than(value):
+            yield language.mapped(query, value=replacing(i, simpler)), S
+
+
+# --- parts of predicates ----------------------------------------------------------------------------------------------
+
+
+def parts(P: pred.Predicate) -> Iterator[pred.Predicate]:
+    """Predicates with fewer nodes: operands of connectives, comparisons for longer tests, operands of arithmetic."""
+    match P:
+        case pred.Both(left, right) | pred.Either(left, right):
+            yield left
+            yield right
+            yield from (type(P)(other, right) for other in parts(left))
+            yield from (type(P)(left, other) for other in parts(right))
+        case pred.Not(inner):
+            yield inner
+            yield from map(pred.Not, parts(inner))
+        case pred.OneOf(term, values):
+            yield from (pred.Comparison("=", term, pred.Constant(value)) for value in values)
+            yield from (pred.OneOf(term, values[:i] + values[i + 1 :]) for i in range(len(values)) if len(values) > 1)
+            yield from (pred.OneOf(t, values) for t in operands(term))
+        case pred.InRange(term, low, high):
+            yield pred.Comparison(">=", term, pred.Constant(low))
+            yield pred.Comparison("<=", term, pred.Constant(high))
+            yield from (pred.InRange(t, low, high) for t in operands(term))
+        case pred.Like(term, pattern):
+            yield pred.Comparison("=", term, pred.Constant(pattern))
+        case pred.Comparison(comparator, left_, right_):
+            yield from (pred.Comparison(comparator, t, right_) for t in operands(left_))
+            yield from (pred.Comparison(comparator, left_, t) for t in operands(right_))
+            yield from (
+                pred.Comparison(comparator, t, pred.Constant(0))
+                for t in (left_, right_)
+                if isinstance(t, pred.Attribute)
+            )
+        case pred.Anything() | pred.OfType():
+            return
+        case _:
+            assert_never(P)
+
+
+def operands(term: pred.Term) -> Iterator[pred.Term]:
+    """The terms inside an arithmetic term, and it with one of its operands made smaller."""
+    if isinstance(term, pred.Arithmetic):
+        yield term.left
+        yield term.right
+        yield from (pred.Arithmetic(term.operator, t, term.right) for t in operands(term.left))
+        yield from (pred.Arithmetic(term.operator, term.left, t) for t in operands(term.right))
+
+
+# --- events and values ------------------------------------------------------------------------------------------------
+
+
+def retyped(event: Event, R: str, schema: Schema | None) -> Event:
+    """The event as one of type R, with those of its attributes that R has."""
+    if schema is None or R not in schema.types:
+        return Event(R, event.attributes)
+    return Event(R, {a: v for a, v in event.attributes.items() if a in schema.types[R]})
+
+
+def simpler_than(value: Value) -> Iterator[Value]:
+    """Values of the same kind nearer to the simplest one, the simplest first."""
+    match value:
+        case bool():
+            yield False
+        case int() | float():
+            yield from simpler_numbers(value)
+        case str():
+            yield from ("", "a", value[: len(value) // 2], value[1:], value[:-1])
+        case datetime():
+            yield EPOCH
+            yield EPOCH + timedelta(seconds=1)
+            yield value.replace(microsecond=0)
+            yield value.replace(minute=0, second=0, microsecond=0)
+            yield value.replace(month=1, day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def simpler_numbers(value: int | float) -> Iterator[int | float]:
+    """Numbers of the same type nearer to 0."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield from (0.0, 1.0)
+        return
+    kind, towards = type(value), 1 if value > 0 else -1
+    yield from (kind(0), kind(1), abs(value), kind(int(value)), kind(int(value / 2)), value - towards)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How heavy a query and a stream are: the well-founded order that shrinking descends.
+
+Weight: TypeAlias = tuple[int, ...]
+
+
+def weight(language: QueryOperations[Q], query: Q, stream: Stream) -> Weight:
+    """The place of a query and a stream in the order: a tuple of natural numbers, compared left to right.
+
+    In turn: nodes of the query; events; predicate nodes; complexity of the operators; declared types and attributes;
+    the number of attribute values; different names; how far the names, then the values and constants are from the
+    simplest. Tuples of one length over the natural numbers are well-founded in this order, so that every descent ends.
+    """
+    schema = stream.schema.types if stream.schema is not None else {}
+    names = [*language.names(query), *(event.type for event in stream)]
+    values: Sequence[Value] = [value for event in stream for value in event.attributes.values()]
+    return (
+        language.size(query),
+        len(stream),
+        sum(map(predicate_weight, language.predicates(query))),
+        language.complexity(query),
+        sum(1 + len(attributes) for attributes in schema.values()),
+        len(values),
+        len(set(names)),
+        sum(map(name_weight, names)),
+        sum(map(value_weight, (*values, *language.constants(query)))),
+    )
+
+
+def predicate_weight(predicate: pred.Predicate) -> int:
+    """The number of connectives, comparisons, terms and constants in it; an attribute is heavier than a constant."""
+    return sum(_node_weight(node) for node in nodes(predicate))
+
+
+def _node_weight(node: pred.Predicate | pred.Term) -> int:
+    match node:
+        case pred.OneOf(_, values):
+            return 2 + len(values)
+        case pred.InRange():
+            return 4
+        case pred.Like():
+            return 3
+        case pred.Attribute():
+            return 2
+        case (
+            pred.Anything()
+            | pred.OfType()
+            | pred.Comparison()
+            | pred.Not()
+            | pred.Both()
+            | pred.Either()
+            | pred.Arithmetic()
+            | pred.Constant()
+        ):
+            return 1
+        case _:
+            assert_never(node)
+
+
+def name_weight(name: str) -> int:
+    """The place of a name in the order by length, then by code."""
+    return int.from_bytes(name.encode())
+
+
+def value_weight(value: Value) -> int:
+    """How far a value is from the simplest of its kind; 0, 0.0, false, '' and the epoch are."""
+    match value:
+        case bool():
+            return int(value)
+        case int():
+            return 2 * abs(value) + (value < 0)
+        case float():
+            if not math.isfinite(value):
+                return 1 << 1100
+            return 2 * (2 * math.ceil(abs(value)) + (value < 0)) + (not value.is_integer())
+        case str():
+            return int.from_bytes(value.encode())
+        case datetime():
+            return value_weight(microseconds(value))
+
 
 Differs: TypeAlias = Callable[[Q, Stream], bool]
 Way: TypeAlias = Callable[[Q, Stream], Iterator[tuple[Q, Stream]]]

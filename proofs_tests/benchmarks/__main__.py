@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import Determinized, single_variable
-from cerify.automata.evaluate.classify import classify
+from cerify.automata.cea.model import Determinized, single_variable
 from cerify.automata.evaluate.streaming import Evaluation, matches
+from cerify.automata.evaluate.tables import classify
 from cerify.equivalence.generate.cel import CORE, formula, stream
 from cerify.semantics.cel.denote import Meaning, Valuations, clause
 from cerify.semantics.cel.interpreter import Interpreter

@@ -11,9 +11,9 @@ from statistics import median
 import numpy as np
 import pyarrow as pa
 
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.parallel import ParallelEvaluator
-from cerify.reach import reach_of
+from cerify.plan import reach_of
 from cerify.semantics.cel.parse import parse
 from proofs_tests.benchmarks.figure import Figure
 from proofs_tests.benchmarks.workloads import QUERIES, uniform

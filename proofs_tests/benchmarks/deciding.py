@@ -9,7 +9,7 @@ from statistics import median
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.equivalence.decide.cel import equivalent
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded
 from proofs_tests.benchmarks.figure import Figure, cpu_seconds

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from cerify.automata.evaluate.caching import compiled_shared
+from cerify.automata.evaluate.core import compiled_shared
 from cerify.conformance.campaigns import built_in, definition, plan_of
-from cerify.equivalence.differential.judge import judge
+from cerify.equivalence.differential import judge
 from cerify.languages import LANGUAGES
 from proofs_tests.benchmarks.figure import Figure, rate
 

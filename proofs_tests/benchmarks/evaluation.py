@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
-from cerify.automata.evaluate.batches import EventBatch, enlarged
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.tables import EventBatch, enlarged
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Stream
 from proofs_tests.benchmarks.figure import RUNS, Figure, rate
@@ -246,7 +246,7 @@ def memory(quick: bool) -> Iterator[Figure]:
 
 COLD = """
 import pyarrow as pa
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.semantics.cel.parse import parse
 table = pa.ipc.open_file({path!r}).read_all()
 assert CompiledCelEvaluator(parse("A ; B ; C{window}")).push(table)

@@ -15,9 +15,9 @@ import pyarrow.csv as arrow_csv
 import pyarrow.json as arrow_json
 import pyarrow.parquet as pq
 
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.readers import read
+from cerify.semantics.files import read
 from proofs_tests.benchmarks.figure import Figure, rate
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.semantics.cel.parse import parse
 from proofs_tests.benchmarks.figure import Figure
 from proofs_tests.benchmarks.workloads import QUERIES, uniform

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.list_kernels import BLOCK
-from cerify.automata.evaluate.unwindowed_store import ROOTS
+from cerify.automata.evaluate.match_stores import ROOTS
 
 SOURCE = Path(__file__).with_name("loop.c")
 

@@ -10,7 +10,7 @@ from numba import njit
 
 from cerify.automata.nfab.compiled import CompiledBlockRunner
 from cerify.automata.nfab.evaluate import BlockRunner
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Stream
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse
@@ -67,14 +67,14 @@ def ticks(events: int) -> Stream:
     )
 
 
-def query(shape: str, strategy: str) -> sase.Query:
+def query(shape: str, strategy: str) -> sase.SaseQuery:
     """The query of a shape."""
     q = parse(SHAPES[shape].format(strategy=strategy))
-    assert isinstance(q, sase.Query)
+    assert isinstance(q, sase.SaseQuery)
     return q
 
 
-def readable(q: sase.Query, S: Stream) -> int:
+def readable(q: sase.SaseQuery, S: Stream) -> int:
     """All matches counted by the readable evaluator."""
     E = BlockRunner(q, budget=ALL)
     return sum(node.count for event in S for node in E.nodes(event))

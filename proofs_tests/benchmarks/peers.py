@@ -18,10 +18,10 @@ from time import process_time, thread_time
 from typing import Any, TypeAlias
 
 from cerify import protocol
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.conformance.cases import tree_of_text
 from cerify.conformance.engines import SHIPPED, command_of, missing_for
-from cerify.conformance.process import EngineFailure, EngineProcess, Limits
-from cerify.conformance.query_tree import tree_of_text
+from cerify.conformance.harness import EngineFailure, EngineProcess, Limits
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import json_of_event

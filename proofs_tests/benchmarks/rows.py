@@ -13,7 +13,7 @@ from cerify.automata.row_pattern import evaluate
 from cerify.automata.row_pattern.compiled import CompiledRun
 from cerify.languages.language import Options
 from cerify.languages.row_pattern import LANGUAGE
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern.parse import parse
 from proofs_tests.benchmarks.figure import Figure, rate

@@ -132,14 +132,13 @@ def identity_like(df: DataFrame, name: str) -> DataFrame:
     some = df.select("key", "n", "type", "x") if name != "window" else df.select("n", "type", "x")
     if name != "window":
         return some.repartition("key").sortWithinPartitions("key", "n").mapInArrow(_same, some.schema)
-    from cerify.semantics.budget import Budget
-    from cerify.spark.chunking.cuts import CHUNK, cuts_of, in_chunks
-    from cerify.spark.runs.query import Query
-    from cerify.spark.runs.reach import reach_of_query
-    from cerify.spark.runs.rows import Columns
+    from cerify.semantics.arguments import Budget
+    from cerify.spark.chunks import CHUNK, cuts_of, in_chunks
+    from cerify.spark.rows import Columns
+    from cerify.spark.runs import SparkQuery, reach_of_query
 
     columns = Columns(("n",), attributes=("x",))
-    reach = reach_of_query(Query(QUERY), Budget())
+    reach = reach_of_query(SparkQuery(QUERY), Budget())
     assert reach is not None
     cuts = cuts_of(some, columns, reach, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
     assert cuts is not None

@@ -25,24 +25,22 @@ from typing import TypeAlias
 
 import click
 
-from cerify.automata.evaluate import compiled, compiled_core_evaluator, core, core_membership, streaming
-from cerify.automata.evaluate.caching import share_compiled
+from cerify.automata.evaluate import compiled, core, streaming
+from cerify.automata.evaluate.core import share_compiled
 from cerify.automata.evaluator import Output
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import core_cel as generate_core
-from cerify.equivalence.generate.cel import EVERYTHING, TYPED
+from cerify.equivalence.generate.cel import EVERYTHING, TYPED, around, clocked, counted, inside
 from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS
-from cerify.equivalence.generate.scoped import around, clocked, counted, inside
-from cerify.equivalence.rewrite.translate.to_cel import to_cel
+from cerify.equivalence.rewrite.translate_core_cel import to_cel
 from cerify.equivalence.shrink.cel import CEL
 from cerify.equivalence.shrink.shrink import shrink
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.interpreter import matches_of
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.core_cel import syntax
 from cerify.semantics.core_cel.interpreter import matches_of as core_matches_of
-from cerify.semantics.core_cel.show import show as show_core
+from cerify.semantics.core_cel.syntax import show as show_core
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import json_of_event
@@ -60,7 +58,7 @@ PROFILES = (EVERYTHING, EVERYTHING, replace(TYPED, operators=EVERYTHING.operator
 COMPARING = replace(EVERYTHING, correlated=0.7, types=("A", "B"), absent=0.05)
 CORE_PROFILES = (UNARY_FILTERS, STRATEGIES_TOO, ANYTHING)
 EVALUATORS = {"readable": streaming.matches, "kernel": compiled.matches}
-OF_CORE_CEL = {"readable": core.matches, "kernel": compiled_core_evaluator.matches}
+OF_CORE_CEL = {"readable": core.matches, "kernel": compiled.core_matches}
 
 
 @dataclass
@@ -170,7 +168,7 @@ def _judge(
                 raise phi
             if isinstance(phi, Unsupported):
                 assert rho is not None
-                answer = sorted(core_membership.found(rho, S, EVALUATED, OF_CORE_CEL[name]))
+                answer = sorted(core.iterate_core_matches(rho, S, EVALUATED, OF_CORE_CEL[name]))
             else:
                 answer = evaluate(phi, S, output, EVALUATED)
             said.append("agrees" if answer == expected else "DISAGREES")

@@ -22,7 +22,7 @@ import psutil
 import cerify
 from cerify import Budget, Event
 from cerify.automata.evaluator import Evaluator
-from cerify.equivalence.decide.certificate import Certificate
+from cerify.equivalence.verdict import Certificate
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Match, Stream

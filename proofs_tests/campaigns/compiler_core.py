@@ -12,7 +12,7 @@ from collections import Counter
 
 import click
 
-from cerify.semantics.core_cel.show import show
+from cerify.semantics.core_cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded
 from proofs_tests.unit.automata.core_cases import OPERATORS, TWO, drawn, streams, topped, wrong
 

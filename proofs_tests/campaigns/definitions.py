@@ -18,23 +18,20 @@ from typing import Any
 
 import click
 
-from cerify.commands.progress import progress_bar
+from cerify.commands.options import progress_bar
 from cerify.equivalence.generate import cel as generate_cel
 from cerify.equivalence.generate import core_cel as generate_core_cel
 from cerify.languages import cel as cel_plugin
 from cerify.languages import core_cel as core_plugin
 from cerify.languages.language import Language, Options
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import denote as cel_denote
 from cerify.semantics.cel import interpreter as cel_interpreter
-from cerify.semantics.cel import operators as cel_operators
-from cerify.semantics.cel import show as cel_show
-from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel import syntax as cel_operators
 from cerify.semantics.core_cel import denote as core_denote
 from cerify.semantics.core_cel import interpreter as core_interpreter
-from cerify.semantics.core_cel import show as core_show
-from cerify.semantics.core_cel import syntax as core_cel
-from cerify.semantics.core_cel.variables import defined_outside_iteration, variables
+from cerify.semantics.core_cel import syntax as core_show
+from cerify.semantics.core_cel.check import defined_outside_iteration, variables
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream, bindings_of
 
@@ -68,18 +65,18 @@ class Definition:
     answers: Callable[[Any, Stream, Random], Answers]
 
 
-def cel_case(rng: Random, nodes: int, events: int) -> tuple[cel.Formula, Stream]:
+def cel_case(rng: Random, nodes: int, events: int) -> tuple[cel_operators.Formula, Stream]:
     """A random formula with any operator of the table, and a stream."""
     return generate_cel.case(rng, CEL_PROFILE, nodes, events)
 
 
-def core_case(rng: Random, nodes: int, events: int) -> tuple[core_cel.Formula, Stream]:
+def core_case(rng: Random, nodes: int, events: int) -> tuple[core_show.Formula, Stream]:
     """A random formula with any operator of the table, safe and well-formed or not, and a stream."""
     profile = CORE_PROFILE if rng.random() < 0.5 else replace(CORE_PROFILE, safe=True, well_formed=True)
     return generate_core_cel.case(rng, profile, nodes, events)
 
 
-def cel_answers(phi: cel.Formula, S: Stream, rng: Random) -> Answers:
+def cel_answers(phi: cel_operators.Formula, S: Stream, rng: Random) -> Answers:
     """The valuations of phi at every position, and on every interval in random order."""
     remembered = cel_interpreter.Interpreter(S, BUDGET, pruned=False)
     found: dict[str, object] = {}
@@ -100,13 +97,13 @@ def cel_answers(phi: cel.Formula, S: Stream, rng: Random) -> Answers:
     return found
 
 
-def core_answers(phi: core_cel.Formula, S: Stream, rng: Random) -> Answers:
+def core_answers(phi: core_show.Formula, S: Stream, rng: Random) -> Answers:
     """The complex events of phi."""
     clauses = set(core_interpreter.by_clauses(phi, S, BUDGET))
     choices = len(variables(phi))
-    for psi in core_cel.subformulas(phi):
-        if isinstance(psi, core_cel.Plus | core_cel.Strategy):  # an iteration chooses in each round
-            rounds = len(S) if isinstance(psi, core_cel.Plus) else 1
+    for psi in core_show.subformulas(phi):
+        if isinstance(psi, core_show.CorePlus | core_show.Strategy):  # an iteration chooses in each round
+            rounds = len(S) if isinstance(psi, core_show.CorePlus) else 1
             choices += rounds * len(defined_outside_iteration(psi.phi))
     if len(S) ** choices <= ALONE:
         alone = {Match(max(C), tuple(sorted(C))) for C in core_denote.meaning(phi, S)}
@@ -130,7 +127,7 @@ def evaluated(language: Language[Any], query: Any, S: Stream, options: Options) 
 
 
 DEFINITIONS: Mapping[str, Definition] = {
-    "cel": Definition(cel_case, cel_show.show, cel_answers),
+    "cel": Definition(cel_case, cel_operators.show, cel_answers),
     "core-cel": Definition(core_case, core_show.show, core_answers),
 }
 

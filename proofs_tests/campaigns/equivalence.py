@@ -19,20 +19,17 @@ from random import Random
 import click
 from rich.progress import track
 
-from cerify.equivalence.claim import Level
 from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.generate.cel import EVERYTHING, formula
 from cerify.equivalence.rewrite.laws import LAWS
-from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
-from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
-from cerify.equivalence.rewrite.normal_forms.push_in import push_in
-from cerify.equivalence.verdict import Different, Equivalent, Undecided
+from cerify.equivalence.rewrite.normal_forms import disjunctive, push_filters, push_in
+from cerify.equivalence.verdict import Different, Equivalent, Level, Undecided
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.check import is_unary
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.wellformed import is_unary
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.trees import children, rebuilt

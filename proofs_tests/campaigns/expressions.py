@@ -22,20 +22,17 @@ from random import Random
 import click
 from rich.progress import track
 
-from cerify.automata.dfa.arguments import order_under
 from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.evaluate import TableRunner
-from cerify.automata.dfa.parametric import ParametricMonitor, symbolic
-from cerify.automata.dfa.valued import Valued
-from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, Profile, expression, history
-from cerify.semantics.budget import Budget
+from cerify.automata.dfa.parametric import ParametricMonitor, Valued, symbolic
+from cerify.automata.dfa.scopes import order_under
+from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, ExpressionProfile, expression, history
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.compatible import compatible
-from cerify.semantics.event_expressions.interpreter import takes_place
-from cerify.semantics.event_expressions.relation import Relation, Row
-from cerify.semantics.event_expressions.scope import chosen
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.denote import chosen
+from cerify.semantics.event_expressions.interpreter import compatible, takes_place
+from cerify.semantics.event_expressions.syntax import Relation, Row, show
 from cerify.semantics.events import Stream
 
 GAPS = {"gaps": replace(VALUED_PROFILES["everything"], absent=0.2)}
@@ -68,7 +65,7 @@ def meaning(E: expr.Expression, S: Stream, budget: Budget = BUDGET, plain: bool 
     return relation.rows
 
 
-def routes(E: expr.Expression, profile: Profile) -> dict[str, Callable[[Stream], Rows]]:
+def routes(E: expr.Expression, profile: ExpressionProfile) -> dict[str, Callable[[Stream], Rows]]:
     """The other ways to the same rows."""
     order = order_under(profile.schema)
     one_each = Valued(E, order, BUDGET)

@@ -10,7 +10,7 @@ import time
 
 import click
 
-from cerify.conformance.identification.stages import STAGES
+from cerify.hypotheses import STAGES
 from proofs_tests.unit.workbench.conformance.random_engines import (
     ENGINES,
     composed,

@@ -20,9 +20,9 @@ import click
 
 from cerify.equivalence.generate.cel import EVERYTHING, TYPED, case
 from cerify.languages.language import Options
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.interpreter import matches_of
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.json_events import json_of_event
 from proofs_tests.mechanised.engine import PROGRAM, Extracted

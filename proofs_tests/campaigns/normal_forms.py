@@ -6,8 +6,8 @@ from collections import Counter
 
 import click
 
-from cerify.semantics.cel.show import show as show_cel
-from cerify.semantics.core_cel.show import show as show_core
+from cerify.semantics.cel.syntax import show as show_cel
+from cerify.semantics.core_cel.syntax import show as show_core
 from proofs_tests.unit.equivalence.normal_forms.passes import PASSES, Pass, chosen, tried
 
 

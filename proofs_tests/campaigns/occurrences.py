@@ -11,7 +11,7 @@ import click
 from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.occurrences import occurrences
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 
 LISTED = 50  # occurrences looked at for one event
 

@@ -16,14 +16,13 @@ from cerify.equivalence.generate.row_pattern import case
 from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.languages.row_pattern import RegisterOutput
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern import interpreter
-from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.output import Output
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.interpreter import RowOutput
+from cerify.semantics.row_pattern.scalars import NumberedMatch
+from cerify.semantics.row_pattern.syntax import MatchRecognize, show
 
 PROFILES = {name: replace(profile, failing=True) for name, profile in generate.PROFILES.items()}
 BUDGET = Budget(valuations=20_000)
@@ -48,7 +47,7 @@ def answer(find: Finder, q: MatchRecognize, S: Stream) -> Answer:
     """The answer of an evaluator; the measures are those of the definition for its matches alone."""
     found: Answer = []
     try:
-        made = (Output if find is interpreter.answers else RegisterOutput)(q, S)
+        made = (RowOutput if find is interpreter.answers else RegisterOutput)(q, S)
         found += ((match, match.excluded) for match in map(made.with_result, find(q, S, budget=BUDGET)))
     except CerifyError as error:
         found.append(error.code)

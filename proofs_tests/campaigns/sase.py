@@ -2,7 +2,7 @@
 
 Each case is a query block and a stream: what the definition binds has to be what each evaluator binds. The block also
 is a query, or part of a UNION or of two queries of which one reads the other's stream: the matches with their results
-by semantics/sase/program.py have to be those by automata/nfab/results.py.
+by semantics/sase/interpreter.py have to be those by automata/nfab/evaluators.py.
 """
 
 from __future__ import annotations
@@ -19,25 +19,23 @@ from typing import TypeVar
 
 import click
 
-from cerify.automata.nfab import answers, compiled, results, run
-from cerify.commands.progress import progress_bar
-from cerify.equivalence.generate.sase import case, query
-from cerify.equivalence.generate.sase_profiles import PROFILES, Profile
-from cerify.equivalence.rewrite.translate import sase_by_cel
-from cerify.semantics.budget import Budget
+from cerify.automata.nfab import compiled, evaluate, evaluators, moves
+from cerify.commands.options import progress_bar
+from cerify.equivalence.generate.sase import PROFILES, SaseProfile, case, query
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Match, Stream
-from cerify.semantics.sase import denote, program
+from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import Reading, choices
-from cerify.semantics.sase.show import show
+from cerify.semantics.sase.syntax import Reading, choices, show
+from proofs_tests.claims import sase_by_cel
 from proofs_tests.unit.semantics.sase.streams import events as events_of
 from proofs_tests.unit.semantics.sase.streams import query as query_of
 
 SHARE = 100  # cases that a process is given at once
 EVALUATORS = {
-    "runs": run.bindings,
-    "automaton": answers.bindings,
+    "runs": moves.bindings,
+    "automaton": evaluate.bindings,
     "kernel": compiled.compiled_bindings,
     "cel": sase_by_cel.bindings,
 }
@@ -141,19 +139,19 @@ def share(given: Share) -> tuple[Counts, list[str]]:
                 found = answered(partial(find, q, S, reading, BUDGET))
                 differ += compared(counts, name, show(q), S, reading, found, expected)
         if RESULTS in names:
-            wanted = answered(partial(program.matches_of, tree, S, denote.bindings, reading, BUDGET))
+            wanted = answered(partial(interpreter.matches_of, tree, S, denote.bindings, reading, BUDGET))
             if wanted is not None:
-                got = answered(partial(results.matches_of, tree, S, answers.bindings, reading, BUDGET))
+                got = answered(partial(evaluators.matches_of, tree, S, evaluate.bindings, reading, BUDGET))
                 differ += compared(counts, RESULTS, show(tree), S, reading, got, wanted)
     return counts, differ
 
 
-def whole(rng: Random, profile: Profile, q: sase.Query) -> sase.Tree:
+def whole(rng: Random, profile: SaseProfile, q: sase.SaseQuery) -> sase.Tree:
     """The block as a query, in a UNION with another, or with a query that reads its results."""
     kind = rng.choice(("block", "block", "union", "composition"))
     match kind:
         case "union":
-            return sase.Union((q, query(rng, profile, 4)))
+            return sase.SaseUnion((q, query(rng, profile, 4)))
         case "composition":
             name, pool = rng.choice(profile.attributes)
             k = rng.choice([k for k in q.pattern if not k.negated])

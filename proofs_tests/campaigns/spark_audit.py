@@ -20,8 +20,7 @@ import click
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cerify.spark.auditing.audit import Findings, audit
-from cerify.spark.auditing.report import html, text
+from cerify.spark.auditing import Findings, audit, html, text
 from cerify.spark.batch import match
 from cerify.spark.session import session
 

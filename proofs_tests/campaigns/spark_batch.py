@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 from cerify.api import match as local_match
 from cerify.examples import flights
 from cerify.languages import LANGUAGES as PLUGINS
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, Unsupported
 from cerify.semantics.events import TYPE, Match, Result, Stream
-from cerify.spark.runs.query import Query
+from cerify.spark.runs import SparkQuery
 from proofs_tests.campaigns.values import wild_case
 from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, pair
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 KEY, ORDER, ID = "key_", "order_", "id_"
 BUDGET = Budget(matches=20_000, valuations=200_000)
 FLIGHTS = (
-    Query("Departure IN X ; Departure IN Y FILTER X[dep_delay > 120] AND Y[dep_delay < 0] WITHIN 1 day"),
-    Query("Departure : Cancellation+ : Departure WITHIN 12 hours", output="valuations"),
-    Query("relative(Cancellation, Departure[dep_delay > 60])", "event-expression"),
-    Query("Departure AS x ; Cancellation AS y FILTER x[dep_delay > 200]", "core-cel"),
-    Query(
+    SparkQuery("Departure IN X ; Departure IN Y FILTER X[dep_delay > 120] AND Y[dep_delay < 0] WITHIN 1 day"),
+    SparkQuery("Departure : Cancellation+ : Departure WITHIN 12 hours", output="valuations"),
+    SparkQuery("relative(Cancellation, Departure[dep_delay > 60])", "event-expression"),
+    SparkQuery("Departure AS x ; Cancellation AS y FILTER x[dep_delay > 200]", "core-cel"),
+    SparkQuery(
         "PATTERN SEQ(Departure a, Departure b) WHERE partition_contiguity(a, b) "
         "{ [tailnum] and a.dep_delay < 0 and b.dep_delay > a.dep_delay + 90 } WITHIN 1 day "
         "RETURN a.flight, b.flight AS late, b.dep_delay",
@@ -48,7 +48,7 @@ FLIGHTS = (
 Answer = dict[str, list[Match]] | str
 
 
-def data(rng: Random, S: Stream, query: Query) -> pa.Table:
+def data(rng: Random, S: Stream, query: SparkQuery) -> pa.Table:
     """The events of a stream dealt to some keys, one of them null, in disorder; an order, and ids."""
     from cerify.spark.columns import mentioned
 
@@ -65,7 +65,7 @@ def data(rng: Random, S: Stream, query: Query) -> pa.Table:
     return table.take(pa.array(rng.sample(range(n), n), pa.int64()))
 
 
-def expected(table: pa.Table, query: Query, key: str = KEY, order: str = ORDER) -> Answer:
+def expected(table: pa.Table, query: SparkQuery, key: str = KEY, order: str = ORDER) -> Answer:
     """What cerify.match says of each key's events in their order; of an error its kind."""
     found: dict[str, list[Match]] = {}
     rows = table.filter(pc.is_valid(table[key])).sort_by([(key, "ascending"), (order, "ascending")])
@@ -86,10 +86,10 @@ def expected(table: pa.Table, query: Query, key: str = KEY, order: str = ORDER) 
     return {k: matches for k, matches in found.items() if matches}
 
 
-def answered(df: DataFrame, query: Query, key: str = KEY, order: str = ORDER, id_col: str | None = None) -> Answer:
+def answered(df: DataFrame, query: SparkQuery, key: str = KEY, order: str = ORDER, id_col: str | None = None) -> Answer:
     """The same by Spark."""
     from cerify.spark.batch import match
-    from cerify.spark.errors import worker_errors
+    from cerify.spark.transport import worker_errors
 
     try:
         with worker_errors():
@@ -133,12 +133,12 @@ def with_ids(answer: Answer, table: pa.Table) -> Answer:
     return named
 
 
-def wild_pair(rng: Random, language: str) -> tuple[Query, Stream]:
+def wild_pair(rng: Random, language: str) -> tuple[SparkQuery, Stream]:
     """A query and a stream of the campaign of values, with one kind of values for each attribute."""
     while True:
         with suppress(IllFormed, InputError, Unsupported):
             case = wild_case(PLUGINS[language], str(rng.random()))
-            query = Query(PLUGINS[language].show(case.query), language, schema=case.S.schema)
+            query = SparkQuery(PLUGINS[language].show(case.query), language, schema=case.S.schema)
             if case.typed and len(case.S.table) and query.parsed:
                 return query, case.S
 
@@ -148,7 +148,7 @@ def differing(
     cases: int,
     seed: int,
     counts: Counter[str],
-    made: Callable[[Random, str], tuple[Query, Stream]] = partial(pair, events=40),
+    made: Callable[[Random, str], tuple[SparkQuery, Stream]] = partial(pair, events=40),
 ) -> Iterator[str]:
     """The generated pairs for which the two differ; counts says how many there were of what."""
     for i in range(cases):

@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from cerify.spark.fuzzing.files import Folder
+from cerify.spark.campaign import Folder
 
 
 @click.command()

@@ -22,11 +22,11 @@ import pyarrow.compute as pc
 from cerify.api import count as local_count
 from cerify.api import match as local_match
 from cerify.equivalence.generate.row_pattern import PROFILES
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError
 from cerify.semantics.events import TYPE, Match, Result, Stream
-from cerify.semantics.row_pattern.show import show
-from cerify.spark.runs.query import Query
+from cerify.semantics.row_pattern.syntax import show
+from cerify.spark.runs import SparkQuery
 from proofs_tests.campaigns.spark_batch import BUDGET, ID, KEY, ORDER, data, report
 from proofs_tests.unit.workbench.spark import row_tables
 from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, pair
@@ -47,7 +47,7 @@ Found = dict[str, Any]
 class Job:
     """A query over some rows; good are those that are events, aside the ids of the others with the reason for each."""
 
-    query: Query
+    query: SparkQuery
     rows: pa.Table
     good: pa.Table
     aside: dict[str, str]

@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cerify.semantics.events import TIME, TYPE
-from cerify.spark.runs.query import Query
+from cerify.spark.runs import SparkQuery
 from proofs_tests.integration.spark.disorder import (
     DELAY,
     SCHEMA,
@@ -78,15 +78,13 @@ def committed(folder: Path) -> int:
 def run(folders: Sequence[Path]) -> None:
     """A driver: all streams at a time, until there is nothing more to read; then what they have written."""
     from cerify.spark.session import session
-    from cerify.spark.streaming import late, match_stream, matches
-    from cerify.spark.streams.rest import rest
-    from cerify.spark.streams.supervised import supervised
+    from cerify.spark.streaming import late, match_stream, matches, rest, supervised
 
     spark = session(MASTER, **SETTINGS)
     spark.sparkContext.setLogLevel("OFF")
     streams, starts = {}, []
     for folder in folders:
-        query = Query.from_json(json.loads((folder / "said.json").read_text(encoding="utf-8"))["query"])
+        query = SparkQuery.from_json(json.loads((folder / "said.json").read_text(encoding="utf-8"))["query"])
         rows = spark.readStream.schema(spark.read.parquet(str(folder / "in")).schema)
         df = rows.option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
         told = {"event_time": TIME, "partition_by": "k", "id_col": "id"}
@@ -115,7 +113,7 @@ def drive(folders: Sequence[Path]) -> None:
     from pyspark.errors import PySparkException
 
     from cerify.semantics.errors import CerifyError
-    from cerify.spark.errors import error_line
+    from cerify.spark.transport import error_line
 
     try:
         run(folders)
@@ -266,7 +264,7 @@ def flights(events: int) -> Pair:
     order = sorted(range(len(rows)), key=lambda i: rows[i]["time"] + timedelta(seconds=rng.random() * 7))
     rows = [rows[i] for i in order]
     size = -(-len(rows) // BATCHES)
-    return Pair(Query(FLIGHTS), [rows[start : start + size] for start in range(0, len(rows), size)])
+    return Pair(SparkQuery(FLIGHTS), [rows[start : start + size] for start in range(0, len(rows), size)])
 
 
 @click.command()

@@ -137,8 +137,7 @@ def sql(spark: SparkSession, df: DataFrame) -> Any:
 def stream(spark: SparkSession, df: DataFrame) -> Any:
     """A stream in two runs, and what its checkpoint holds."""
     from cerify.spark import match_stream, matches
-    from cerify.spark.streams.rest import rest
-    from cerify.spark.streams.supervised import supervised
+    from cerify.spark.streaming import rest, supervised
 
     with tempfile.TemporaryDirectory() as name:
         given = {"event_time": "at", "partition_by": "k", "id_col": "id"}

@@ -14,12 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cerify.automata.evaluate import streaming
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.equivalence.generate.cel import PROFILES, formula, stream
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TYPE, Stream
 
@@ -68,7 +67,7 @@ def counted(phi: Formula, S: Stream) -> Iterator[tuple[int, int]]:
 def compared(phi: Formula, S: Stream) -> tuple[int, int, int | None]:
     """The number of matches, a checksum of the numbers at all positions, and the first position that differs."""
     total, checksum = 0, 0
-    readable = ((n, number) for n, number in enumerate(streaming.count(phi, S)) if number)
+    readable = ((n, number) for n, number in enumerate(streaming.count_matches(phi, S)) if number)
     for mine, other in zip_longest(counted(phi, S), readable):
         if mine != other:
             return total, checksum, min(pair[0] for pair in (mine, other) if pair is not None)
@@ -76,7 +75,7 @@ def compared(phi: Formula, S: Stream) -> tuple[int, int, int | None]:
         total += number
         checksum = (checksum * 31 + n * 1_000_003 + number) % PRIME
     start = S.part(0, PREFIX)
-    if 0 < sum(streaming.count(phi, start)) <= LISTED:
+    if 0 < sum(streaming.count_matches(phi, start)) <= LISTED:
         listed = streaming.matches(phi, start)
         if CompiledCelEvaluator(phi).read(start) != listed:
             return total, checksum, 0
@@ -89,7 +88,7 @@ def usable(phi: Formula, S: Stream) -> bool:
         start = S.part(0, TRIED)
         CompiledCelEvaluator(phi, budget=Budget(states=200)).count(start)
         begin = time.process_time()
-        numbers = list(streaming.count(phi, start, Budget(states=200)))
+        numbers = list(streaming.count_matches(phi, start, Budget(states=200)))
         return 0 < max(numbers) < LARGEST and time.process_time() - begin < SECONDS
     except (Unsupported, BudgetExceeded):
         return False

@@ -22,14 +22,11 @@ import click
 
 from cerify.api import contained, equivalent, read_query
 from cerify.conformance.cases import case_of_line
-from cerify.conformance.oracle import stream_of
-from cerify.conformance.second_opinion import second_opinion
-from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.verdict import Contained, Equivalent
+from cerify.conformance.oracle import second_opinion, stream_of
+from cerify.equivalence.verdict import Certificate, Contained, Equivalent
 from cerify.languages import LANGUAGES, language_named
-from cerify.playground.rows import stream_in
-from cerify.playground.session import answer
-from cerify.semantics.budget import Budget
+from cerify.playground.session import answer, stream_in
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, InputWarning, QueryWarning
 from proofs_tests.fuzz.run import changed
 from proofs_tests.fuzz.targets import certificates, links, restored, states, suite

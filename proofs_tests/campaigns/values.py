@@ -31,13 +31,13 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
 from cerify.protocol import line
+from cerify.semantics.arguments import Budget
 from cerify.semantics.arrow_types import ARROW
-from cerify.semantics.budget import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, Unsupported
 from cerify.semantics.events import TIME, TYPE, Event, Match, Schema, Stream
+from cerify.semantics.files import read
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.predicates import Constant, InRange, OneOf
-from cerify.semantics.readers import read
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.values import Value, parse_time
 from proofs_tests.robustness import store, stored
@@ -152,9 +152,9 @@ def with_constants(tree: Any, rng: Random, constants: Sequence[Value]) -> Any:
             return replace(tree, values=tuple(rng.choice(constants) for _ in tree.values))
         case InRange():
             return replace(tree, low=rng.choice(constants), high=rng.choice(constants))
-        case rows.Constant(bool() | datetime() | None):
+        case rows.RowConstant(bool() | datetime() | None):
             return tree
-        case rows.Constant(value):  # SQL compares like with like
+        case rows.RowConstant(value):  # SQL compares like with like
             of = ("string",) if isinstance(value, str) else ("int", "float")
             return replace(tree, value=rng.choice([v for kind in of for v in POOLS[kind] if written(v)]))
         case tuple():
@@ -198,10 +198,9 @@ def in_batches(language: Language[Any], case: Wild, name: str) -> list[Match]:
 
 def by_worker(language: Language[Any], case: Wild) -> list[Match]:
     """The matches of what a worker of Spark runs, which reads the stream in two batches."""
-    from cerify.spark.runs.query import Query
-    from cerify.spark.runs.start import start
+    from cerify.spark.runs import SparkQuery, start
 
-    run = start(Query(language.show(case.query), language.name, schema=case.S.schema), BUDGET)
+    run = start(SparkQuery(language.show(case.query), language.name, schema=case.S.schema), BUDGET)
     half = len(case.S) // 2
     return matches([run.push(case.S.table[:half]), run.push(case.S.table[half:]), run.finish()])
 

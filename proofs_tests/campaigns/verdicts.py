@@ -16,17 +16,17 @@ from types import UnionType
 from typing import Any
 
 from cerify.api import equivalent, simplify
-from cerify.automata.algebra.minterms import minterms
+from cerify.automata.algebra.finite import minterms
 from cerify.equivalence.verdict import Bounded, Equivalent
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import IllFormed, InputError, Unsupported
 from cerify.semantics.events import TIME, Match, Stream
+from cerify.semantics.files import as_stream
 from cerify.semantics.predicates import Comparison, Constant, InRange, Like, OneOf, chosen
-from cerify.semantics.readers import as_stream
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.sase.reading import DECIDED
+from cerify.semantics.sase.syntax import DECIDED
 from proofs_tests.campaigns.values import OPTIONS, Wild, command, wild_case
 
 BUDGET = Budget(states=300, seconds=0.5)
@@ -50,12 +50,12 @@ def alike_case(language: Language[Any], seed: str) -> Wild:
 def with_booleans(tree: Any, rng: Random, inside: bool = False) -> Any:
     """The tree, in which the constants that a column is compared with are booleans; inside: of such a comparison."""
     match tree:
-        case rows.Constant():
-            return rows.Constant(rng.random() < 0.5) if inside else tree
+        case rows.RowConstant():
+            return rows.RowConstant(rng.random() < 0.5) if inside else tree
         case tuple():
             return tuple(with_booleans(part, rng, inside) for part in tree)
-        case rows.Comparison() | rows.Between() | rows.In():
-            inside = all(isinstance(part, rows.Column | rows.Constant) for part in rows.below(tree))
+        case rows.RowComparison() | rows.RowBetween() | rows.RowIn():
+            inside = all(isinstance(part, rows.RowColumn | rows.RowConstant) for part in rows.below(tree))
     if not is_dataclass(tree) or isinstance(tree, type):
         return tree
     parts = {one.name: with_booleans(getattr(tree, one.name), rng, inside) for one in fields(tree) if one.init}
@@ -157,9 +157,9 @@ def require_translatable(language: Language[Any], case: Wild) -> None:
 def orders(tree: Any) -> bool:
     """Whether a test compares two attributes by order."""
     return any(
-        (one.operator if isinstance(one, rows.Comparison) else one.comparator) not in ("=", "!=", "<>")
-        and not isinstance(one.right, Constant | rows.Constant)
-        for one in parts_of(tree, Comparison | rows.Comparison)
+        (one.operator if isinstance(one, rows.RowComparison) else one.comparator) not in ("=", "!=", "<>")
+        and not isinstance(one.right, Constant | rows.RowConstant)
+        for one in parts_of(tree, Comparison | rows.RowComparison)
     )
 
 

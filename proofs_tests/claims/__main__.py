@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cerify.commands.options import completes
-from cerify.commands.progress import progress_bar
-from cerify.semantics.output_files import write_whole
+from cerify.commands.options import completes, progress_bar
+from cerify.semantics.files import write_whole
 from cerify.terminal import echo
 
 if TYPE_CHECKING:

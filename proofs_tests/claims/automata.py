@@ -6,8 +6,7 @@ import random
 from collections.abc import Iterator
 from itertools import combinations, product
 
-from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
-from cerify.automata.cea.trim import trim
+from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition, trim
 from cerify.semantics.predicates import Anything, OfType, Predicate
 from proofs_tests.claims.ledger import Effort
 

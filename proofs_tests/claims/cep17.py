@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, product
 
-from cerify.automata.cea.io_determinize import single_variable
-from cerify.automata.cea.model import CEA
-from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive
-from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
-from cerify.equivalence.rewrite.normal_forms.core_safe import safe
+from cerify.automata.cea.model import CEA, single_variable
+from cerify.equivalence.rewrite.normal_forms import core_disjunctive, lp_normal, safe
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.interpreter import Interpreter, complex_events
+from cerify.semantics.core_cel.check import defined_outside_iteration, is_lp_normal, is_safe, is_unary, problems
+from cerify.semantics.core_cel.interpreter import CoreInterpreter, complex_events
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.variables import defined_outside_iteration
-from cerify.semantics.core_cel.wellformed import is_lp_normal, is_safe, is_unary, problems
+from cerify.semantics.core_cel.syntax import show
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.trees import children
+from cerify.semantics.trees import children, node_word
 from proofs_tests.claims.automata import automata
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim
 from proofs_tests.claims.printed import cep17_prop1
@@ -28,7 +24,7 @@ from proofs_tests.unit.equivalence.normal_forms.shapes import is_core_disjunctiv
 from proofs_tests.unit.semantics.core_cel.formulas import of_size
 
 EVENTS = (Event("A", {"a": 0}), Event("A", {"a": 1}), Event("B", {"a": 1}))
-STRATEGIES = (core.Strict, core.Next, core.Last, core.Max)
+STRATEGIES = (core.CoreStrict, core.CoreNext, core.CoreLast, core.CoreMax)
 LOST = "as the proof says it; the formulas of the statement are lost in the copy at hand"
 
 
@@ -114,7 +110,7 @@ _normal_form(
     "cep17.lem2",
     "Every formula has a disjunctive normal form",
     "lemma",
-    disjunctive,
+    core_disjunctive,
     is_core_disjunctive,
     lambda phi: True,
 )
@@ -149,14 +145,14 @@ _normal_form(
 
 def _outside_iteration(phi: core.Formula) -> Iterator[core.Formula]:
     yield phi
-    if not isinstance(phi, core.Plus):
+    if not isinstance(phi, core.CorePlus):
         for psi in children(phi):
             yield from _outside_iteration(psi)
 
 
 def _without_or() -> Iterable[core.Formula]:
     for phi in formulas(4):
-        if not any(isinstance(psi, core.Or) for psi in _outside_iteration(phi)):
+        if not any(isinstance(psi, core.CoreOr) for psi in _outside_iteration(phi)):
             yield phi
 
 
@@ -167,7 +163,7 @@ def _(effort: Effort) -> Finding:
         needed = defined_outside_iteration(phi)
         for S in streams(length):
             cases += 1
-            for C, nu in Interpreter(S).pairs(phi):
+            for C, nu in CoreInterpreter(S).pairs(phi):
                 at = dict(nu)
                 if not all(x in at and at[x] in C for x in needed):
                     return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
@@ -205,7 +201,7 @@ def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formu
 
 _compiled("cep17.thm3", "Every unary formula has an equivalent CEA", None)
 for _strategy in STRATEGIES:
-    _name = _strategy.__name__.lower().replace("next", "nxt")
+    _name = node_word(_strategy).lower().replace("next", "nxt")
     _compiled(f"cep17.thm4:{_name}", f"{_name.upper()} of a unary formula has an equivalent CEA", _strategy)
 
 

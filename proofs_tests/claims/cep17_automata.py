@@ -9,20 +9,16 @@ from itertools import combinations, islice, product
 from random import Random
 from typing import Any, cast
 
-from cerify.automata.cea import run
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import MARKED, io_determinize, single_variable
-from cerify.automata.cea.model import CEA, UNMARKED, Transition
-from cerify.automata.evaluate.cep17 import listed
-from cerify.automata.evaluate.cep17.delta import Delta
-from cerify.automata.evaluate.cep17.enumeration import complex_events, enum_all
-from cerify.automata.evaluate.cep17.evaluate import Strategy, evaluate
-from cerify.automata.evaluate.classify import classify
+from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Transition, io_determinize, single_variable
+from cerify.automata.evaluate.tables import classify
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.core_cel.denote import last_at_most, next_at_most
 from cerify.semantics.events import ComplexEvent, Event, Stream
 from cerify.semantics.predicates import Anything, OfType, Predicate
+from proofs_tests.claims import cea_runs, cep17_evaluation
+from proofs_tests.claims.cep17_evaluation import Delta, Strategy, complex_events, enum_all, evaluate
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim
 from proofs_tests.claims.printed import cep17_algorithms as printed
 from proofs_tests.claims.printed import cep17_thm4 as constructions
@@ -89,7 +85,8 @@ def selected(Cs: frozenset[ComplexEvent], strategy: Strategy) -> frozenset[Compl
 def meaning(A: CEA, S: Stream, strategy: Strategy) -> list[frozenset[ComplexEvent]]:
     """The complex events of the runs that end with a mark, those that the strategy keeps, at each position."""
     return [
-        selected(frozenset(C for C in map(sup, run.valuations(A, S, n)) if n in C), strategy) for n in range(len(S))
+        selected(frozenset(C for C in map(sup, cea_runs.valuations(A, S, n)) if n in C), strategy)
+        for n in range(len(S))
     ]
 
 
@@ -107,7 +104,7 @@ def by_library(strategy: Strategy) -> Evaluator:
 
 def by_algorithm_1(A: CEA, S: Stream) -> Outputs:
     """The library's Algorithm 1, on an I/O-deterministic automaton."""
-    running = listed.Deterministic(Delta(A))
+    running = cep17_evaluation.Deterministic(Delta(A))
     found = []
     for type_ in classify(running.A.A.predicates, S):
         running.push(type_)

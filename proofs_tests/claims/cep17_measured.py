@@ -9,16 +9,13 @@ from typing import Any
 from unittest.mock import patch
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import single_variable
-from cerify.automata.cea.model import CEA
-from cerify.automata.evaluate.cep17.enumeration import complex_events, enum_all
-from cerify.automata.evaluate.cep17.evaluate import Evaluation, Strategy, evaluate
-from cerify.automata.evaluate.cep17.listed import Listed
-from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.streaming import count
+from cerify.automata.cea.model import CEA, single_variable
+from cerify.automata.evaluate.streaming import count_matches
+from cerify.automata.evaluate.tables import classify
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims.cep17_automata import LOST
+from proofs_tests.claims.cep17_evaluation import Evaluation, Listed, Strategy, complex_events, enum_all, evaluate
 from proofs_tests.claims.ledger import Effort, Finding, claim
 from proofs_tests.claims.measure import Tally, chain, choice, counted, doublings, exponent, gaps, guess, update_times
 from proofs_tests.claims.printed import cep17_algorithms as printed
@@ -192,7 +189,7 @@ def stressed(query: str, length: int) -> tuple[int, int, Evaluation]:
         before = tally.operations
         running.push(type_)
         total += tally.since(before)
-    return total, list(count(parse(QUERIES[query]), S))[-1], running
+    return total, list(count_matches(parse(QUERIES[query]), S))[-1], running
 
 
 @claim(

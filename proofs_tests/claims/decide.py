@@ -6,16 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea import run
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.model import CEA
-from cerify.equivalence.decide.cel import stream_of
-from cerify.equivalence.decide.marked import marked_nfa
-from cerify.equivalence.decide.search import Separation, separate
+from cerify.equivalence.decide.cel import Separation, marked_nfa, separate, stream_of
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.predicates import OfType, Predicate
+from proofs_tests.claims import cea_runs
 
 LIMIT = 100_000
 SCHEMA = Schema({"A": {"x": "int"}, "B": {"x": "int"}})
@@ -50,5 +48,5 @@ def shown(S: Stream, **sides: CEA) -> dict[str, Any]:
     return {
         "events": [json_of_event(event) for event in S],
         "at": len(S) - 1,
-        **{name: sorted(sorted(mu) for mu in run.valuations(A, S, len(S) - 1)) for name, A in sides.items()},
+        **{name: sorted(sorted(mu) for mu in cea_runs.valuations(A, S, len(S) - 1)) for name, A in sides.items()},
     }

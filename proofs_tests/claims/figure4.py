@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from cerify.automata.evaluate.streaming import count
+from cerify.automata.evaluate.streaming import count_matches
 from cerify.semantics.cel.parse import parse
 from proofs_tests.claims.cep17_measured import stress, stressed
 
@@ -29,7 +29,7 @@ def main(path: Path) -> None:
     figure, (processing, kept, outputs) = pyplot.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
     for query, colour in (("Q1", "tab:blue"), ("Q2", "tab:orange")):
         runs = [stressed(query, length) for length in LENGTHS]
-        partial = [sum(sum(count(parse(text), stress(query, n))) for text in PREFIXES[query]) for n in LENGTHS]
+        partial = [sum(sum(count_matches(parse(text), stress(query, n))) for text in PREFIXES[query]) for n in LENGTHS]
         processing.plot(LENGTHS, [operations for operations, _, _ in runs], "o-", color=colour, label=query)
         kept.plot(LENGTHS, [len(running.D) for _, _, running in runs], "o-", color=colour, label=f"{query}, nodes")
         kept.plot(LENGTHS, partial, "--", color=colour, label=f"{query}, partial matches")

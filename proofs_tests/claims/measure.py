@@ -13,14 +13,12 @@ from statistics import linear_regression
 from typing import Any
 from unittest.mock import patch
 
-from cerify.automata.cea.io_determinize import MARKED, Determinized, Steps, single_variable
-from cerify.automata.cea.model import CEA, UNMARKED, Transition
-from cerify.automata.evaluate.cep17 import enumeration
-from cerify.automata.evaluate.cep17 import evaluate as cep17
-from cerify.automata.evaluate.cep17.delta import Delta
+from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Determinized, Steps, Transition, single_variable
 from cerify.automata.evaluate.ces import CompactComplexEventSet
 from cerify.automata.evaluate.streaming import Evaluation
 from cerify.semantics.predicates import Anything, OfType
+from proofs_tests.claims import cep17_evaluation
+from proofs_tests.claims.cep17_evaluation import Delta
 
 
 class Tally:
@@ -71,7 +69,7 @@ class CountedDelta(Delta):
         return super().of(q, type_, marked)
 
 
-class CountedStack(enumeration.BlackWhiteStack):
+class CountedStack(cep17_evaluation.BlackWhiteStack):
     """Counts the operations on the stack of EnumAll*."""
 
     tally: Tally
@@ -89,11 +87,11 @@ class CountedStack(enumeration.BlackWhiteStack):
         return super().pop_white()
 
 
-def counted(A: CEA, strategy: cep17.Strategy) -> tuple[cep17.Evaluation, Tally]:
+def counted(A: CEA, strategy: cep17_evaluation.Strategy) -> tuple[cep17_evaluation.Evaluation, Tally]:
     """An evaluation by the algorithms of cep17 that counts what it does."""
     tally = Tally()
-    with patch.object(cep17, "Delta", lambda A: CountedDelta(A, tally)):
-        running = cep17.evaluation(A, strategy)
+    with patch.object(cep17_evaluation, "Delta", lambda A: CountedDelta(A, tally)):
+        running = cep17_evaluation.evaluation(A, strategy)
     watch(running.D, tally)
     return running, tally
 
@@ -119,7 +117,7 @@ def counted_2021(A: CEA) -> tuple[Evaluation, Tally]:
     return running, tally
 
 
-def update_times(running: cep17.Evaluation | Evaluation, tally: Tally, types: Sequence[int]) -> list[int]:
+def update_times(running: cep17_evaluation.Evaluation | Evaluation, tally: Tally, types: Sequence[int]) -> list[int]:
     """The operations of each event."""
     times = []
     for type_ in types:
@@ -129,11 +127,11 @@ def update_times(running: cep17.Evaluation | Evaluation, tally: Tally, types: Se
     return times
 
 
-def gaps(running: cep17.Evaluation, tally: Tally, symbols: int) -> Iterator[int]:
+def gaps(running: cep17_evaluation.Evaluation, tally: Tally, symbols: int) -> Iterator[int]:
     """The operations before each of the first symbols that EnumAll* writes at the present position."""
     CountedStack.tally = tally
-    with patch.object(enumeration, "BlackWhiteStack", CountedStack):
-        tape = (symbol for root in running.roots() for symbol in enumeration.enum_all(running.D, root))  # type: ignore[arg-type]
+    with patch.object(cep17_evaluation, "BlackWhiteStack", CountedStack):
+        tape = (symbol for root in running.roots() for symbol in cep17_evaluation.enum_all(running.D, root))  # type: ignore[arg-type]
         before = tally.operations
         for _ in islice(tape, symbols):
             yield tally.since(before)

@@ -13,24 +13,20 @@ from unittest.mock import patch
 import click
 
 from cerify.automata.cea import compile as cea_compile
-from cerify.automata.cea import product as cea_product
-from cerify.automata.cea import strategies as cea_strategies
-from cerify.automata.cea.io_determinize import MARKED
-from cerify.automata.cea.model import CEA
-from cerify.automata.evaluate.cep17 import enumeration
-from cerify.automata.evaluate.cep17.listed import Maximal, Strict
-from cerify.automata.evaluate.cep17.lists import NodeLists
-from cerify.automata.evaluate.cep17.ranked import Last, Next
+from cerify.automata.cea import model as cea_product
+from cerify.automata.cea.model import CEA, MARKED
 from cerify.automata.evaluate.ces import BOTTOM, NodeList
-from cerify.equivalence.rewrite.normal_forms import core_safe
-from cerify.equivalence.rewrite.normal_forms.core_trees import with_children
+from cerify.equivalence.rewrite import normal_forms
+from cerify.equivalence.rewrite.normal_forms import with_children
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.core_cel import syntax as core
 from proofs_tests.claims import (
+    cep17_evaluation,
     everything,  # noqa: F401  (enters the claims)
     tods21_expressible,
     tods21_section6,
 )
+from proofs_tests.claims.cep17_evaluation import Cep17Last, Cep17Next, Cep17Strict, Maximal, NodeLists
 from proofs_tests.claims.ledger import LEDGER, Finding
 from proofs_tests.claims.printed import cep17_prop1, cep17_thm4, tods21_contiguity, tods21_regular, vldb92_sec2
 from proofs_tests.claims.printed.tods21_contiguity import Rewriting
@@ -76,7 +72,7 @@ def _judged_without_ties(A: CEA, algebra: Any) -> CEA:
         won = delta(winners, True)
         return delta(ties, marked), won if marked else won | delta(ties, True), frozenset()
 
-    return cea_strategies._dominated(A, step, algebra)
+    return cea_compile._dominated(A, step, algebra)
 
 
 def _losers_forgotten(A: CEA, algebra: Any) -> CEA:
@@ -86,7 +82,7 @@ def _losers_forgotten(A: CEA, algebra: Any) -> CEA:
             return delta(ties, True), delta(winners, True), frozenset()
         return delta(ties, False), delta(winners | ties, True) | delta(winners, False), frozenset()
 
-    return cea_strategies._dominated(A, step, algebra)
+    return cea_compile._dominated(A, step, algebra)
 
 
 def _winners_must_mark(A: CEA, algebra: Any) -> CEA:
@@ -96,7 +92,7 @@ def _winners_must_mark(A: CEA, algebra: Any) -> CEA:
             return delta(ties, True), delta(winners, True), frozenset()
         return delta(ties, False), delta(winners | ties, True), frozenset()
 
-    return cea_strategies._dominated(A, step, algebra)
+    return cea_compile._dominated(A, step, algebra)
 
 
 def _also_before_and_after(A: CEA) -> CEA:
@@ -161,7 +157,7 @@ def _last_part_cut(F: Any, E: Any, h: Any, of: Any, as_printed: bool) -> Any:
     return _BETWEEN(F, E, h[:-1], of, as_printed)
 
 
-def _sink_first(self: Strict, type_: int) -> dict[int, NodeList]:
+def _sink_first(self: Cep17Strict, type_: int) -> dict[int, NodeList]:
     T_ = _STRICT_UPDATED(self, type_)
     if self.unmarked is not None and T_[self.unmarked][0] != BOTTOM:
         first, last = T_[self.unmarked]
@@ -197,7 +193,7 @@ def _all_of_the_list(self: NodeLists, nodes: NodeList, position: int) -> Iterato
 
 def _back_one_by_one(D: NodeLists, root: int) -> Iterator[int]:
     """EnumAll* with a stack on which all nodes are black."""
-    stack = enumeration.BlackWhiteStack()
+    stack = cep17_evaluation.BlackWhiteStack()
     done = -1, -1
     stack.push(root)
     yield D.event[root]
@@ -210,7 +206,7 @@ def _back_one_by_one(D: NodeLists, root: int) -> Iterator[int]:
             yield D.event[node]
             left = D.first[node], D.last[node]
             continue
-        yield enumeration.END
+        yield cep17_evaluation.END
         left = done
         while left == done:
             if not stack.black:
@@ -229,12 +225,12 @@ def _supersets_forgotten(state: Any, delta: Any) -> Iterator[Any]:
         yield m, (T_, U_ if m else U_ - delta(state[1], MARKED))
 
 
-_STRICT_UPDATED = Strict._updated
+_STRICT_UPDATED = Cep17Strict._updated
 _MAX_STEPS = cep17_thm4.max_steps
 _CONTIGUOUS_ITERATE = cea_compile._contiguous_iterate
 _SEQUENCE = cea_compile._sequence
 _CONTIGUOUS_SEQUENCE = cea_compile._contiguous_sequence
-_STRICT = cea_strategies.strict
+_STRICT = cea_compile.strict
 _WITH_RESTS = cea_product._with_rests
 _ANYWHERE = cea_product._anywhere
 _JOINED = Rewriting.joined
@@ -260,15 +256,15 @@ PLANTED = (
     Planted("tods21.prop8.12:containment", "one round before `:`", Rewriting, "joined", _one_round),
     Planted("tods21.prop8.13", "gaps in sequences", tods21_contiguity, "contiguous", _gaps_in_sequences),
     Planted("tods21.prop8.15", "two rounds at most", tods21_contiguity, "_iterated_sequence", _two_rounds),
-    Planted("cep17.thm1", "a definition goes with its disjunct", core_safe, "around", _undefined),
+    Planted("cep17.thm1", "a definition goes with its disjunct", normal_forms, "around", _undefined),
     Planted("cep17.prop1:complement", "what A cannot read is lost", cep17_prop1, "complement", _final_sink_forgotten),
     Planted("cep17.alg1", "a new node below the old ones", NodeLists, "add", _added_below),
     Planted("cep17.alg4", "nodes of other positions too", NodeLists, "top", _all_of_the_list),
-    Planted("cep17.alg5", "the order of LAST", Next, "order", Last.order),
-    Planted("cep17.alg6", "the order of NXT", Last, "order", Next.order),
+    Planted("cep17.alg5", "the order of LAST", Cep17Next, "order", Cep17Last.order),
+    Planted("cep17.alg6", "the order of NXT", Cep17Last, "order", Cep17Next.order),
     Planted("cep17.alg7", "no new larger ones", Maximal, "step", _supersets_come_later),
-    Planted("cep17.alg8", "the sink on top", Strict, "_updated", _sink_first),
-    Planted("cep17.enum*", "back one by one", enumeration, "enum_all", _back_one_by_one),
+    Planted("cep17.alg8", "the sink on top", Cep17Strict, "_updated", _sink_first),
+    Planted("cep17.enum*", "back one by one", cep17_evaluation, "enum_all", _back_one_by_one),
     Planted("cep17.lemC.16", "what was larger is forgotten", cep17_thm4, "max_steps", _supersets_forgotten),
     Planted("cep17.lemC.18", "larger ones need not mark", cep17_thm4, "max_steps", _supersets_without_marks),
     Planted("vldb92.derived:k", "the last event is cut off", vldb92_sec2, "between", _last_part_cut),

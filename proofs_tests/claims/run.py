@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from cerify.equivalence.differential.campaign import end_with_parent
+from cerify.equivalence.differential import end_with_parent
 from proofs_tests.claims.everything import LEDGER
 from proofs_tests.claims.ledger import Effort, entry
 

@@ -7,11 +7,10 @@ from itertools import islice, pairwise
 from random import Random
 
 from cerify.automata.nfab import model as nfab
-from cerify.automata.nfab import run
+from cerify.automata.nfab import moves
 from cerify.automata.nfab.compile import compile_query
-from cerify.automata.nfab.instances import values_in
-from cerify.automata.nfab.moves import Configuration, Runs, selected
-from cerify.automata.nfab.show import show_formula
+from cerify.automata.nfab.model import show_formula
+from cerify.automata.nfab.moves import NfabConfiguration, Runs, selected, values_in
 from cerify.semantics.predicates import mentions, satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
@@ -68,8 +67,10 @@ def conditions(strategy: str) -> dict[str, str]:
 
 def _as_in_the_figure(f: nfab.Formula, window: bool) -> nfab.Formula:
     match f:
-        case nfab.Conjunction(parts) | nfab.Disjunction(parts):
-            kept = [p for p in parts if not isinstance(p, nfab.Typed) and (window or not isinstance(p, nfab.Elapsed))]
+        case nfab.NfabConjunction(parts) | nfab.NfabDisjunction(parts):
+            kept = [
+                p for p in parts if not isinstance(p, nfab.TypeTest) and (window or not isinstance(p, nfab.Elapsed))
+            ]
             return type(f)(tuple(_as_in_the_figure(part, window) for part in kept))
         case nfab.Negation(inner):
             return nfab.Negation(_as_in_the_figure(inner, window))
@@ -113,7 +114,7 @@ def _(effort: Effort) -> Finding:
     automata = [compile_query(q) for q in queries]
     wrong = sum(not _is_line(A) for A in automata)
     beyond = compile_query(query(QUERY_3.format(strategy="skip_till_next_match")))
-    take = {a for a in _identifiers(beyond, nfab.Label(beyond.states[1], "take")) if a.variable == "b"}
+    take = {a for a in _identifiers(beyond, nfab.NfabLabel(beyond.states[1], "take")) if a.variable == "b"}
     found = {
         "query": QUERY_3.format(strategy="skip_till_next_match"),
         "expected": "on the take edge of `a[i]` no identifier behind a, nor `a[a.LEN]`",
@@ -143,27 +144,27 @@ def _is_line(A: nfab.NFAb) -> bool:
     return pairs and kinds[-1] == "final" and kinds.count("final") == 1 and not moves[A.final]
 
 
-def _identifiers(A: nfab.NFAb, label: nfab.Label) -> Iterator[sase.Reference]:
+def _identifiers(A: nfab.NFAb, label: nfab.NfabLabel) -> Iterator[sase.Reference]:
     """The references in a formula and in those that it names."""
     pending: list[nfab.Formula] = [A.theta[label]]
     while pending:
         match pending.pop():
-            case nfab.Conjunction(parts) | nfab.Disjunction(parts):
+            case nfab.NfabConjunction(parts) | nfab.NfabDisjunction(parts):
                 pending.extend(parts)
             case nfab.Negation(inner):
                 pending.append(inner)
             case nfab.Theta(named):
                 pending.append(A.theta[named])
-            case nfab.Test(p, _):
+            case nfab.NfabTest(p, _):
                 yield from (a for a in mentions(p) if isinstance(a, sase.Reference))
 
 
 class _AsPrinted(Runs):
     """The proceed move with a.len = n, n being the index that the event looked at would have."""
 
-    def formula(self, f: nfab.Formula, now: Configuration) -> bool:
+    def formula(self, f: nfab.Formula, now: NfabConfiguration) -> bool:
         match f:
-            case nfab.Test(p, None):
+            case nfab.NfabTest(p, None):
                 peeked = now.buffer if now.at == len(self.S) else selected(now, now.buffer[-1][0])
                 return satisfied(p, values_in(peeked, self.S, self.operations))
             case _:
@@ -191,7 +192,7 @@ def _(effort: Effort) -> Finding:
     )
 
 
-def _with_end() -> Iterator[sase.Query]:
+def _with_end() -> Iterator[sase.SaseQuery]:
     for clause in ("", "WHERE a[a.LEN].x = 1", "WHERE count(a[]) = 2"):
         for pattern in ("SEQ(A+ a[])", "SEQ(A+ a[], B b)", "SEQ(A+ a[], A+ b[])"):
             yield query(f"{pattern} {clause}")
@@ -211,7 +212,7 @@ def _(effort: Effort) -> Finding:
         queries = [*small.queries(2, windows=("", "WITHIN 2 seconds"))]
         cases = ((q, small.by_chance(rng, 7)) for q in queries for _ in range(5))
         bound = f"{len(queries):,} queries of two components, on five streams of 7 events each"
-    differs, looked_at = difference(cases, bindings, run.bindings)
+    differs, looked_at = difference(cases, bindings, moves.bindings)
     if differs is not None:
         return Finding("refuted", "exhaustive", bound, differs)
     return passed(True, f"{bound} ({looked_at:,}): the buffers of accepting runs are the matches by section 2.2")

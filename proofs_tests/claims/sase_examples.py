@@ -6,8 +6,8 @@ from itertools import product
 
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
+from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.program import matches_of
 from proofs_tests.claims.ledger import Effort, Finding, claim
 from proofs_tests.claims.sase_search import difference, passed, streams
 from proofs_tests.unit.semantics.sase import examples
@@ -131,14 +131,14 @@ def _(effort: Effort) -> Finding:
     return passed(differs is None and series == [4, 1] and _two_ends_differ(uncut, cut), bound)
 
 
-def _two_ends_differ(uncut: sase.Query, cut: sase.Query) -> bool:
+def _two_ends_differ(uncut: sase.SaseQuery, cut: sase.SaseQuery) -> bool:
     S = examples.loading("Start:1", "pallet", "End:1", "End:1")
     return len(bindings(uncut, S)) == 2 and len(bindings(cut, S)) == 1
 
 
-def _block(text: str) -> sase.Query:
+def _block(text: str) -> sase.SaseQuery:
     q = parse(text)
-    assert isinstance(q, sase.Query)
+    assert isinstance(q, sase.SaseQuery)
     return q
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from cerify.semantics.events import Stream
 from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.clauses import beyond_cayuga, beyond_sql_ts, strategies
 from cerify.semantics.sase.denote import bindings
-from cerify.semantics.sase.fragment import beyond_cayuga, beyond_sql_ts, strategies
 from proofs_tests.claims.ledger import Effort, Finding, claim, open_claim
 from proofs_tests.claims.sase_search import passed
 from proofs_tests.unit.semantics.sase import small
@@ -17,23 +17,25 @@ NO_DEFINITION = "the text defines neither the language nor a translation; that t
 open_claim("sase07.sqlts", "SASE+ with strict or partition contiguity has the power of SQL-TS", "remark", NO_DEFINITION)
 open_claim("sase07.cayuga", "SASE+ with skip till next match has the power of Cayuga", "remark", NO_DEFINITION)
 
-Fragment = Callable[[sase.Query], bool]
+Fragment = Callable[[sase.SaseQuery], bool]
 
 
 def _in(beyond: Callable[[sase.Tree], list[str]]) -> Fragment:
     return lambda q: not beyond(q)
 
 
-def _next(q: sase.Query) -> bool:
+def _next(q: sase.SaseQuery) -> bool:
     return strategies(q) == {"skip_till_next_match"} and not beyond_cayuga(q)
 
 
-def _ends(q: sase.Query, S: Stream) -> frozenset[tuple[int, ...]]:
+def _ends(q: sase.SaseQuery, S: Stream) -> frozenset[tuple[int, ...]]:
     """The events of each match; the names of the variables do not count."""
     return frozenset(tuple(p for _, positions in M for p in positions) for M in bindings(q, S))
 
 
-def _saying_the_same(witness: str, candidates: Sequence[sase.Query], streams: Sequence[Stream]) -> list[sase.Query]:
+def _saying_the_same(
+    witness: str, candidates: Sequence[sase.SaseQuery], streams: Sequence[Stream]
+) -> list[sase.SaseQuery]:
     """The candidates that have the matches of a query, on all of the streams."""
     q = query(witness)
     expected = [_ends(q, S) for S in streams]
@@ -42,7 +44,7 @@ def _saying_the_same(witness: str, candidates: Sequence[sase.Query], streams: Se
     return [c for c in candidates if all(_ends(c, streams[n]) == expected[n] for n in order)]
 
 
-def _candidates(fragment: Fragment, effort: Effort) -> list[sase.Query]:
+def _candidates(fragment: Fragment, effort: Effort) -> list[sase.SaseQuery]:
     """All queries of the fragment to two components, each strategy for all, with equivalence tests and without."""
     every = 3 if effort == "quick" else 1
     texts = [text for n in (1, 2) for text in small.texts(n, False, False, ("",))][::every]

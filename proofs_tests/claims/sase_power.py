@@ -10,13 +10,13 @@ from typing import TypeAlias
 import networkx as nx
 
 from cerify.automata.nfab.compile import compile_query
-from cerify.automata.nfab.moves import Run, Runs
+from cerify.automata.nfab.moves import NfabRun, Runs
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import Operation, Operations
 from cerify.semantics.sase.denote import bindings
+from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.program import matches_of
+from cerify.semantics.sase.syntax import Operation, Operations
 from proofs_tests.claims.ledger import Effort, Finding, claim
 from proofs_tests.claims.sase_regular import Regular
 from proofs_tests.claims.sase_search import passed
@@ -152,7 +152,7 @@ def _recognizes(condition: str, word: tuple[str, ...]) -> bool:
 Graph: TypeAlias = tuple[tuple[int, int], ...]
 
 
-def path_query(strategy: str, n: int) -> sase.Query:
+def path_query(strategy: str, n: int) -> sase.SaseQuery:
     """A path from 1 to n."""
     return query(
         f"SEQ(E+ a[]) WHERE {strategy}(a[]) {{ a[1].tail = 1 and a[i].tail = a[i-1].head and a[a.LEN].head = {n} }}"
@@ -244,7 +244,7 @@ def _named_by_proceeding(id_: str, title: str, strategies: tuple[str, ...], comp
         return passed(choices > 0, bound)
 
 
-def _proceeded(run: Run) -> tuple[int, ...]:
+def _proceeded(run: NfabRun) -> tuple[int, ...]:
     return tuple(step.at for step in run.steps if step.move == "proceed")
 
 

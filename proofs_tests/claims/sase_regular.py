@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cerify.automata.nfab import model as nfab
-from cerify.automata.nfab.moves import Configuration, Runs
+from cerify.automata.nfab.moves import NfabConfiguration, Runs
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import mentions
-from cerify.semantics.sase.syntax import Aggregate
+from cerify.semantics.sase.syntax import SaseAggregate
 
-Memory: TypeAlias = tuple[nfab.State, tuple[tuple[str, tuple[int, ...]], ...]]
+Memory: TypeAlias = tuple[nfab.NfabState, tuple[tuple[str, tuple[int, ...]], ...]]
 """A state, and of each variable the letters of its first and its last event, or of its only one."""
 
 
@@ -36,13 +36,13 @@ class Regular:
         pending = list(self.A.theta.values())
         while pending:
             match pending.pop():
-                case nfab.Conjunction(parts) | nfab.Disjunction(parts):
+                case nfab.NfabConjunction(parts) | nfab.NfabDisjunction(parts):
                     pending.extend(parts)
                 case nfab.Negation(inner):
                     pending.append(inner)
                 case nfab.Elapsed():
                     raise Unsupported("times are not of finitely many kinds: leave WITHIN out")
-                case nfab.Test(p, _) if any(isinstance(a, Aggregate) for a in mentions(p)):
+                case nfab.NfabTest(p, _) if any(isinstance(a, SaseAggregate) for a in mentions(p)):
                     raise Unsupported("an aggregate is about all events of a variable, which no finite automaton keeps")
 
     def initial(self) -> frozenset[Memory]:
@@ -96,7 +96,7 @@ class Regular:
             yield self._memory(now, word)
             pending.extend(following for _, following in runs.moves(now))
 
-    def _configuration(self, memory: Memory) -> tuple[list[int], Configuration]:
+    def _configuration(self, memory: Memory) -> tuple[list[int], NfabConfiguration]:
         """A short word whose events are those remembered, and the configuration after it."""
         state, remembered = memory
         word: list[int] = []
@@ -104,8 +104,8 @@ class Regular:
         for variable, letters in remembered:
             buffer.append((variable, tuple(range(len(word), len(word) + len(letters)))))
             word += letters
-        return word, Configuration(state, len(word), tuple(buffer))
+        return word, NfabConfiguration(state, len(word), tuple(buffer))
 
-    def _memory(self, now: Configuration, word: Sequence[int]) -> Memory:
+    def _memory(self, now: NfabConfiguration, word: Sequence[int]) -> Memory:
         kept = ((variable, (ps[0], ps[-1]) if len(ps) > 1 else ps) for variable, ps in now.buffer)
         return now.state, tuple((variable, tuple(word[p] for p in ps)) for variable, ps in kept)

@@ -9,11 +9,11 @@ from typing import Any
 from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
-from cerify.semantics.sase.show import show
+from cerify.semantics.sase.syntax import show
 from proofs_tests.claims.ledger import Evidence, Finding
 from proofs_tests.unit.semantics.sase.streams import events, query, shown
 
-Find = Callable[[sase.Query, Stream], set[Bindings]]
+Find = Callable[[sase.SaseQuery, Stream], set[Bindings]]
 
 
 def streams(length: int, letters: tuple[str, ...]) -> Iterator[Stream]:
@@ -24,7 +24,7 @@ def streams(length: int, letters: tuple[str, ...]) -> Iterator[Stream]:
 
 
 def difference(
-    cases: Iterable[tuple[sase.Query, Stream]], expected: Find, got: Find, contained: bool = False
+    cases: Iterable[tuple[sase.SaseQuery, Stream]], expected: Find, got: Find, contained: bool = False
 ) -> tuple[dict[str, Any] | None, int]:
     """The first case in which the two differ, or what is expected is not all got; and how many were looked at."""
     looked_at = 0
@@ -36,7 +36,7 @@ def difference(
     return None, looked_at
 
 
-def counterexample(q: sase.Query, S: Stream, expected: set[Bindings], got: set[Bindings]) -> dict[str, Any]:
+def counterexample(q: sase.SaseQuery, S: Stream, expected: set[Bindings], got: set[Bindings]) -> dict[str, Any]:
     """A difference, as the ledger shows it: a match is the positions of each component."""
     said = [{"type": e.type, **e.attributes} for e in S]
     return {"query": show(q), "events": said, "expected": shown(expected), "got": shown(got)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 
 from cerify.automata.nfab.compile import compile_query
-from cerify.automata.nfab.moves import Configuration, Runs
+from cerify.automata.nfab.moves import NfabConfiguration, Runs
 from cerify.semantics.events import Stream
 from cerify.semantics.sase import syntax as sase
 from proofs_tests.claims.ledger import Effort, Finding, claim
@@ -13,14 +13,14 @@ from proofs_tests.claims.measure import exponent
 from proofs_tests.claims.sase_power import edges, ordered_graphs, path_query, reaches
 
 
-def kept(q: sase.Query, S: Stream) -> tuple[bool, int]:
+def kept(q: sase.SaseQuery, S: Stream) -> tuple[bool, int]:
     """Whether q has a match, and the most configurations after an event, of which each keeps, beside the state, the
     first and the last position of a variable: without aggregates no condition looks at more."""
     runs = Runs(compile_query(q), S)
-    now: set[Configuration] = set()
+    now: set[NfabConfiguration] = set()
     most, accepted = 0, False
     for p in range(len(S) + 1):
-        pending, following = [*now, Configuration(runs.A.initial, p)], set[Configuration]()
+        pending, following = [*now, NfabConfiguration(runs.A.initial, p)], set[NfabConfiguration]()
         while pending:
             for step, then in runs.moves(pending.pop()):
                 accepted = accepted or then.state == runs.A.final
@@ -28,7 +28,7 @@ def kept(q: sase.Query, S: Stream) -> tuple[bool, int]:
                     pending.append(then)
                 else:
                     ends = tuple((v, (ps[0], ps[-1]) if len(ps) > 1 else ps) for v, ps in then.buffer)
-                    following.add(Configuration(then.state, then.at, ends))
+                    following.add(NfabConfiguration(then.state, then.at, ends))
         now = following
         most = max(most, len(now))
     return accepted, most

@@ -6,16 +6,14 @@ from itertools import pairwise, product
 from random import Random
 from typing import Any
 
-from cerify.automata.nfab import run
+from cerify.automata.nfab import moves
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Value
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.denote import bindings
-from cerify.semantics.sase.folding import folded, operation_of
-from cerify.semantics.sase.show import show
-from cerify.semantics.sase.syntax import STRATEGIES
-from cerify.semantics.sase.wellformed import require_wellformed
+from cerify.semantics.sase.check import require_wellformed
+from cerify.semantics.sase.denote import bindings, folded, operation_of
+from cerify.semantics.sase.syntax import STRATEGIES, show
 from proofs_tests.claims.ledger import Effort, Finding, claim
 from proofs_tests.claims.sase_search import counterexample, passed, streams
 from proofs_tests.unit.semantics.sase import small
@@ -44,7 +42,7 @@ def _stops_by_itself(text: str) -> bool:
     return text.split(") WHERE")[0].endswith("[]") and "a.LEN].x = 1" not in text
 
 
-def _chains() -> list[tuple[str, tuple[sase.Query, ...]]]:
+def _chains() -> list[tuple[str, tuple[sase.SaseQuery, ...]]]:
     """Queries that differ in their strategy alone, strict contiguity first."""
     found = []
     for pattern, clause in product(PATTERNS, CLAUSES):
@@ -91,7 +89,7 @@ def _(effort: Effort) -> Finding:
     )
 
 
-def _not_relaxed(q: sase.Query, relaxed: sase.Query, S: Stream) -> dict[str, Any]:
+def _not_relaxed(q: sase.SaseQuery, relaxed: sase.SaseQuery, S: Stream) -> dict[str, Any]:
     """A match of the first that the second has not."""
     found = counterexample(q, S, bindings(q, S), bindings(relaxed, S))
     matches = {"its matches": found.pop("expected"), "matches of the one that relaxes it": found.pop("got")}
@@ -101,7 +99,7 @@ def _not_relaxed(q: sase.Query, relaxed: sase.Query, S: Stream) -> dict[str, Any
 PRICES = events("A1 A2 A7 A3 A4 A5 A6")
 
 
-def _series(strategy: str) -> sase.Query:
+def _series(strategy: str) -> sase.SaseQuery:
     return query(f"SEQ(A+ a[]) WHERE {strategy}(a[]) {{ a[i].x > a[i-1].x }}")
 
 
@@ -116,7 +114,7 @@ def _(effort: Effort) -> Finding:
     for _ in range(asked):
         text = small.text_by_chance(rng, 3, ("WITHIN 4 seconds",))
         q, S = query(text), small.by_chance(rng, 7)
-        left, right = bindings(q, S), run.bindings(q, S)
+        left, right = bindings(q, S), moves.bindings(q, S)
         found += bool(left) and "~" in text
         if left != right:
             return Finding("refuted", "random", "", counterexample(q, S, left, right))
@@ -129,8 +127,8 @@ def _(effort: Effort) -> Finding:
 @claim("sase07.aggregates", "Aggregates are associative and have an identity", "remark")
 def _(effort: Effort) -> Finding:
     pools: dict[str, tuple[Value, ...]] = {"numbers": (-1, 0, 2, 3), "texts": ("", "a", "b")}
-    names = [sase.Aggregate("x", "a", name) for name in ("count", "sum", "avg", "min", "max")]
-    names += [sase.Aggregate("x", "a", name, 2) for name in ("highest", "lowest")]
+    names = [sase.SaseAggregate("x", "a", name) for name in ("count", "sum", "avg", "min", "max")]
+    names += [sase.SaseAggregate("x", "a", name, 2) for name in ("highest", "lowest")]
     wrong = looked_at = 0
     for aggregate, pool in product(names, pools.values()):
         op = operation_of(aggregate)
@@ -141,9 +139,9 @@ def _(effort: Effort) -> Finding:
             wrong += op.combine(op.combine(a, b), c) != op.combine(a, op.combine(b, c))
         wrong += sum(op.combine(op.identity, a) != a or op.combine(a, op.identity) != a for a in states)
     values = (0.1, 0.2, 0.3)
-    op = operation_of(sase.Aggregate("x", "a", "sum"))
+    op = operation_of(sase.SaseAggregate("x", "a", "sum"))
     left, right = op.combine(op.combine(*values[:2]), values[2]), op.combine(values[0], op.combine(*values[1:]))
-    total = folded(sase.Aggregate("x", "a", "sum"), [Event("A", {"x": v}) for v in values])
+    total = folded(sase.SaseAggregate("x", "a", "sum"), [Event("A", {"x": v}) for v in values])
     return Finding(
         "holds-corrected" if not wrong and left != right and total == left else "refuted",
         "exhaustive",

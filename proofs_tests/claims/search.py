@@ -9,7 +9,7 @@ from typing import Any
 
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.predicates import Attribute, Comparison, Constant
@@ -88,7 +88,7 @@ class Space:
     def formulas(self, size: int) -> Iterator[cel.Formula]:
         """All formulas of exactly the size in nodes."""
         if size == 1:
-            yield from map(cel.Event, dict.fromkeys(event.type for event in self.alphabet))
+            yield from map(cel.EventAtom, dict.fromkeys(event.type for event in self.alphabet))
         for name in self.operators:
             yield from self.rooted(name, size)
 

@@ -6,13 +6,13 @@ import pytest
 from click.testing import CliRunner
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import single_variable
-from cerify.automata.evaluate.cep17.evaluate import evaluate
+from cerify.automata.cea.model import single_variable
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse as parse_core
 from cerify.semantics.events import Match
 from proofs_tests.claims import figure4
+from proofs_tests.claims.cep17_evaluation import evaluate
 from proofs_tests.claims.printed import cep17_thm4 as printed
 from proofs_tests.support import stream
 

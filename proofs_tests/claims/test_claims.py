@@ -10,10 +10,10 @@ from click.testing import CliRunner
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA
-from cerify.automata.cea.run import valuations
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.parse import parse
 from proofs_tests.claims.__main__ import main
+from proofs_tests.claims.cea_runs import valuations
 from proofs_tests.claims.errata import page as errata
 from proofs_tests.claims.errata.case import lines
 from proofs_tests.claims.errata.erratum import Erratum

@@ -10,16 +10,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 
-from cerify.automata.cea import run
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import io_determinize
-from cerify.automata.cea.model import CEA
+from cerify.automata.cea.model import CEA, io_determinize
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import Anything, Both, Either, Not, Predicate
 from cerify.semantics.trees import children
+from proofs_tests.claims import cea_runs
 from proofs_tests.claims.decide import algebra, differ
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.printed import tods21_thm6_2, tods21_thm7_2
@@ -52,7 +51,7 @@ CORRECTIONS = {
 
 def outputs(A: CEA, S: Stream) -> list[frozenset[Valuation]]:
     """The valuations of an automaton at each position, by its runs."""
-    return [run.valuations(A, S, n) for n in range(len(S))]
+    return [cea_runs.valuations(A, S, n) for n in range(len(S))]
 
 
 def by_theorem_6_2(phi: cel.Formula) -> CEA:
@@ -110,7 +109,7 @@ def difference(phi: cel.Formula, A: CEA) -> Difference | None:
     if (S := differ(phi, A)) is None:
         return None
     n = len(S) - 1
-    return Difference(phi, S, n, meaning(phi, S)[n], run.valuations(A, S, n))
+    return Difference(phi, S, n, meaning(phi, S)[n], cea_runs.valuations(A, S, n))
 
 
 KNOWN = {

@@ -9,12 +9,12 @@ from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, Transition
 from cerify.equivalence.decide.cel import equivalent
-from cerify.equivalence.rewrite.laws.law import Law
+from cerify.equivalence.rewrite.laws import Law
 from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.fragment import beyond_star
+from cerify.semantics.cel.check import beyond_star
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.json_events import json_of_event
 from proofs_tests.claims.decide import algebra, separated
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim

@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import product
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import io_determinize, single_variable
-from cerify.automata.evaluate.streaming import evaluate, matches
+from cerify.automata.cea.model import io_determinize, single_variable
+from cerify.automata.evaluate.streaming import evaluate_automaton, matches
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Stream, Valuation
 from cerify.semantics.predicates import holds
 from proofs_tests.claims.decide import algebra, separated
@@ -86,7 +86,7 @@ def _(effort: Effort) -> Finding:
 
 def _evaluated(phi: cel.Formula, S: Stream) -> list[frozenset[Valuation]]:
     """What Algorithms 1 and 2 output, as valuations of one variable; a repetition would be lost, so it is refused."""
-    found = list(evaluate(compile_cel(phi), S))
+    found = list(evaluate_automaton(compile_cel(phi), S))
     if len(found) != len(set(found)):
         raise AssertionError("a complex event was enumerated twice")
     return [frozenset(frozenset(("•", p) for p in m.events) for m in found if m.at == n) for n in range(len(S))]

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import single_variable
-from cerify.automata.cea.model import CEA, Transition
-from cerify.automata.cea.star import star
-from cerify.automata.cea.trim import trim
-from cerify.equivalence.decide.star import InStar, NotInStar, star_form
+from cerify.automata.cea.model import CEA, Transition, single_variable, trim
+from cerify.automata.cea.to_cel import star
+from cerify.equivalence.decide.cel import InStar, NotInStar, star_form
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import OfType
 from proofs_tests.claims.automata import automata

@@ -5,19 +5,18 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 from cerify.automata.algebra.finite import types
-from cerify.automata.cea import run
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import io_determinize
-from cerify.automata.cea.model import CEA, UNMARKED, Transition
+from cerify.automata.cea.model import CEA, UNMARKED, Transition, io_determinize
 from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.rewrite.laws import HOLDING
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter, complex_events
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Anything, OfType, holds
+from proofs_tests.claims import cea_runs
 from proofs_tests.claims.automata import automata
 from proofs_tests.claims.decide import algebra, separated
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
@@ -36,7 +35,7 @@ def _operator(name: str) -> None:
     def check(effort: Effort) -> Finding:
         nodes = 4 if name in BINARY and effort == "full" else 3
         space, cases = Space(BELOW.operators, nodes, BELOW.events), 0
-        for phi in [cel.Event("A"), cel.Event("B")] if name == "event" else space.topped(name):
+        for phi in [cel.EventAtom("A"), cel.EventAtom("B")] if name == "event" else space.topped(name):
             for length in range(1, space.events + 1):
                 for S in space.streams(length):
                     known = Interpreter(S)
@@ -126,7 +125,7 @@ def _(effort: Effort) -> Finding:
                 fits = all(holds(t.predicate, event) for t, event in zip(ts, S, strict=True))
                 if linked and fits and ts[0].source in A.initial and ts[-1].target in A.final:
                     found.add(frozenset((variable, i) for i, t in enumerate(ts) for variable in t.marks))
-            if found != run.valuations(A, S, len(S) - 1):
+            if found != cea_runs.valuations(A, S, len(S) - 1):
                 return Finding("refuted", "exhaustive", f"{A} over {S.events}")
     return Finding(
         "holds", "exhaustive", f"{cases} cases: sequences of three transitions of small automata, tried one by one"
@@ -194,15 +193,15 @@ def _(effort: Effort) -> Finding:
 
 @claim("tods21.def5.2", "The complex events of a CEA are the supports of its valuations", "definition")
 def _(effort: Effort) -> Finding:
-    from cerify.automata.evaluate.streaming import evaluate
+    from cerify.automata.evaluate.streaming import evaluate_automaton
 
     cases = 0
     for phi in Space(("in", "filter", "seq", "plus", "or"), 3, 3).every():
         A = compile_cel(phi)
         for S in BELOW.streams(3):
             cases += 1
-            expected = {(n, tuple(sorted({p for _, p in mu}))) for n in range(3) for mu in run.valuations(A, S, n)}
-            if expected != {(m.at, m.events) for m in evaluate(A, S)}:
+            expected = {(n, tuple(sorted({p for _, p in mu}))) for n in range(3) for mu in cea_runs.valuations(A, S, n)}
+            if expected != {(m.at, m.events) for m in evaluate_automaton(A, S)}:
                 return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
     return Finding("holds", "exhaustive", f"{cases} cases: what is reported, against the supports of all runs")
 

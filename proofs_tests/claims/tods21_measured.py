@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.evaluate.ces import BOTTOM, NOTHING, CompactComplexEventSet, NodeList
-from cerify.automata.evaluate.classify import classify
+from cerify.automata.evaluate.tables import classify
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import ComplexEvent
 from proofs_tests.claims.cep17_measured import FLAT, LENGTHS, LINEAR, QUERIES, random_types

@@ -9,7 +9,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter, complex_events
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import ComplexEvent, Event, Stream, Valuation
 from cerify.semantics.trees import children
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
@@ -40,7 +40,7 @@ def pumped(
 def constant(phi: cel.Formula) -> int:
     """The N of the proof."""
     match phi:
-        case cel.Event():
+        case cel.EventAtom():
             return 1
         case cel.Or(left, right):
             return max(constant(left), constant(right))

@@ -11,7 +11,7 @@ from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Stream
 from proofs_tests.claims.automata import automata
 from proofs_tests.claims.decide import SCHEMA, differ, shown
@@ -23,7 +23,7 @@ CORRECTION = (
     "let `ψ_t` keep the fresh variable, projecting on L and it, so that every event of a run is bound until the end; "
     "and project it away around START: `PROJECT[L](START(φ_1n))` with all variables L of the automaton"
 )
-ALLOWED = (cel.Event, cel.In, cel.Filter, cel.ContiguousSeq, cel.ContiguousPlus, cel.Project, cel.Start, cel.Or)
+ALLOWED = (cel.EventAtom, cel.In, cel.Filter, cel.ContiguousSeq, cel.ContiguousPlus, cel.Project, cel.Start, cel.Or)
 SMALL = Space(("filter", "seq", "plus", "or", "and", "all", "unless"), nodes=4, events=3)
 
 

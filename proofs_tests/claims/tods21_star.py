@@ -7,16 +7,14 @@ from dataclasses import replace
 from itertools import combinations
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import single_variable
-from cerify.automata.cea.model import CEA, UNMARKED, Transition
-from cerify.automata.cea.star import star
-from cerify.automata.cea.trim import trim
-from cerify.automata.explore import explore
-from cerify.equivalence.decide.star import InStar, star_form
+from cerify.automata.cea.model import CEA, UNMARKED, Transition, single_variable, trim
+from cerify.automata.cea.to_cel import star
+from cerify.automata.exploration import explore
+from cerify.equivalence.decide.cel import InStar, star_form
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter, complex_events
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import Anything
 from proofs_tests.claims.automata import automata
@@ -182,6 +180,6 @@ def _(effort: Effort) -> Finding:
 
 
 def outputs_at(A: CEA, S: Stream, n: int) -> frozenset[frozenset[tuple[str, int]]]:
-    from cerify.automata.cea.run import valuations
+    from proofs_tests.claims.cea_runs import valuations
 
     return valuations(A, S, n)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from cerify.automata.dfa.inlined import inlined
 from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic, symbolic
+from cerify.automata.dfa.scopes import inlined
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.compatible import compatible
-from cerify.semantics.event_expressions.interpreter import takes_place
+from cerify.semantics.event_expressions.interpreter import compatible, takes_place
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Attribute, Comparison
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
@@ -23,7 +22,7 @@ TWICE = parse("prior(a(I), b(I)) and prior(a(J), b(J))")
 PLACES = dict.fromkeys(LETTERS, ("n",))
 UNEQUAL = expr.Constraint(Comparison("!=", Attribute("I"), Attribute("J")))
 BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...] = (
-    expr.And,
+    expr.ExpressionAnd,
     lambda E, F: expr.Relative((E, F)),
     lambda E, F: expr.Prior((E, F)),
 )
@@ -38,7 +37,7 @@ def _histories(length: int) -> list[Stream]:
 def _expressions(nodes: int, variables: str, *leaves: expr.Expression) -> list[expr.Expression]:
     """All to a size with a choice of values: of a(X) and b(X) for these X, other leaves, and some operators."""
     argued = (expr.Primitive(T, (X,)) for X in variables for T in LETTERS)
-    found = expressions(nodes, (expr.Not, expr.RelativePlus), BINARY, (*argued, *leaves))
+    found = expressions(nodes, (expr.ExpressionNot, expr.RelativePlus), BINARY, (*argued, *leaves))
     return [E for E in found if inlined(E).variables]
 
 

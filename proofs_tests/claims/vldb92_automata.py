@@ -8,10 +8,9 @@ from typing import Any
 
 from cerify.automata.dfa.compile import compile_expression
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.derived import ANY, definition
+from cerify.semantics.event_expressions.denote import ANY, definition, free_variables
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.scope import free_variables
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.printed import vldb92_sec3
@@ -33,12 +32,12 @@ from proofs_tests.claims.vldb92_search import (
 ROOTS: dict[str, type[expr.Expression]] = {
     "null": expr.Null,
     "event": expr.Primitive,
-    "and": expr.And,
-    "not": expr.Not,
+    "and": expr.ExpressionAnd,
+    "not": expr.ExpressionNot,
     "relative": expr.Relative,
     "relative+": expr.RelativePlus,
     "pipe": expr.Pipe,
-    "slashplus": expr.Between,
+    "slashplus": expr.ExpressionBetween,
     "prefix": expr.Prefix,
 }
 
@@ -49,7 +48,7 @@ def rooted(case: str, nodes: int) -> list[expr.Expression]:
         case "pipe":
             return [expr.Pipe(E, F) for E, F in product(expressions(nodes - 1), repeat=2)]
         case "slashplus":
-            return [expr.Between(F, E) for E, F in product([expr.First(), *expressions(nodes - 1)], repeat=2)]
+            return [expr.ExpressionBetween(F, E) for E, F in product([expr.First(), *expressions(nodes - 1)], repeat=2)]
         case "prefix":
             return [expr.Prefix(E) for E in [expr.First(), *expressions(nodes)]]
         case _:
@@ -124,12 +123,12 @@ def _(effort: Effort) -> Finding:
 
 
 ALL_UNARY: tuple[Callable[[expr.Expression], expr.Expression], ...] = (
-    *(expr.Not, expr.RelativePlus, expr.Before, expr.Happened, expr.Prefix),
+    *(expr.ExpressionNot, expr.RelativePlus, expr.Before, expr.Happened, expr.Prefix),
     lambda E: expr.Nth(2, E),
     lambda E: expr.EveryNth(2, E),
 )
 ALL_BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...] = (
-    *(expr.And, expr.Or, expr.Pipe, expr.After, expr.Between, expr.Series),
+    *(expr.ExpressionAnd, expr.ExpressionOr, expr.Pipe, expr.After, expr.ExpressionBetween, expr.ExpressionSeries),
     lambda E, F: expr.Relative((E, F)),
     lambda E, F: expr.Prior((E, F)),
     lambda E, F: expr.Sequence((E, F)),
@@ -213,7 +212,9 @@ def _(effort: Effort) -> Finding:
 )
 def _(effort: Effort) -> Finding:
     small = expressions(2 if effort == "quick" else 3)
-    pairs = [(expr.Between(F, E), definition(expr.Between(F, E), ANY)) for E in small for F in small]
+    pairs = [
+        (expr.ExpressionBetween(F, E), definition(expr.ExpressionBetween(F, E), ANY)) for E in small for F in small
+    ]
     ok = all(by is not None and same(E, by) for E, by in pairs)
     return passed(ok, f"{len(pairs)} pairs of operands, on all histories: equal minimal automata", "decided")
 
@@ -222,8 +223,11 @@ def _(effort: Effort) -> Finding:
 def _(effort: Effort) -> Finding:
     nodes, length = (4, 4) if effort == "quick" else (5, 5)
     a, b = map(expr.Primitive, LETTERS)
-    leaves, binary = (a, b, expr.Variable("x"), expr.Equated(a, "x")), (*BINARY, lambda E, F: expr.Prior((E, F)))
-    bodies = expressions(nodes, [expr.Not], binary, leaves)
+    leaves, binary = (
+        (a, b, expr.ExpressionVariable("x"), expr.Equated(a, "x")),
+        (*BINARY, lambda E, F: expr.Prior((E, F))),
+    )
+    bodies = expressions(nodes, [expr.ExpressionNot], binary, leaves)
     Es = [expr.Exists("x", E) for E in bodies if any(map(_denies_variable, expr.subexpressions(E)))]
     for E in Es:
         A = compile_expression(E)
@@ -235,4 +239,4 @@ def _(effort: Effort) -> Finding:
 
 
 def _denies_variable(E: expr.Expression) -> bool:
-    return isinstance(E, expr.Not) and "x" in free_variables(E)
+    return isinstance(E, expr.ExpressionNot) and "x" in free_variables(E)

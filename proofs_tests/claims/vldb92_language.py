@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.derived import ANY, EVERY_EVENT, after_by_pipe, definition
+from cerify.semantics.event_expressions.denote import ANY, EVERY_EVENT, after_by_pipe, definition
 from cerify.semantics.event_expressions.parse import parse
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim
 from proofs_tests.claims.printed import vldb92_sec2 as printed
@@ -26,8 +26,8 @@ CLAUSES: dict[str, tuple[str, Callable[[expr.Expression], bool]]] = {
     "null-history": ("E[null] = null", lambda E: True),
     "null": ("NULL[h] = null", lambda E: isinstance(E, expr.Null)),
     "event": ("a[h]", lambda E: isinstance(E, expr.Primitive)),
-    "and": ("E ∧ F", lambda E: isinstance(E, expr.And)),
-    "not": ("!E", lambda E: isinstance(E, expr.Not)),
+    "and": ("E ∧ F", lambda E: isinstance(E, expr.ExpressionAnd)),
+    "not": ("!E", lambda E: isinstance(E, expr.ExpressionNot)),
     "relative": ("relative(E, F)", lambda E: isinstance(E, expr.Relative)),
     "relative+": ("relative+(E)", lambda E: isinstance(E, expr.RelativePlus)),
 }
@@ -53,8 +53,8 @@ for _name, (_title, _rooted) in CLAUSES.items():
 
 
 def _or_as_printed(E: expr.Expression) -> expr.Expression:
-    assert isinstance(E, expr.Or)
-    return expr.Not(expr.And(E.left, expr.Not(E.right)))
+    assert isinstance(E, expr.ExpressionOr)
+    return expr.ExpressionNot(expr.ExpressionAnd(E.left, expr.ExpressionNot(E.right)))
 
 
 def _as_printed(E: expr.Expression) -> expr.Expression:
@@ -76,7 +76,7 @@ def _after_by_pipe(E: expr.Expression) -> expr.Expression:
 
 Rewrite = Callable[[expr.Expression], expr.Expression]
 DERIVED: dict[str, tuple[str, int, Callable[..., expr.Expression], Rewrite, str | None]] = {
-    "a": ("E ∨ F", 2, expr.Or, _or_as_printed, "!(!E ∧ !F)"),
+    "a": ("E ∨ F", 2, expr.ExpressionOr, _or_as_printed, "!(!E ∧ !F)"),
     "b": ("any", 0, expr.AnyEvent, _as_printed, None),
     "c": ("prior(E, F)", 2, lambda *parts: expr.Prior(parts), _as_printed, None),
     "d": ("prior(E1, ..., Em)", 3, lambda *parts: expr.Prior(parts), _as_printed, None),
@@ -91,7 +91,7 @@ DERIVED: dict[str, tuple[str, int, Callable[..., expr.Expression], Rewrite, str 
     "l": ("firstAfter(E1, E2, F)", 3, expr.FirstAfter, _as_printed, None),
     "m": ("before(E)", 1, expr.Before, _as_printed, None),
     "n": ("happened(E)", 1, expr.Happened, _as_printed, None),
-    "p": ("E * T", 2, expr.Series, _as_printed, None),
+    "p": ("E * T", 2, expr.ExpressionSeries, _as_printed, None),
 }
 
 
@@ -135,11 +135,11 @@ def _(effort: Effort) -> Finding:
 @claim("vldb92.derived:k", "F /+ E by the histories between two events of E", "definition")
 def _(effort: Effort) -> Finding:
     small = expressions(2 if effort == "quick" else 3)
-    Es = [expr.Between(F, E) for F in small for E in small]
+    Es = [expr.ExpressionBetween(F, E) for F in small for E in small]
 
     def got(as_printed: bool) -> Callable[[expr.Expression, tuple[str, ...]], frozenset[int]]:
         def at(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
-            assert isinstance(E, expr.Between)
+            assert isinstance(E, expr.ExpressionBetween)
             parts = printed.between(E.left, E.right, printed.numbered(h), printed.applied, as_printed)
             return frozenset(e for e, _ in parts)
 

@@ -19,8 +19,16 @@ ROOTS: dict[str, tuple[type[expr.Expression], Reading, str | None]] = {
         "the event at which the last round of relative+ ends",
     ),
     "relative+": (expr.RelativePlus, MENDED, None),
-    "and": (expr.And, replace(MENDED, effective=False), "the event at which the last round of relative+ ends"),
-    "not": (expr.Not, replace(MENDED, exact=False), "no tuple of A from f_k to e_k, in place of: none inside"),
+    "and": (
+        expr.ExpressionAnd,
+        replace(MENDED, effective=False),
+        "the event at which the last round of relative+ ends",
+    ),
+    "not": (
+        expr.ExpressionNot,
+        replace(MENDED, exact=False),
+        "no tuple of A from f_k to e_k, in place of: none inside",
+    ),
 }
 PARTS = "no tuple of A for any part of the sub-history; that is how !A can be read, and not how it has to be"
 

@@ -68,13 +68,13 @@ LACKING: dict[str, tuple[str, Callable[[DFA], bool], list[expr.Expression], str]
     "relative": (
         "it depends on the last event alone",
         _by_last_event,
-        expressions(5, binary=[expr.And]),
+        expressions(5, binary=[expr.ExpressionAnd]),
         "relative(a, b)",
     ),
     "relative+": (
         "it does not count",
         lambda A: not _counts(A),
-        expressions(4, unary=[expr.Not]),
+        expressions(4, unary=[expr.ExpressionNot]),
         "relative+(relative(a and !relative(!NULL, !NULL), a and !relative(!NULL, !NULL)))",
     ),
 }
@@ -104,7 +104,7 @@ def _(effort: Effort) -> Finding:
     pending = list(found.values())
     for E in pending:
         pairs = [expr.Relative(pair) for F in list(found.values()) for pair in ((E, F), (F, E))]
-        for G in (expr.Not(E), expr.RelativePlus(E), *pairs):
+        for G in (expr.ExpressionNot(E), expr.RelativePlus(E), *pairs):
             if language(G) not in found:
                 found[language(G)] = G
                 pending.append(G)
@@ -120,13 +120,13 @@ def _(effort: Effort) -> Finding:
 def _regexes(nodes: int) -> list[tuple[str, expr.Expression]]:
     """Regular expressions without ε, as text for Python and as event expressions."""
     by_size: dict[int, list[tuple[str, expr.Expression]]] = {
-        1: [(letter, expr.And(expr.Primitive(letter), expr.First())) for letter in LETTERS]
+        1: [(letter, expr.ExpressionAnd(expr.Primitive(letter), expr.First())) for letter in LETTERS]
     }
     for size in range(2, nodes + 1):
         by_size[size] = [(f"(?:{r})+", expr.RelativePlus(E)) for r, E in by_size[size - 1]]
         for left in range(1, size - 1):
             for (r, E), (s, F) in product(by_size[left], by_size[size - 1 - left]):
-                by_size[size] += [(f"(?:{r})(?:{s})", expr.Relative((E, F))), (f"(?:{r}|{s})", expr.Or(E, F))]
+                by_size[size] += [(f"(?:{r})(?:{s})", expr.Relative((E, F))), (f"(?:{r}|{s})", expr.ExpressionOr(E, F))]
     return [pair for size in sorted(by_size) for pair in by_size[size]]
 
 

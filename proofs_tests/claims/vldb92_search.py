@@ -9,7 +9,7 @@ from typing import Any
 from cerify.automata.dfa.compile import compile_expression
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import takes_place
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims.ledger import Evidence, Finding
 from proofs_tests.claims.printed.vldb92_sec3 import Machine
@@ -19,9 +19,9 @@ Where = Callable[[tuple[str, ...]], frozenset[int]]
 Case = tuple[expr.Expression, tuple[str, ...]]
 
 LEAVES: tuple[expr.Expression, ...] = (expr.Null(), *map(expr.Primitive, LETTERS))
-UNARY: tuple[Callable[[expr.Expression], expr.Expression], ...] = (expr.Not, expr.RelativePlus)
+UNARY: tuple[Callable[[expr.Expression], expr.Expression], ...] = (expr.ExpressionNot, expr.RelativePlus)
 BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...] = (
-    expr.And,
+    expr.ExpressionAnd,
     lambda E, F: expr.Relative((E, F)),
 )
 

@@ -14,26 +14,22 @@ import pyarrow.parquet as pq
 
 from cerify import protocol
 from cerify.api import compile, equivalent
-from cerify.automata.evaluator import Evaluator
-from cerify.automata.saved_state import seal, unseal
+from cerify.automata.evaluator import Evaluator, seal, unseal
 from cerify.commands.engine import answered as answers
 from cerify.conformance.campaigns import definition, plan_of
-from cerify.conformance.cases import load
-from cerify.conformance.claims import claims_of_json
-from cerify.conformance.policy import read_policy
-from cerify.conformance.stored import read_stored, trend
-from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.differential.campaign import campaign
-from cerify.equivalence.differential.checkpoint import Checkpoint
-from cerify.equivalence.verdict import Equivalent
+from cerify.conformance.cases import claims_of_json, load
+from cerify.conformance.oracle import read_policy
+from cerify.conformance.report import read_stored, trend
+from cerify.equivalence.differential import Checkpoint, campaign
+from cerify.equivalence.verdict import Certificate, Equivalent
 from cerify.languages import LANGUAGES, language_named
 from cerify.playground.session import answer
-from cerify.semantics.budget import Budget
-from cerify.semantics.csv_rows import Source
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, InputError, InternalError
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.json_table import table_of_json_lines
-from cerify.semantics.readers import read, read_schema
+from cerify.semantics.files import read, read_schema
+from cerify.semantics.json_events import table_of_json_lines
+from cerify.semantics.tables import CsvSource
 
 CORPUS = Path(__file__).parent / "corpus"
 BUDGET = Budget(states=2_000, valuations=20_000, matches=2_000, seconds=5)
@@ -124,7 +120,7 @@ def large_csv(path: Path) -> object:
 
 def large_lines(path: Path) -> object:
     """The events of JSON Lines as Arrow reads them. Raises InputError where it might read others than there are."""
-    source = Source(str(path), lambda: path.open("rb"))
+    source = CsvSource(str(path), lambda: path.open("rb"))
     if (table := table_of_json_lines(source, {"type": "type"}, "type", None)) is None:
         raise InputError("to be read line by line")
     return list(Stream(table))

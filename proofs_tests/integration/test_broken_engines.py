@@ -8,7 +8,7 @@ from cerify.conformance.cases import Case, load
 from cerify.conformance.run import conform
 from cerify.equivalence.generate.sase import size as sase_size
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import Event, subformulas
+from cerify.semantics.cel.syntax import EventAtom, subformulas
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
 from cerify.semantics.event_expressions import syntax as expr
@@ -71,7 +71,7 @@ def test_a_planted_fault_is_caught_by_a_small_case(fault: str) -> None:
     assert report.defects
     for defect in report.defects:
         case = defect.result.case
-        operators = sum(not isinstance(phi, Event) for phi in subformulas(parse(case.query)))
+        operators = sum(not isinstance(phi, EventAtom) for phi in subformulas(parse(case.query)))
         assert operators <= MOST_OPERATORS, case.query
         assert len(case.events) <= MOST_EVENTS, case.events
         assert defect.result.outcome == "failed"
@@ -84,7 +84,9 @@ def test_a_planted_fault_in_core_cel_is_caught_by_a_small_case(fault: str) -> No
     assert report.defects
     for defect in report.defects:
         case = defect.result.case
-        operators = [phi for phi in core.subformulas(parse_core_cel(case.query)) if not isinstance(phi, core.Event)]
+        operators = [
+            phi for phi in core.subformulas(parse_core_cel(case.query)) if not isinstance(phi, core.CoreEventAtom)
+        ]
         assert len(operators) <= CORE_OPERATORS, case.query
         assert len(case.events) <= CORE_EVENTS, case.events
         assert defect.result.outcome == "failed"
@@ -110,7 +112,7 @@ def test_a_planted_fault_in_sase_is_caught_by_a_small_case(fault: str) -> None:
     for defect in report.defects:
         case = defect.result.case
         q = parse_sase(case.query)
-        assert isinstance(q, sase.Query)
+        assert isinstance(q, sase.SaseQuery)
         assert sase_size(q) <= SASE_PARTS, case.query
         assert len(case.events) <= SASE_EVENTS, case.events
         assert defect.result.outcome == "failed"

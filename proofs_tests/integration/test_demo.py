@@ -9,14 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from cerify.commands import demo
-from cerify.conformance.model import Result
+from cerify.conformance.model import CaseResult
 from cerify.examples import flights
-from cerify.examples.findings import BUDGET, LONGEST, Window, case, find, windows
-from cerify.examples.page import column, section
-from cerify.examples.queries import EXAMPLES
+from cerify.examples.flights import BUDGET, EXAMPLES, LONGEST, SampleWindow, case, column, find, section, windows
+from cerify.semantics.cel.check import type_errors
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.wellformed import type_errors
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match, Stream
 from proofs_tests.support import sampled
@@ -112,7 +110,7 @@ def test_a_window_too_dear_for_the_definition_is_shortened_and_not_skipped():
     example = next(e for e in EXAMPLES if e.name == "knock-on delays")
     delays = pa.array([90] * 30)
     stream = Stream.from_table(pa.table({"type": ["Departure"] * 30, "dep_delay": delays}))
-    asked, window = case(example, Window(tuple(range(30))), stream)
+    asked, window = case(example, SampleWindow(tuple(range(30))), stream)
     assert 0 < len(window.positions) < 30
     assert asked.matches == matches_of(parse(example.query), window.of(stream), "matches", BUDGET)
 
@@ -140,7 +138,7 @@ def test_the_automaton_agrees_with_the_definition_on_the_samples(example, table)
 def test_a_sample_on_which_an_engine_departs_is_drawn(table):
     class Mute:
         def run(self, case):
-            return Result(case, "failed" if case.matches else "passed", [])
+            return CaseResult(case, "failed" if case.matches else "passed", [])
 
     drawn = section(find(EXAMPLES[0], table, Mute()), "mute")
     assert len(drawn.differs) == drawn.with_matches > 0
@@ -155,13 +153,13 @@ def test_the_demo_writes_its_report_and_ends_with_its_path(table, tmp_path, monk
     monkeypatch.setattr(demo, "missing_for", lambda name: "no Java here")
     monkeypatch.setattr(flights, "load", lambda: table)
     out = tmp_path / "report"
-    told = CliRunner().invoke(demo.command, ["--out", str(out)], standalone_mode=False)
+    told = CliRunner().invoke(demo.demo_command, ["--out", str(out)], standalone_mode=False)
     assert told.return_value == 0
     assert told.stdout.splitlines()[-1] == f"report: {out / 'index.html'}"
     assert "Esper was not asked: no Java here." in told.stdout
     assert 'href="conformance.html"' in (out / "index.html").read_text()
     assert "passed of the 5 cases" in (out / "conformance.html").read_text()
-    told = CliRunner().invoke(demo.command, ["--out", str(out), "--json"], standalone_mode=False)
+    told = CliRunner().invoke(demo.demo_command, ["--out", str(out), "--json"], standalone_mode=False)
     found = json.loads(told.stdout)
     assert [query["name"] for query in found["queries"]] == [example.name for example in EXAMPLES[:1]]
     assert found["conformance"]["cases"] == 5
@@ -170,5 +168,5 @@ def test_the_demo_writes_its_report_and_ends_with_its_path(table, tmp_path, monk
 @installed
 def test_a_wrong_automaton_is_not_reported_as_agreeing(table, monkeypatch):
     """The cross-check has to be able to fail."""
-    monkeypatch.setattr("cerify.examples.findings.matches", lambda phi, S: [])
+    monkeypatch.setattr("cerify.examples.flights.matches", lambda phi, S: [])
     assert not find(EXAMPLES[0], table).agree

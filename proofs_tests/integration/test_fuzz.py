@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 
 from cerify.cli import main
-from cerify.commands.fuzz_shown import print_disagreement
-from cerify.conformance.model import Case, Result
+from cerify.commands.fuzz import print_disagreement
+from cerify.conformance.model import Case, CaseResult
 from cerify.semantics.events import Match
 from proofs_tests.conftest import Run
 
@@ -24,7 +24,7 @@ ENGINE = """
 import json, os, sys
 from cerify import protocol
 from cerify.semantics.cel.interpreter import matches_of
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 
@@ -227,7 +227,7 @@ def test_what_is_known_has_to_be_what_fuzz_printed(tmp_path: Path) -> None:
 
 def test_no_engine_is_asked_a_variable_that_nothing_binds(tmp_path: Path) -> None:
     """An engine may refuse it; the profile has such queries for the built-in evaluators."""
-    check = "from cerify.semantics.cel.wellformed import problems; "
+    check = "from cerify.semantics.cel.check import problems; "
     check += "assert not any(p.rule == 'unbound' for p in problems(parse(message['query']), None)), message['query']"
     done = fuzz("--cases", "80", "--json", *planted(tmp_path, check))
     assert done.returncode == 0, done.stdout
@@ -276,7 +276,7 @@ def test_what_goes_into_a_pipe_is_not_broken_into_lines(tmp_path: Path) -> None:
 def test_a_stream_without_events_is_shown_as_one() -> None:
     out = StringIO()
     case = Case("case 0", "", "", "cel", "A", None, [], "matches", [])
-    print_disagreement(Console(file=out), Result(case, "failed", [Match(0, (0,))]), {})
+    print_disagreement(Console(file=out), CaseResult(case, "failed", [Match(0, (0,))]), {})
     assert "  query     A\n  stream    no events\n" in out.getvalue()
 
 

@@ -17,17 +17,13 @@ from cerify.automata.evaluator import Output
 from cerify.conformance import harness, peeling
 from cerify.conformance.campaigns import EngineEvaluator
 from cerify.conformance.engines import command_of
-from cerify.conformance.harness import Engine
-from cerify.conformance.html import render
-from cerify.conformance.losses import Losses
-from cerify.conformance.model import Case
-from cerify.conformance.process import LONGEST_LINE, Limits
-from cerify.conformance.report_json import case_json, summary
+from cerify.conformance.harness import LONGEST_LINE, Engine, Limits, Losses
+from cerify.conformance.model import Case, sentence
+from cerify.conformance.report import case_json, render, summary
 from cerify.conformance.run import conform
-from cerify.conformance.words import sentence
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Language
-from cerify.semantics import budget
+from cerify.semantics import arguments
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Match, Stream
@@ -103,7 +99,7 @@ def test_a_second_answer_fails_the_case_that_it_belongs_to(ids: list[str]) -> No
 
 def test_reading_an_answer_is_bounded_by_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that moves when it is looked at; a line of 64 MiB kept the harness busy for minutes."""
-    monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=itertools.count(0, 0.01).__next__))
+    monkeypatch.setattr(arguments, "time", SimpleNamespace(monotonic=itertools.count(0, 0.01).__next__))
     with Engine(rude("at length"), LIMITS) as engine:
         assert engine.run(case("first")).outcome == "passed"
         second = engine.run(case("second"))

@@ -1,5 +1,5 @@
 (** The derived operators of event expressions by their definitions in others (vldb92, section 2.3;
-    semantics/event_expressions/derived.py), each with the meaning that its text has. As they are expressions, Theorem 1 is
+    semantics/event_expressions/denote.py), each with the meaning that its text has. As they are expressions, Theorem 1 is
     about them too. "any", where a definition speaks of it, is every event. *)
 
 From Coq Require Import List Arith Lia Bool.

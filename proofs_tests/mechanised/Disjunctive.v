@@ -1,4 +1,4 @@
-(** The disjunctive normal form of equivalence/rewrite/normal_forms/disjunctive.py: it has the same valuations, and no OR
+(** The disjunctive normal form of equivalence/rewrite/normal_forms.py: it has the same valuations, and no OR
     but inside iterations and strategies. Left out is what the program does beside: it removes disjuncts that came twice,
     and it stops where the form would be too large. *)
 

@@ -1,4 +1,4 @@
-(** Filter push-down, the normal form of equivalence/rewrite/normal_forms/push_filters.py: the same valuations, and filters
+(** Filter push-down, the normal form of equivalence/rewrite/normal_forms.py: the same valuations, and filters
     of one atom stand on event types and strategies only. Left out is what the program does beside: a filter that is there
     already is not written twice, and it stops where the form would be too large. *)
 

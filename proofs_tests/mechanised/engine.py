@@ -18,7 +18,7 @@ from cerify import protocol
 from cerify.commands.engine import serve
 from cerify.languages.language import Options
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.operators import OPERATORS
+from cerify.semantics.cel.syntax import OPERATORS
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.predicates import Predicate, holds
@@ -43,7 +43,7 @@ NAMES: dict[type, str] = {
 }
 """The operators that have operands only, as driver.ml names them."""
 
-ANSWERED = (cel.Event, cel.In, cel.Filter, cel.Project, cel.Derived, *NAMES)
+ANSWERED = (cel.EventAtom, cel.In, cel.Filter, cel.Project, cel.Derived, *NAMES)
 FEATURES = tuple(operator.name for type_, operator in OPERATORS.items() if issubclass(type_, ANSWERED))
 """The operators of the mechanised language. Of filters it has those on single events."""
 
@@ -51,7 +51,7 @@ FEATURES = tuple(operator.name for type_, operator in OPERATORS.items() if issub
 def words(phi: cel.Formula, predicates: list[Predicate]) -> Iterator[str]:
     """The formula in prefix form; its atomic predicates are appended to predicates. Raises Unsupported."""
     match phi:
-        case cel.Event(R):
+        case cel.EventAtom(R):
             yield from ("event", R)
         case cel.In(psi, A):
             yield from ("in", A, *words(psi, predicates))

@@ -13,13 +13,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import assert_never
 
-from cerify.equivalence.rewrite.laws import HOLDING, Law
-from cerify.equivalence.rewrite.laws.law import LETTERS
+from cerify.equivalence.rewrite.laws import HOLDING, LETTERS, Law
 from cerify.equivalence.rewrite.trees import names
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Either, Not, Predicate
-from cerify.semantics.trees import children
+from cerify.semantics.trees import children, node_word
 from proofs_tests.mechanised.law_proofs import PROOFS
 
 TARGET = Path(__file__).parent / "Laws.v"
@@ -86,7 +85,7 @@ def identifier(name: str) -> str:
 def formula(phi: cel.Formula) -> str:
     """The formula as a term of Coq, in brackets where it has arguments."""
     match phi:
-        case cel.Event(R):
+        case cel.EventAtom(R):
             return R if R in LETTERS else f"(Event {R})"
         case cel.In(psi, A):
             return f"(In_ {formula(psi)} {A})"
@@ -99,7 +98,7 @@ def formula(phi: cel.Formula) -> str:
         case cel.Within() | cel.PartitionBy():
             raise ValueError("the model has no windows and no partitions")
         case _:
-            return f"({type(phi).__name__} {' '.join(formula(psi) for psi in children(phi))})"
+            return f"({node_word(type(phi))} {' '.join(formula(psi) for psi in children(phi))})"
 
 
 def condition(c: cel.Condition) -> str:
@@ -110,7 +109,7 @@ def condition(c: cel.Condition) -> str:
         case cel.Every(A, predicate) if A is not None:
             return f"(Every {A} (fun e => {applied(predicate)}))"
         case cel.Conjunction(left, right) | cel.Disjunction(left, right):
-            return f"({type(c).__name__} {condition(left)} {condition(right)})"
+            return f"({node_word(type(c))} {condition(left)} {condition(right)})"
         case cel.Every() | cel.Correlated() | cel.Named():
             raise ValueError("the model has no filters across events")
         case _:

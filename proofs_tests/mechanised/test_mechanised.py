@@ -13,7 +13,7 @@ import pytest
 from cerify import parse
 from cerify.conformance.cases import load
 from cerify.equivalence.rewrite.laws import HOLDING
-from cerify.semantics.cel.operators import OPERATORS
+from cerify.semantics.cel.syntax import OPERATORS
 from cerify.semantics.errors import Unsupported
 from proofs_tests.campaigns.mechanised import outcome
 from proofs_tests.claims.everything import LEDGER

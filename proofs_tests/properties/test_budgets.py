@@ -14,12 +14,12 @@ import pytest
 
 import cerify
 from cerify import Budget, Stream, Undecided
-from cerify.automata.nfab import results
+from cerify.automata.nfab import evaluators
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Bindings
-from cerify.semantics.sase import program
+from cerify.semantics.sase import interpreter
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.syntax import Reading
 from proofs_tests.campaigns.budgets import QUERIES, cases
 
 TICK = 0.1  # seconds between two looks at the clock
@@ -79,12 +79,12 @@ def test_an_evaluator_reads_events_without_an_end_within_the_seconds() -> None:
         evaluator.push({"type": "A"} for _ in itertools.count())
 
 
-def one_match(q: sase.Query, S: Stream, *rest: object) -> list[Bindings]:
+def one_match(q: sase.SaseQuery, S: Stream, *rest: object) -> list[Bindings]:
     """A finder of one match, which looks at no clock."""
     return [(("a", (0,)),)]
 
 
-@pytest.mark.parametrize("made_by", [results.matches_of, program.matches_of])
+@pytest.mark.parametrize("made_by", [evaluators.matches_of, interpreter.matches_of])
 @pytest.mark.parametrize("clause", ["RETURN a.x", "HAVING a.x > 5 RETURN a.x", "RETURN NON-OVERLAP a.x"])
 def test_the_results_of_matches_are_made_within_the_seconds(made_by: Callable[..., object], clause: str) -> None:
     """With evaluator="kernel" a call that had its matches in time took what HAVING, RETURN and NON-OVERLAP took."""
@@ -105,6 +105,6 @@ def test_matches_that_overlap_are_compared_within_the_seconds() -> None:
     q = cerify.parse("PATTERN SEQ(A a) RETURN NON-OVERLAP a.x", language="sase")
     S = cerify.as_stream([{"type": "A", "x": 1}])
     found = one_match(q, S)
-    for chosen in (results.non_overlapping, program.without_overlap):
+    for chosen in (evaluators.non_overlapping, interpreter.without_overlap):
         with Budget(seconds=0).timed(), pytest.raises(BudgetExceeded):
             chosen(q, found, S, Reading())

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cerify.semantics.arrow_tables import fitted_table
-from cerify.semantics.csv_file import read_csv
-from cerify.semantics.csv_rows import Source, line_of, stream_of_csv
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.tables import CsvSource, fitted_table, line_of, read_csv, stream_of_csv
 
 WRITTEN = """
 0 -7 007 12 123456789012345678 9223372036854775808 1.5 -0.25 1e3 1e99 .5 5. 0x1F
@@ -28,12 +26,12 @@ SCHEMAS = [
 ]
 
 
-def _source(text: str) -> Source:
+def _source(text: str) -> CsvSource:
     data = text.encode()
-    return Source("x.csv", lambda: io.BytesIO(data))
+    return CsvSource("x.csv", lambda: io.BytesIO(data))
 
 
-def _by_arrow(source: Source, schema: Schema | None) -> list[Event]:
+def _by_arrow(source: CsvSource, schema: Schema | None) -> list[Event]:
     known = {"type": "string"} | dict({} if schema is None else schema.attributes)
     table = fitted_table(
         read_csv(source, known), schema, {"type": "type"}, source.name, lambda row: line_of(source, row)

@@ -6,14 +6,12 @@ from functools import partial
 import pytest
 
 from cerify.automata.evaluate import streaming
-from cerify.equivalence.differential.campaign import Plan, Summary, campaign
-from cerify.equivalence.differential.judge import Output
+from cerify.equivalence.differential import CampaignPlan, Output, Summary, campaign
 from cerify.equivalence.generate.cel import CORE, CORRELATED, EVERYTHING, FIGURE_3, TYPED
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import matches_of
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, size
+from cerify.semantics.cel.syntax import Formula, show, size
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.trees import children, rebuilt
@@ -79,7 +77,7 @@ def said(summary: Summary) -> list[tuple[int, str, str]]:
 )
 def test_the_automaton_agrees_with_the_denotation(profile: object, cases: int) -> None:
     """The two share syntax, events and predicates, and nothing else."""
-    summary = campaign(Plan(oracle, automaton, profile, cases, seed=11, outputs=BOTH))  # type: ignore[arg-type]
+    summary = campaign(CampaignPlan(oracle, automaton, profile, cases, seed=11, outputs=BOTH))  # type: ignore[arg-type]
     assert said(summary) == []
     assert summary.cases == cases
     if profile in (CORE, TYPED):
@@ -91,7 +89,7 @@ def test_the_automaton_agrees_with_the_denotation(profile: object, cases: int) -
     ("fault", "query_nodes", "events"), [(overlapping_lost, 2, 2), (two_rounds, 2, 3), (crashes, 1, 5)]
 )
 def test_a_planted_fault_is_found_and_brought_down_to_its_core(fault: object, query_nodes: int, events: int) -> None:
-    summary = campaign(Plan(oracle, fault, FIGURE_3, 400, seed=2), stop_after=3)  # type: ignore[arg-type]
+    summary = campaign(CampaignPlan(oracle, fault, FIGURE_3, 400, seed=2), stop_after=3)  # type: ignore[arg-type]
     assert len(summary.disagreements) == 3
     for d in summary.disagreements:
         assert size(d.phi) <= query_nodes, show(d.phi)
@@ -100,14 +98,14 @@ def test_a_planted_fault_is_found_and_brought_down_to_its_core(fault: object, qu
 
 
 def test_a_crash_is_a_wrong_answer_and_shrinks_to_a_crash() -> None:
-    summary = campaign(Plan(oracle, crashes, CORE, 200, seed=4), stop_after=1)
+    summary = campaign(CampaignPlan(oracle, crashes, CORE, 200, seed=4), stop_after=1)
     (d,) = summary.disagreements
     assert d.right == "KeyError: 'q7'"
     assert isinstance(d.left, frozenset)
 
 
 def test_the_campaign_stops_at_the_number_of_disagreements_asked_for_and_says_how_far_it_came() -> None:
-    summary = campaign(Plan(oracle, two_rounds, CORE, 4000, seed=2), stop_after=1)
+    summary = campaign(CampaignPlan(oracle, two_rounds, CORE, 4000, seed=2), stop_after=1)
     assert len(summary.disagreements) == 1
     assert summary.cases == summary.disagreements[0].index + 1
     assert summary.agreed == summary.cases - 1
@@ -115,22 +113,22 @@ def test_the_campaign_stops_at_the_number_of_disagreements_asked_for_and_says_ho
 
 def test_cases_that_cannot_be_compared_are_no_agreement() -> None:
     starved = partial(matches_of, budget=Budget(valuations=10))
-    summary = campaign(Plan(oracle, starved, CORE, 200, seed=1))
+    summary = campaign(CampaignPlan(oracle, starved, CORE, 200, seed=1))
     assert summary.outcomes["budget"] > 20
     assert summary.agreed + summary.outcomes["budget"] == summary.cases == 200
-    summary = campaign(Plan(oracle, uncorrelated, CORRELATED, 80, seed=1))
+    summary = campaign(CampaignPlan(oracle, uncorrelated, CORRELATED, 80, seed=1))
     assert summary.outcomes["unsupported"] > 20
     assert summary.agreed + summary.outcomes["unsupported"] + summary.outcomes["budget"] == summary.cases == 80
 
 
 def test_a_case_does_not_depend_on_what_was_asked_before() -> None:
-    plan, longer = Plan(oracle, automaton, CORE, 10, seed=9), Plan(automaton, oracle, CORE, 900, seed=9)
+    plan, longer = CampaignPlan(oracle, automaton, CORE, 10, seed=9), CampaignPlan(automaton, oracle, CORE, 900, seed=9)
     assert [repr(plan.case(i)[0]) for i in (3, 7)] == [repr(longer.case(i)[0]) for i in (3, 7)]
 
 
 @pytest.mark.thorough
 def test_two_processes_find_what_one_finds() -> None:
-    plan = Plan(oracle, two_rounds, CORE, 1500, seed=6)
+    plan = CampaignPlan(oracle, two_rounds, CORE, 1500, seed=6)
     one, two = campaign(plan, 1, stop_after=4), campaign(plan, 2, stop_after=4)
     assert said(one) == said(two)
     assert said(one)

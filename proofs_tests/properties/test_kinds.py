@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 
 from cerify import Event, Stream, equivalent, match
-from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
+from cerify.equivalence.rewrite.normal_forms import disjunctive
 from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from proofs_tests.support import sampled
 
 VALUES = (False, 0, 0.0, True, 1, 1.0, 2, 0.5, "a", None)

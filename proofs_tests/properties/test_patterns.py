@@ -8,9 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cerify.semantics.like import whole
-from cerify.semantics.pattern_syntax import NotCovered, PatternError
-from cerify.semantics.patterns import Pattern
+from cerify.semantics.patterns import NotCovered, Pattern, PatternError, whole
 
 WRITTEN = r"""
 \d \D \s \S \w \W \b \B \A \z \n \. \x41 \x{e9} \101 \07 \Q.a\E \Q \E \pL \q \8 \1 (?i) (?s) (?m) (?i: (?-i) (?:

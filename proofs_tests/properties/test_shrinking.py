@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from cerify.conformance.campaigns import definition, generated_languages, plan_of
-from cerify.conformance.shrinking import shrink_case
-from cerify.equivalence.shrink.smaller import replacing
+from cerify.conformance.defects import shrink_case
+from cerify.equivalence.shrink.shrink import replacing
 from cerify.languages.language import Language
 from cerify.semantics.events import Stream
 from proofs_tests.support import sampled

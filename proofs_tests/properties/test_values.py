@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from cerify import Different, Event, Schema, equivalent, match
-from cerify.automata.algebra.minterms import Minterm
-from cerify.definition import DefinitionEvaluator
+from cerify.automata.algebra.finite import Minterm
 from cerify.equivalence.rewrite.simplify import Simplified
 from cerify.equivalence.verdict import Bounded
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Checked
+from cerify.plan import DefinitionEvaluator
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Stream
-from cerify.spark.runs.query import Query
+from cerify.spark.runs import SparkQuery
 from proofs_tests import robustness
 from proofs_tests.campaigns import values, verdicts
 from proofs_tests.support import sampled
@@ -69,10 +69,10 @@ def test_a_state_without_its_events_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_worker_that_loses_all_events_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cerify.spark.runs import start as runs
+    from cerify.spark import runs
 
     start = runs.start
-    monkeypatch.setattr(runs, "start", lambda query, budget: start(Query("Nothing"), budget))
+    monkeypatch.setattr(runs, "start", lambda query, budget: start(SparkQuery("Nothing"), budget))
     assert any("a worker of Spark: WRONG" in outcome for outcome in seen("cel", 1))
 
 

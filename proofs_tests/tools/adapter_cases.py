@@ -15,9 +15,9 @@ from typing import Any
 
 from cerify import protocol
 from cerify.conformance import sql
+from cerify.conformance.cases import tree_of_text
 from cerify.conformance.engines import ADAPTERS
 from cerify.conformance.model import Case, of_output
-from cerify.conformance.query_tree import tree_of_text
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.json_events import schema_of_json, stream_of_json

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from cerify.conformance.cases import load
-from cerify.conformance.hypotheses import AXES
+from cerify.conformance.prediction import AXES
 from cerify.languages import LANGUAGES
 from proofs_tests.tools.engine_comparison import COMPARED, answer_text, comparison
 

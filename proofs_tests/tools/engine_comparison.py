@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cerify.conformance.model import Case
-from cerify.conformance.words import shown
+from cerify.conformance.model import Case, shown
 from cerify.semantics.events import Match
 
 NAMES = {

@@ -41,11 +41,11 @@ from examples import rows_of
 from mathematics import mathml
 
 import cerify
-from cerify.grade.exercises import LEVELS, exercises
+from cerify.grade.grading import LEVELS, exercises
 from cerify.languages import DEFAULT
 from cerify.playground.session import evaluate
 from cerify.semantics.errors import InputError
-from cerify.semantics.output_files import write_whole
+from cerify.semantics.files import write_whole
 from proofs_tests.browser import CHROMIUM, NAMES
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"

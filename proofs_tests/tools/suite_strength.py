@@ -21,10 +21,10 @@ from cerify.conformance.model import Case
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import QUESTIONS
 from cerify.equivalence.complete_tests import MarkedDFA, Types, marked_dfa, minimal, vectors
-from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
+from cerify.equivalence.rewrite.translate_sase import sase_to_cel
 from cerify.languages import LANGUAGES
 from cerify.protocol import line
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions.syntax import START
 from proofs_tests.tools.make_suite import SOURCES

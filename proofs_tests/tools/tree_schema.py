@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cerify.conformance.query_tree import Json, choices, nodes
+from cerify.conformance.cases import Json, choices, nodes
 from cerify.languages import BUILT_IN
 
 

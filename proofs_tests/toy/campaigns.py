@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from cerify.equivalence.generate.generator import Generator
-from cerify.equivalence.shrink.operations import QueryOperations
+from cerify.equivalence.shrink.shrink import QueryOperations
 from cerify.semantics.events import Event, Stream
 from proofs_tests.toy.syntax import Letter, Then, Word
 from proofs_tests.toy.text import letters, parse, show

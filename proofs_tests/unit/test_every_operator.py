@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from cerify import api
-from cerify.drawing import diagram_of
+from cerify.api import diagram_of
 from cerify.equivalence.generate import cel as generate_cel
 from cerify.equivalence.generate import core_cel as generate_core_cel
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.equivalence.verdict import Bounded, Equivalent
-from cerify.explanations.explanation import Derived, Rejected
-from cerify.explanations.plain import MembershipAnswer
+from cerify.explanations.cel import MatchExplanation, Rejected
+from cerify.explanations.explanation import MembershipAnswer
 from cerify.languages import language_named
 from cerify.languages.language import Options
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.operators import Operator
+from cerify.semantics.trees import Operator
 from proofs_tests.campaigns.definitions import DEFINITIONS
 from proofs_tests.unit.semantics.test_operators import EVERY, LANGUAGES
 
@@ -67,7 +67,7 @@ def test_it_is_explained(language: str, operator: Operator) -> None:
         matches = list(its.matches(phi, S, "denotational", Options()))
         for one in matches[:3]:
             found = api.explain(phi, S, one.events, at=one.at, language=language)
-            assert isinstance(found, Derived) or (isinstance(found, MembershipAnswer) and found.match)
+            assert isinstance(found, MatchExplanation) or (isinstance(found, MembershipAnswer) and found.match)
         for C in ((0,), (0, 1), (1, 3), (0, 2, 4)):
             if all((m.events, m.at) != (C, C[-1]) for m in matches):
                 found = api.explain(phi, S, C, language=language)
@@ -97,7 +97,7 @@ def test_it_is_generated(language: str, operator: Operator) -> None:
         return
     rng = Random(operator.name)
     if language == "cel":
-        profile: Any = generate_cel.Profile(((operator.name, 1), ("or", 1)))
+        profile: Any = generate_cel.CelProfile(((operator.name, 1), ("or", 1)))
         found: list[Any] = [generate_cel.formula(rng, profile, 5) for _ in range(20)]
     else:
         core_profile = generate_core_cel.CoreProfile(((operator.name, 1), ("or", 1)))

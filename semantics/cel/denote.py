@@ -8,17 +8,138 @@ Read it beside the figure: each case is one clause. Memory, budgets and what sav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import chain, product
+from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.facts import Facts
-from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
-from cerify.semantics.events import ComplexEvent, Stream, Valuation
-from cerify.semantics.predicates import compare, mentions, satisfied
+from cerify.semantics.errors import IllFormed, Unsupported
+from cerify.semantics.events import ComplexEvent, Event, Stream, Valuation
+from cerify.semantics.predicates import Predicate, compare, holds, mentions, satisfied
 from cerify.semantics.values import Value, kind
+
+# ---------------------------------------------------------------------------------------------------------------------
+# CEL predicates that a user registers: relations over sets of events, given as Python functions (tods21, section 4).
+#
+# They are a value, handed to whoever evaluates: a map from names to functions. The text of a query only names them.
+
+Events: TypeAlias = tuple[Event, ...]
+"""What one variable binds, in the order of the stream; empty where it binds nothing."""
+
+Predicates: TypeAlias = Mapping[str, Callable[..., bool]]
+"""Registered predicates by name: each takes the Events of each variable and says whether they are in the relation."""
+
+NO_PREDICATES: Predicates = MappingProxyType({})
+
+
+def named(phi: cel.Formula) -> list[cel.Named]:
+    """The atoms name(A, B) of a formula, left to right."""
+    filters = (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter))
+    return [atom for psi in filters for atom in cel.atoms(psi.condition) if isinstance(atom, cel.Named)]
+
+
+def unregistered(phi: cel.Formula, predicates: Predicates) -> Unsupported | None:
+    """Why the formula cannot be evaluated with these predicates: it names one that is not there; None if all are.
+
+    Raises IllFormed for one that is no function, or of a wrong arity.
+    """
+    for atom in named(phi):
+        if atom.name not in predicates:
+            return _missing(atom, predicates)
+        _function(atom, predicates)
+    return None
+
+
+def require_registered(phi: cel.Formula, predicates: Predicates) -> None:
+    """Raises the reason of `unregistered`, if there is one."""
+    if (refused := unregistered(phi, predicates)) is not None:
+        raise refused
+
+
+def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicates) -> bool:
+    """Whether the sets of events, one for each variable of the atom, are in its predicate.
+
+    Raises IllFormed where the function fails, or answers anything but True or False.
+    """
+    function = _function(atom, predicates)
+    try:
+        answer = function(*sets)
+    except Exception as error:  # whatever a user's function raises is that predicate's failure, and is named as such
+        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise IllFormed(f"the predicate {atom.name} failed with {reason}", atom.span) from error
+    if not isinstance(answer, bool):
+        raise IllFormed(f"the predicate {atom.name} answered {answer!r}; it has to answer True or False", atom.span)
+    return answer
+
+
+def _missing(atom: cel.Named, predicates: Predicates) -> Unsupported:
+    known = f"registered are {', '.join(sorted(predicates))}" if predicates else "none is registered"
+    return Unsupported(f"the predicate {atom.name} is not registered; {known}", atom.span)
+
+
+def _function(atom: cel.Named, predicates: Predicates) -> Callable[..., bool]:
+    if atom.name not in predicates:
+        raise _missing(atom, predicates)
+    function = predicates[atom.name]
+    if not callable(function):
+        raise IllFormed(f"the predicate {atom.name} is {function!r}; it has to be a function", atom.span)
+    try:
+        inspect.signature(function).bind(*atom.variables)
+    except TypeError:
+        wants = inspect.signature(function)
+        number = len(atom.variables)
+        raise IllFormed(
+            f"the predicate {atom.name} is given {number} variable{'s' if number != 1 else ''}, "
+            f"and its function takes {wants}",
+            atom.span,
+        ) from None
+    except ValueError:  # a built-in function may not tell its signature: then the call itself will
+        pass
+    return function
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The truth of the predicates of filters over one stream: tuple predicates, and predicates that a user registers.
+
+
+class Facts:
+    """The truth of predicates over the stream S, with the user's predicates by name."""
+
+    def __init__(self, S: Stream, predicates: Predicates = NO_PREDICATES) -> None:
+        self.S = S
+        self.predicates = predicates
+
+    def holds(self, predicate: Predicate, p: int) -> bool:
+        """Whether the event at p is in the predicate."""
+        return holds(predicate, self.S[p])
+
+    def in_relation(self, atom: cel.Named, Cs: tuple[ComplexEvent, ...]) -> bool:
+        """Whether the complex events, one for each variable of the atom, are in the registered predicate.
+
+        Raises IllFormed and Unsupported.
+        """
+        return in_relation(atom, tuple(tuple(self.S[p] for p in sorted(C)) for C in Cs), self.predicates)
+
+
+class RememberedFacts(Facts):
+    """The same; the truth of a tuple predicate on an event is computed once."""
+
+    def __init__(self, S: Stream, predicates: Predicates = NO_PREDICATES) -> None:
+        super().__init__(S, predicates)
+        self._computed: dict[tuple[int, int], bool] = {}
+        self._alive: list[Predicate] = []  # the keys are identities of predicates, which must not be reused
+
+    def holds(self, predicate: Predicate, p: int) -> bool:
+        """Whether the event at p is in the predicate."""
+        found = self._computed.get((id(predicate), p))
+        if found is None:
+            self._alive.append(predicate)
+            found = self._computed[id(predicate), p] = super().holds(predicate, p)
+        return found
+
 
 Valuations: TypeAlias = frozenset[Valuation]
 NONE: Valuations = frozenset()
@@ -44,7 +165,7 @@ def clause(
 ) -> Iterable[Valuation]:
     """The valuations of phi over S from i to j, given the meaning of any formula over any interval of S."""
     match phi:
-        case cel.Event(R):
+        case cel.EventAtom(R):
             return {bind(R, {j})} if S[j].type == R else NONE
         case cel.In(psi, A):
             return (mu - at(mu, A) | bind(A, sup(mu)) for mu in meaning(psi, i, j))

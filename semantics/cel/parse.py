@@ -9,10 +9,8 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
-from cerify.semantics.cel.operators import OPERATORS
+from cerify.semantics.cel.syntax import OPERATORS, ContiguousRepeat, Repeat
 from cerify.semantics.errors import ParseError, Span
-from cerify.semantics.operators import spelt
 from cerify.semantics.parsing import (
     PREDICATES,
     PredicateBuilder,
@@ -26,6 +24,7 @@ from cerify.semantics.parsing import (
     span_of,
 )
 from cerify.semantics.predicates import Attribute, Predicate, about, mentions
+from cerify.semantics.trees import spelt
 
 INFIX = spelt(OPERATORS, "infix")
 Bounds: TypeAlias = tuple[int, int | None]
@@ -86,7 +85,7 @@ class _Builder(PredicateBuilder):
             raise ParseError(f"from {least} to {most} rounds: the second number is at least the first", span_of(meta))
         return least, most
 
-    event = node(cel.Event)
+    event = node(cel.EventAtom)
 
     def project(self, meta: Meta, *children: Any) -> cel.Formula:
         *variables, phi = children

@@ -9,12 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import ClassVar, Literal, TypeAlias, assert_never
 
-from cerify.semantics.errors import Span
-from cerify.semantics.predicates import Predicate
-from cerify.semantics.trees import Tree, children, rebuilt, subtrees
+from cerify.semantics.arguments import depth_limited
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Span
+from cerify.semantics.predicates import (
+    Attribute,
+    Comparison,
+    Constant,
+    InRange,
+    Like,
+    OneOf,
+    Predicate,
+    about,
+    mentions,
+    show_predicate,
+)
+from cerify.semantics.trees import Operator, Tree, children, printed, rebuilt, subtrees, table
 
 Unit = Literal["second", "minute", "hour", "day"]
 
@@ -79,8 +91,10 @@ Condition: TypeAlias = Atom | Conjunction | Disjunction
 # --- formulas ---------------------------------------------------------------------------------------------------------
 
 
-class Event(_Node):
+class EventAtom(_Node):
     """R: one event of type R, bound to the variable R."""
+
+    WORD: ClassVar[str] = "Event"
 
     type: str
 
@@ -223,7 +237,7 @@ Strategy: TypeAlias = Strict | Next | Last | Max
 Plain: TypeAlias = Seq | Plus | ContiguousSeq | ContiguousPlus | Start | Or | And | All | Unless | Strategy
 """The operators that have no other fields than their operands."""
 
-Formula: TypeAlias = Event | In | Filter | Project | Within | PartitionBy | Plain | Derived
+Formula: TypeAlias = EventAtom | In | Filter | Project | Within | PartitionBy | Plain | Derived
 
 
 subformulas: Callable[[Formula], Iterator[Formula]] = subtrees
@@ -266,3 +280,244 @@ def atoms(condition: Condition) -> Iterator[Atom]:
 def size(phi: Formula) -> int:
     """The number of nodes: one for each operator and event type, and one for each atom of a filter."""
     return sum(len(list(atoms(n.condition))) if isinstance(n, Filter) else 1 for n in subformulas(phi))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bounded iteration, a derived operator of CEL: docs/decisions/bounded-iteration.md.
+
+MOST_NODES = 10_000
+"""The most nodes that the expansion of a bounded iteration may have."""
+
+
+class Repeat(Derived):
+    """phi{n,m}: from n to m rounds of phi, phi{n,}: n rounds or more (most is None), phi{n}: n rounds.
+
+    With k rounds it is phi ; ... ; phi. Raises IllFormed where n is less than 1, or m less than n.
+    """
+
+    least: int
+    most: int | None
+
+    def __post_init__(self) -> None:
+        if self.least < 1 or (self.most is not None and self.most < self.least):
+            raise IllFormed(
+                f"{self.bounds} is no range of numbers of rounds: write {{n}}, {{n,}} or {{n,m}} with 1 <= n <= m; "
+                "no rounds at all would be a match without events",
+                self.span,
+            )
+
+    @property
+    def bounds(self) -> str:
+        """The numbers as they are written."""
+        if self.most is None:
+            return f"{self.least},"
+        return f"{self.least}" if self.most == self.least else f"{self.least},{self.most}"
+
+    def expand(self) -> Formula:
+        return self._rounds(Seq, Plus)
+
+    def _rounds(self, seq: type[Seq | ContiguousSeq], plus: type[Plus | ContiguousPlus]) -> Formula:
+        """The rounds put together by halves, so that the formula is not nested deeply; equal parts are one object."""
+        more = 0 if self.most is None else self.most - self.least
+        if (self.least + (more + 1) * (1 + more.bit_length())) * (size(expanded(self.phi)) + 1) > MOST_NODES:
+            raise BudgetExceeded(
+                f"{{{self.bounds}}} stands for a formula of more than {MOST_NODES} nodes; ask for fewer rounds",
+                self.span,
+            )
+
+        @cache
+        def exactly(n: int) -> Formula:
+            return self.phi if n == 1 else seq(exactly(n // 2), exactly(n - n // 2), span=self.span)
+
+        @cache
+        def at_most(n: int) -> Formula:
+            if n == 1:
+                return self.phi
+            half = n // 2
+            rest = seq(exactly(half), at_most(n - half), span=self.span)
+            return Or(at_most(half), rest, span=self.span)
+
+        last = plus(self.phi, span=self.span) if self.most is None else at_most(more + 1)
+        return last if self.least == 1 else seq(exactly(self.least - 1), last, span=self.span)
+
+    def simpler(self) -> Iterator[Formula]:
+        if self.most is None:
+            yield type(self)(self.phi, self.least, self.least)
+        for n in {1, self.least // 2, self.least - 1} - {0, self.least}:
+            yield type(self)(self.phi, n, self.most)
+        for m in () if self.most is None else {self.least, self.most - 1} - {self.least - 1, self.most}:
+            yield type(self)(self.phi, self.least, m)
+
+    def load(self) -> int:
+        return self.least + (self.least + 1 if self.most is None else self.most)
+
+
+class ContiguousRepeat(Repeat):
+    """phi:{n,m}: as phi{n,m}, with rounds next to each other: phi : ... : phi."""
+
+    def expand(self) -> Formula:
+        return self._rounds(ContiguousSeq, ContiguousPlus)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The operators of CEL, as a table: tods21, Figure 2, and the additions of sections 4 and 7.
+
+FILTERED, COMBINED, SEQUENCED, POSTFIX = range(4)  # levels, from loose to tight
+BOUNDS = ((2, 2), (1, 2), (2, 3), (1, None), (2, None))
+SMALL = Comparison("<=", Attribute("x"), Constant(1))
+
+OPERATORS = table(
+    Operator(
+        EventAtom, "event", "an event type", "event type", "tods21 Figure 3, tuple selection", "{type}",
+        "leaf", POSTFIX, samples=(lambda: EventAtom("A"),),
+    ),
+    Operator(
+        Or, "or", "OR", "disjunction", "tods21 Figure 3, disjunction", "{left} OR {right}",
+        "infix", COMBINED, aliases=("∨",),
+    ),
+    Operator(
+        Seq, "seq", ";", "sequencing", "tods21 Figure 3, non-contiguous sequencing", "{left} ; {right}",
+        "infix", SEQUENCED,
+    ),
+    Operator(
+        ContiguousSeq, "cseq", ":", "contiguous sequencing", "tods21 Figure 3, contiguous sequencing",
+        "{left} : {right}", "infix", SEQUENCED,
+    ),
+    Operator(
+        And, "and", "AND", "conjunction", "tods21 Figure 3, conjunction", "{left} AND {right}",
+        "infix", COMBINED, aliases=("∧",),
+    ),
+    Operator(
+        All, "all", "ALL", "interleaved conjunction", "tods21 Figure 3, interleaved conjunction",
+        "{left} ALL {right}", "infix", COMBINED,
+    ),
+    Operator(
+        Unless, "unless", "UNLESS", "guarded negation", "tods21 Figure 3, guarded negation",
+        "{left} UNLESS {right}", "infix", COMBINED, monotone=False,
+    ),
+    Operator(
+        Plus, "plus", "+", "iteration", "tods21 Figure 3, non-contiguous iteration", "{phi}+",
+        "postfix", POSTFIX,
+    ),
+    Operator(
+        ContiguousPlus, "cplus", ":+", "contiguous iteration", "tods21 Figure 3, contiguous iteration",
+        "{phi}:+", "postfix", POSTFIX, aliases=("⊕",),
+    ),
+    Operator(
+        Start, "start", "START", "anchoring", "tods21 Figure 3, anchoring", "START({phi})",
+        "call", POSTFIX,
+    ),
+    Operator(
+        Strict, "strict", "STRICT", "STRICT", "tods21 section 7.1, STRICT", "STRICT({phi})",
+        "call", POSTFIX,
+    ),
+    Operator(
+        Max, "max", "MAX", "MAX", "tods21 section 7.1, MAX", "MAX({phi})", "call", POSTFIX, monotone=False,
+    ),
+    Operator(
+        Last, "last", "LAST", "LAST", "tods21 section 7.1, LAST", "LAST({phi})", "call", POSTFIX, monotone=False,
+    ),
+    Operator(
+        Next, "nxt", "NXT", "NXT", "tods21 section 7.1, NXT", "NXT({phi})", "call", POSTFIX, aliases=("NEXT",),
+        monotone=False,
+    ),
+    Operator(
+        In, "in", "IN", "variable binding", "tods21 Figure 3, variable binding", "{phi} IN {variable}",
+        "postfix", POSTFIX, samples=(lambda phi: In(phi, "X"),), aliases=("AS",),
+    ),
+    Operator(
+        Filter, "filter", "FILTER", "filtering", "tods21 Figure 3, filtering", "{phi} FILTER {condition}",
+        "postfix", FILTERED, samples=(lambda phi: Filter(phi, Every("A", SMALL)),),
+    ),
+    Operator(
+        Project, "project", "PROJECT", "projection", "tods21 Figure 3, variable projection",
+        "PROJECT[{variables}]({phi})", "call", POSTFIX,
+        samples=(lambda phi: Project(frozenset({"A", "X"}), phi),), aliases=("π",),
+    ),
+    Operator(
+        PartitionBy, "partition", "PARTITION BY", "partition", "tods21 section 4, W.a = W.a",
+        "{phi} PARTITION BY [{attribute}]", "postfix", FILTERED,
+        samples=(lambda phi: PartitionBy(phi, "x"),),
+    ),
+    Operator(
+        Within, "within", "WITHIN", "window", "tods21 section 4, the predicate Q of windows",
+        "{phi} WITHIN {window}", "postfix", FILTERED,
+        samples=(
+            lambda phi: Within(phi, EventWindow(2)),
+            lambda phi: Within(phi, AttributeWindow(1, "x")),
+        ),
+    ),
+    Operator(
+        Repeat, "repeat", "{n,m}", "bounded iteration", "tods21 Figure 3, sequencing and disjunction",
+        "{phi}{{{bounds}}}", "postfix", POSTFIX, samples=tuple(partial(Repeat, least=n, most=m) for n, m in BOUNDS),
+    ),
+    Operator(
+        ContiguousRepeat, "crepeat", ":{n,m}", "contiguous bounded iteration",
+        "tods21 Figure 3, contiguous sequencing and disjunction", "{phi}:{{{bounds}}}", "postfix", POSTFIX,
+        samples=tuple(partial(ContiguousRepeat, least=n, most=m) for n, m in BOUNDS),
+    ),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# From a CEL formula to its text, which parses back to an equal formula.
+
+
+def show(phi: Formula) -> str:
+    """The text of a formula, with no more parentheses than needed. Raises BudgetExceeded where it is too deep."""
+    with depth_limited(phi.span):
+        return printed(phi, OPERATORS, _show_field)
+
+
+def _show_field(value: str | frozenset[str] | Window | Condition) -> str:
+    match value:
+        case str():
+            return value
+        case frozenset():
+            return ", ".join(sorted(value))
+        case EventWindow() | TimeWindow() | AttributeWindow():
+            return show_window(value)
+        case Every() | Correlated() | Named() | Conjunction() | Disjunction():
+            return show_condition(value)
+        case _:
+            assert_never(value)
+
+
+def show_window(window: Window) -> str:
+    """The text of a window."""
+    match window:
+        case EventWindow(count):
+            return f"{count} EVENTS"
+        case TimeWindow(amount, unit):
+            return f"{amount} {unit}" if amount == 1 else f"{amount} {unit}s"
+        case AttributeWindow(width, attribute):
+            return f"{width} [{attribute}]"
+        case _:
+            assert_never(window)
+
+
+def show_condition(condition: Condition) -> str:
+    """The text of a filter's condition."""
+    match condition:
+        case Every(variable, predicate):
+            if isinstance(predicate, Comparison | OneOf | InRange | Like) and len(list(mentions(predicate))) == 1:
+                return show_predicate(about(predicate, variable))
+            return f"{variable}[{show_predicate(predicate)}]"
+        case Correlated(predicate):
+            return show_predicate(predicate)
+        case Named(name, variables):
+            return f"{name}({', '.join(variables)})"
+        case Conjunction(left, right):
+            return f"{_operand(left, False)} AND {_operand(right, True)}"
+        case Disjunction(left, right):
+            tail = show_condition(right)
+            return f"{show_condition(left)} OR {f'({tail})' if isinstance(right, Disjunction) else tail}"
+        case _:
+            assert_never(condition)
+
+
+def _operand(condition: Condition, right: bool) -> str:
+    """An operand of AND: an OR goes in parentheses, and so does an AND on the right."""
+    text = show_condition(condition)
+    looser = isinstance(condition, Disjunction) or (right and isinstance(condition, Conjunction))
+    return f"({text})" if looser else text

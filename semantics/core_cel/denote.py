@@ -14,7 +14,7 @@ from itertools import chain, product
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.variables import Variables, defined_outside_iteration, variables
+from cerify.semantics.core_cel.check import Variables, defined_outside_iteration, variables
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.predicates import holds, satisfied
 
@@ -43,29 +43,29 @@ def meaning(phi: core.Formula, S: Stream) -> ComplexEvents:
 def clause(phi: core.Formula, S: Stream, nu: Valuation, i: int, meaning: Meaning) -> Iterable[ComplexEvent]:
     """The C in [phi](S, nu) with min(C) >= i, given those of any formula for any valuation and position."""
     match phi:
-        case core.Event(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
+        case core.CoreEventAtom(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
             p = dict(nu)[x]
             return {frozenset({p})} if p >= i and S[p].type == R else NONE
-        case core.Filter(psi, condition):  # C in [psi](S, nu), and (S[nu(x1)], ..., S[nu(xn)]) in P
+        case core.CoreFilter(psi, condition):  # C in [psi](S, nu), and (S[nu(x1)], ..., S[nu(xn)]) in P
             return meaning(psi, nu, i) if satisfies(nu, condition, S) else NONE
-        case core.Or(left, right):  # C in [left](S, nu) or C in [right](S, nu)
+        case core.CoreOr(left, right):  # C in [left](S, nu) or C in [right](S, nu)
             return meaning(left, nu, i) | meaning(right, nu, i)
-        case core.Seq(left, right):  # C = C1 . C2 with C1 in [left](S, nu) and C2 in [right](S, nu)
+        case core.CoreSeq(left, right):  # C = C1 . C2 with C1 in [left](S, nu) and C2 in [right](S, nu)
             return sequenced(left, right, nu, i, meaning)
-        case core.Plus(psi):  # for some nu', C in [psi](S, nu[nu'/U]) or C in [psi ; phi](S, nu[nu'/U])
+        case core.CorePlus(psi):  # for some nu', C in [psi](S, nu[nu'/U]) or C in [psi ; phi](S, nu[nu'/U])
             return chain.from_iterable(
                 chain(meaning(psi, mu, i), sequenced(psi, phi, mu, i, meaning))
                 for mu in changed(nu, defined_outside_iteration(psi), S)
             )
-        case core.Strict(psi):  # C in [psi](S, nu), and C is an interval
+        case core.CoreStrict(psi):  # C in [psi](S, nu), and C is an interval
             return (C for C in meaning(psi, nu, i) if max(C) - min(C) < len(C))
-        case core.Next(psi):  # C in [psi](S, nu), and all rivals are at most C
+        case core.CoreNext(psi):  # C in [psi](S, nu), and all rivals are at most C
             Cs = rivals(psi, S, nu, meaning)
             return (C for C in meaning(psi, nu, i) if all(next_at_most(D, C) for D in Cs if max(D) == max(C)))
-        case core.Last(psi):
+        case core.CoreLast(psi):
             Cs = rivals(psi, S, nu, meaning)
             return (C for C in meaning(psi, nu, i) if all(last_at_most(D, C) for D in Cs if max(D) == max(C)))
-        case core.Max(psi):  # C in [psi](S, nu), and no rival includes C
+        case core.CoreMax(psi):  # C in [psi](S, nu), and no rival includes C
             Cs = rivals(psi, S, nu, meaning)
             return (C for C in meaning(psi, nu, i) if not any(D > C for D in Cs if max(D) == max(C)))
         case _:
@@ -113,11 +113,11 @@ def satisfies(nu: Valuation, condition: core.Condition, S: Stream) -> bool:
     match condition:
         case core.Unary(x, predicate):
             return holds(predicate, S[at[x]])
-        case core.Correlated(predicate):
+        case core.CoreCorrelated(predicate):
             return satisfied(predicate, lambda a: S[at[a.variable or ""]].get(a.name))
-        case core.Conjunction(left, right):
+        case core.CoreConjunction(left, right):
             return satisfies(nu, left, S) and satisfies(nu, right, S)
-        case core.Disjunction(left, right):
+        case core.CoreDisjunction(left, right):
             return satisfies(nu, left, S) or satisfies(nu, right, S)
         case _:
             assert_never(condition)

@@ -15,11 +15,11 @@ from functools import reduce
 from itertools import chain, groupby, product
 from typing import TypeAlias, TypeVar, assert_never
 
-from cerify.semantics.budget import Budget, check_time
+from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.core_cel import denote
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import Variables, defined_outside_iteration, free, mentioned, variables
 from cerify.semantics.core_cel.denote import Valuation, last_at_most, next_at_most, satisfies
-from cerify.semantics.core_cel.variables import Variables, defined_outside_iteration, free, mentioned, variables
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Match, Stream
 
@@ -30,12 +30,12 @@ NONE: Pairs = frozenset()
 
 def complex_events(phi: core.Formula, S: Stream, n: int, budget: Budget = Budget()) -> frozenset[ComplexEvent]:
     """The complex events of phi over S whose last position is n. Raises BudgetExceeded."""
-    return frozenset(C for C, _ in Interpreter(S, budget).pairs(phi) if max(C) == n)
+    return frozenset(C for C, _ in CoreInterpreter(S, budget).pairs(phi) if max(C) == n)
 
 
 def matches_of(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
     """The complex events of phi over S, each reported at its last position, sorted. Raises BudgetExceeded."""
-    return sorted({Match(max(C), tuple(sorted(C))) for C, _ in Interpreter(S, budget).pairs(phi)})
+    return sorted({Match(max(C), tuple(sorted(C))) for C, _ in CoreInterpreter(S, budget).pairs(phi)})
 
 
 def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
@@ -63,29 +63,29 @@ def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
     return sorted({Match(max(C), tuple(sorted(C))) for nu in nus for C in meaning(phi, nu, 0)})
 
 
-def clause(phi: core.Formula, S: Stream, i: int, interpreter: Interpreter) -> Iterable[Pair]:
+def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -> Iterable[Pair]:
     """The pairs (C, nu) of phi with min(C) = i, given the meaning of any formula from any position of S."""
     match phi:
-        case core.Event(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
+        case core.CoreEventAtom(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
             return {(frozenset({i}), frozenset({(x, i)}))} if S[i].type == R else NONE
-        case core.Filter(psi, condition):  # C in [psi](S, nu), and (S[nu(x1)], ..., S[nu(xn)]) in P
+        case core.CoreFilter(psi, condition):  # C in [psi](S, nu), and (S[nu(x1)], ..., S[nu(xn)]) in P
             return (
                 (C, mu)
                 for C, nu in interpreter.meaning(psi, i)
                 for mu in interpreter.extended(nu, mentioned(condition))
                 if satisfies(mu, condition, S)
             )
-        case core.Or(left, right):  # C in [left](S, nu) or C in [right](S, nu)
+        case core.CoreOr(left, right):  # C in [left](S, nu) or C in [right](S, nu)
             return chain(interpreter.meaning(left, i), interpreter.meaning(right, i))
-        case core.Seq(left, right):  # C = C1 . C2 with C1 in [left](S, nu) and C2 in [right](S, nu)
+        case core.CoreSeq(left, right):  # C = C1 . C2 with C1 in [left](S, nu) and C2 in [right](S, nu)
             return sequenced(left, right, S, i, interpreter)
-        case core.Plus(psi):  # for some nu', C in [psi](S, nu[nu'/U]) or C in [psi ; phi](S, nu[nu'/U])
+        case core.CorePlus(psi):  # for some nu', C in [psi](S, nu[nu'/U]) or C in [psi ; phi](S, nu[nu'/U])
             U = defined_outside_iteration(psi)
             rounds = chain(interpreter.meaning(psi, i), sequenced(psi, phi, S, i, interpreter))
             return ((C, without(nu, U)) for C, nu in rounds)
-        case core.Strict(psi):  # C in [psi](S, nu), and C is an interval
+        case core.CoreStrict(psi):  # C in [psi](S, nu), and C is an interval
             return ((C, nu) for C, nu in interpreter.meaning(psi, i) if max(C) - min(C) < len(C))
-        case core.Next(psi) | core.Last(psi) | core.Max(psi):  # C in [psi](S, nu), and no rival is better
+        case core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):  # C in [psi](S, nu), and no rival is better
             U = defined_outside_iteration(psi)
             return (
                 (C, mu)
@@ -97,7 +97,9 @@ def clause(phi: core.Formula, S: Stream, i: int, interpreter: Interpreter) -> It
             assert_never(phi)
 
 
-def sequenced(left: core.Formula, right: core.Formula, S: Stream, i: int, interpreter: Interpreter) -> Iterator[Pair]:
+def sequenced(
+    left: core.Formula, right: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter
+) -> Iterator[Pair]:
     """left ; right under one valuation; with right the iteration itself, the second half of its clause."""
     for C1, nu1 in interpreter.meaning(left, i):
         for k in range(max(C1) + 1, len(S)):
@@ -106,7 +108,7 @@ def sequenced(left: core.Formula, right: core.Formula, S: Stream, i: int, interp
                     yield C1 | C2, nu1 | nu2
 
 
-def selection(phi: Choice, S: Stream, interpreter: Interpreter) -> Selection:
+def selection(phi: Choice, S: Stream, interpreter: CoreInterpreter) -> Selection:
     """What a strategy keeps of each set of rivals.
 
     The rivals of C in [psi](S, nu) are the complex events of psi with the same last position under every valuation that
@@ -119,11 +121,11 @@ def selection(phi: Choice, S: Stream, interpreter: Interpreter) -> Selection:
             for mu in interpreter.extended(nu, free(phi.phi) - U):
                 rivals[max(C), without(mu, U)].add(C)
     match phi:
-        case core.Next():
+        case core.CoreNext():
             return {key: greatest(Cs, next_at_most) for key, Cs in rivals.items()}
-        case core.Last():
+        case core.CoreLast():
             return {key: greatest(Cs, last_at_most) for key, Cs in rivals.items()}
-        case core.Max():
+        case core.CoreMax():
             return {key: maximal(Cs, interpreter) for key, Cs in rivals.items()}
         case _:
             assert_never(phi)
@@ -134,7 +136,7 @@ def greatest(Cs: set[ComplexEvent], at_most: Callable[[ComplexEvent, ComplexEven
     return {reduce(lambda C1, C2: C2 if at_most(C1, C2) else C1, Cs)}
 
 
-def maximal(Cs: set[ComplexEvent], interpreter: Interpreter) -> set[ComplexEvent]:
+def maximal(Cs: set[ComplexEvent], interpreter: CoreInterpreter) -> set[ComplexEvent]:
     """Those that no other one includes; only a larger set can."""
     found: set[ComplexEvent] = set()
     for _, same_size in groupby(sorted(Cs, key=len, reverse=True), key=len):
@@ -160,12 +162,12 @@ def is_function(pairs: frozenset[tuple[str, int]]) -> bool:
 
 
 T = TypeVar("T")
-Choice: TypeAlias = core.Next | core.Last | core.Max
+Choice: TypeAlias = core.CoreNext | core.CoreLast | core.CoreMax
 Selection: TypeAlias = Mapping[tuple[int, Valuation], set[ComplexEvent]]
 """The complex events that are kept, by their last position and by the valuation of what surrounds the strategy."""
 
 
-class Interpreter:
+class CoreInterpreter:
     """The meaning of formulas over one stream; it computes each once, and keeps to a budget.
 
     What counts against the budget: the pairs that are made, each use of one, the extensions of valuations, and the

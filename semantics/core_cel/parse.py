@@ -9,8 +9,7 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.operators import OPERATORS
-from cerify.semantics.operators import spelt
+from cerify.semantics.core_cel.syntax import OPERATORS
 from cerify.semantics.parsing import (
     PREDICATES,
     PredicateBuilder,
@@ -22,6 +21,7 @@ from cerify.semantics.parsing import (
     span_of,
 )
 from cerify.semantics.predicates import Predicate, about, mentions
+from cerify.semantics.trees import spelt
 
 INFIX = spelt(OPERATORS, "infix")
 CALLS = spelt(OPERATORS, "call")
@@ -36,19 +36,19 @@ def parse(text: str) -> core.Formula:
 class _Builder(PredicateBuilder):
     """One method for each alternative of the grammar, in the grammar's order."""
 
-    filter = node(core.Filter)
+    filter = node(core.CoreFilter)
 
     def binary(self, meta: Meta, left: core.Formula, operator: Token, right: core.Formula) -> core.Formula:
         return cast("core.Formula", INFIX[str(operator)](left, right, span=span_of(meta)))
 
-    plus = node(core.Plus)
-    event = node(core.Event)
+    plus = node(core.CorePlus)
+    event = node(core.CoreEventAtom)
 
     def strategy(self, meta: Meta, name: Token, phi: core.Formula) -> core.Formula:
         return cast("core.Formula", CALLS[str(name)](phi, span=span_of(meta)))
 
-    disjunction = node(core.Disjunction)
-    conjunction = node(core.Conjunction)
+    disjunction = node(core.CoreDisjunction)
+    conjunction = node(core.CoreConjunction)
 
     def bracketed(self, meta: Meta, variable: Token, predicate: Predicate) -> core.Condition:
         require_alone(predicate, f" of {variable}", "; two events are compared outside brackets", span_of(meta))
@@ -59,4 +59,4 @@ class _Builder(PredicateBuilder):
         match list({attribute.variable for attribute in mentions(predicate)}):
             case [str(variable)]:
                 return core.Unary(variable, about(predicate, None), span=span_of(meta))
-        return core.Correlated(predicate, span=span_of(meta))
+        return core.CoreCorrelated(predicate, span=span_of(meta))

@@ -12,8 +12,19 @@ from dataclasses import field
 from typing import ClassVar, TypeAlias, assert_never
 
 from cerify.semantics.errors import Span
-from cerify.semantics.predicates import Predicate
-from cerify.semantics.trees import Tree, subtrees
+from cerify.semantics.predicates import (
+    Attribute,
+    Comparison,
+    Constant,
+    InRange,
+    Like,
+    OneOf,
+    Predicate,
+    about,
+    mentions,
+    show_predicate,
+)
+from cerify.semantics.trees import Operator, Tree, printed, subtrees, table
 
 
 class _Node(Tree):
@@ -41,77 +52,101 @@ class Unary(_Node):
     predicate: Predicate
 
 
-class Correlated(_Node):
+class CoreCorrelated(_Node):
     """P(x, y, ...): a comparison between the events of two variables or more; each attribute names its variable."""
+
+    WORD: ClassVar[str] = "Correlated"
 
     predicate: Predicate
 
 
-class Conjunction(_Node):
+class CoreConjunction(_Node):
     """Both conditions; phi FILTER (c AND d) is (phi FILTER c) FILTER d."""
 
+    WORD: ClassVar[str] = "Conjunction"
+
     operands: ClassVar = ("left", "right")
     left: Condition
     right: Condition
 
 
-class Disjunction(_Node):
+class CoreDisjunction(_Node):
     """Either condition; phi FILTER (c OR d) is (phi FILTER c) OR (phi FILTER d)."""
 
+    WORD: ClassVar[str] = "Disjunction"
+
     operands: ClassVar = ("left", "right")
     left: Condition
     right: Condition
 
 
-Atom: TypeAlias = Unary | Correlated
-Condition: TypeAlias = Atom | Conjunction | Disjunction
+Atom: TypeAlias = Unary | CoreCorrelated
+Condition: TypeAlias = Atom | CoreConjunction | CoreDisjunction
 
 # --- formulas ---------------------------------------------------------------------------------------------------------
 
 
-class Event(_Node):
+class CoreEventAtom(_Node):
     """R AS x: one event of type R, held by x."""
+
+    WORD: ClassVar[str] = "Event"
 
     type: str
     variable: str
 
 
-class Filter(_OneOperand):
+class CoreFilter(_OneOperand):
     """phi FILTER condition."""
+
+    WORD: ClassVar[str] = "Filter"
 
     condition: Condition
 
 
-class Or(_TwoOperands):
+class CoreOr(_TwoOperands):
     """phi OR phi: disjunction."""
 
+    WORD: ClassVar[str] = "Or"
 
-class Seq(_TwoOperands):
+
+class CoreSeq(_TwoOperands):
     """phi ; phi: one after the other, with anything in between."""
 
+    WORD: ClassVar[str] = "Seq"
 
-class Plus(_OneOperand):
+
+class CorePlus(_OneOperand):
     """phi+: iteration, in which the variables that phi defines hold another event in each round."""
 
+    WORD: ClassVar[str] = "Plus"
 
-class Strict(_OneOperand):
+
+class CoreStrict(_OneOperand):
     """STRICT(phi): only complex events that are intervals (section 4)."""
 
+    WORD: ClassVar[str] = "Strict"
 
-class Next(_OneOperand):
+
+class CoreNext(_OneOperand):
     """NXT(phi): of the complex events with one last position the greatest in the order next (section 4)."""
 
+    WORD: ClassVar[str] = "Next"
 
-class Last(_OneOperand):
+
+class CoreLast(_OneOperand):
     """LAST(phi): of the complex events with one last position the greatest in the order last (section 4)."""
 
+    WORD: ClassVar[str] = "Last"
 
-class Max(_OneOperand):
+
+class CoreMax(_OneOperand):
     """MAX(phi): of the complex events with one last position those maximal under inclusion (section 4)."""
 
+    WORD: ClassVar[str] = "Max"
 
-Strategy: TypeAlias = Strict | Next | Last | Max
-Formula: TypeAlias = Event | Filter | Or | Seq | Plus | Strategy
+
+Strategy: TypeAlias = CoreStrict | CoreNext | CoreLast | CoreMax
+Formula: TypeAlias = CoreEventAtom | CoreFilter | CoreOr | CoreSeq | CorePlus | Strategy
 
 
 subformulas = subtrees
@@ -122,9 +157,9 @@ def atoms(condition: Condition) -> Iterator[Atom]:
     """The atoms of a condition, left to right."""
     for part in subtrees(condition):
         match part:
-            case Conjunction() | Disjunction():
+            case CoreConjunction() | CoreDisjunction():
                 pass
-            case Unary() | Correlated():
+            case Unary() | CoreCorrelated():
                 yield part
             case _:
                 assert_never(part)
@@ -132,4 +167,82 @@ def atoms(condition: Condition) -> Iterator[Atom]:
 
 def size(phi: Formula) -> int:
     """The number of nodes: one for each operator and event type, and one for each atom of a filter."""
-    return sum(len(list(atoms(n.condition))) if isinstance(n, Filter) else 1 for n in subformulas(phi))
+    return sum(len(list(atoms(n.condition))) if isinstance(n, CoreFilter) else 1 for n in subformulas(phi))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The operators of core-CEL, as a table: cep17, sections 3 and 4.
+
+FILTERED, COMBINED, SEQUENCED, DEFINED, POSTFIX = range(5)  # levels, from loose to tight
+SMALL = Comparison("<=", Attribute("x"), Constant(1))
+
+OPERATORS = table(
+    Operator(  # (T AS x)+ in parentheses: T AS x+ would parse, but reads as if the variable were called x+
+        CoreEventAtom, "event", "an event type", "event type", "cep17 section 3, R AS x", "{type} AS {variable}",
+        "infix", DEFINED, samples=(lambda: CoreEventAtom("A", "x"),),
+    ),
+    Operator(
+        CoreOr, "or", "OR", "disjunction", "cep17 section 3, OR", "{left} OR {right}",
+        "infix", COMBINED, aliases=("∨",),
+    ),
+    Operator(
+        CoreSeq, "seq", ";", "sequencing", "cep17 section 3, sequencing", "{left} ; {right}",
+        "infix", SEQUENCED,
+    ),
+    Operator(CorePlus, "plus", "+", "iteration", "cep17 section 3, iteration", "{phi}+", "postfix", POSTFIX),
+    Operator(
+        CoreStrict, "strict", "STRICT", "STRICT", "cep17 section 4, STRICT", "STRICT({phi})",
+        "call", POSTFIX,
+    ),
+    Operator(
+        CoreMax, "max", "MAX", "MAX", "cep17 section 4, MAX", "MAX({phi})", "call", POSTFIX, monotone=False,
+    ),
+    Operator(
+        CoreLast, "last", "LAST", "LAST", "cep17 section 4, LAST", "LAST({phi})", "call", POSTFIX, monotone=False,
+    ),
+    Operator(
+        CoreNext, "nxt", "NXT", "NXT", "cep17 section 4, NXT", "NXT({phi})", "call", POSTFIX, aliases=("NEXT",),
+        monotone=False,
+    ),
+    Operator(
+        CoreFilter, "filter", "FILTER", "filtering", "cep17 section 3, FILTER", "{phi} FILTER {condition}",
+        "postfix", FILTERED, samples=(lambda phi: CoreFilter(phi, Unary("x", SMALL)),),
+    ),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# From a core-CEL formula to its text, which parses back to an equal formula.
+
+
+def show(phi: Formula) -> str:
+    """The text of a formula, with no more parentheses than needed."""
+    return printed(phi, OPERATORS, _show_field)
+
+
+def _show_field(value: str | Condition) -> str:
+    return value if isinstance(value, str) else show_condition(value)
+
+
+def show_condition(condition: Condition) -> str:
+    """The text of a filter's condition."""
+    match condition:
+        case Unary(x, predicate):
+            if isinstance(predicate, Comparison | OneOf | InRange | Like) and any(mentions(predicate)):
+                return show_predicate(about(predicate, x))
+            return f"{x}[{show_predicate(predicate)}]"
+        case CoreCorrelated(predicate):
+            return show_predicate(predicate)
+        case CoreConjunction(left, right):
+            both = isinstance(right, CoreConjunction | CoreDisjunction)
+            first = _parenthesized(show_condition(left), isinstance(left, CoreDisjunction))
+            return f"{first} AND {_parenthesized(show_condition(right), both)}"
+        case CoreDisjunction(left, right):
+            tail = _parenthesized(show_condition(right), isinstance(right, CoreDisjunction))
+            return f"{show_condition(left)} OR {tail}"
+        case _:
+            assert_never(condition)
+
+
+def _parenthesized(text: str, needed: bool) -> str:
+    return f"({text})" if needed else text

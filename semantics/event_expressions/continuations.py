@@ -8,20 +8,127 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import product
-from typing import assert_never
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise, product
+from typing import Any, ClassVar, NamedTuple, TypeAlias, assert_never
 
-from cerify.semantics.budget import Budget
-from cerify.semantics.errors import Unsupported
+from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.alphabet import events_to_come
-from cerify.semantics.event_expressions.bindings import Bindings, value_of
-from cerify.semantics.event_expressions.denote import passed
-from cerify.semantics.event_expressions.history import Places
-from cerify.semantics.event_expressions.scope import chosen, free_variables
+from cerify.semantics.event_expressions.denote import (
+    Bindings,
+    Places,
+    chosen,
+    definition,
+    free_variables,
+    is_occurrence,
+    passed,
+    value_of,
+)
 from cerify.semantics.events import Event
-from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate
+from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate, atoms, holds, satisfied
+from cerify.semantics.values import Value, kind
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Representatives of the events that may come: one for each way in which some tests on an event can turn out.
+
+FIRST_TIME, LAST_TIME = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
+MICROSECOND = timedelta(microseconds=1)
+
+
+def events_to_come(
+    tests: Mapping[str, Sequence[pred.Predicate]], budget: Budget = Budget(), span: Span | None = None
+) -> tuple[Event, ...]:
+    """Events of each of the types, one for each outcome of its tests, and an event of another type.
+
+    The start event is none of them: nothing comes before it. An attribute may have any value, or none. Raises
+    Unsupported for tests that do more than compare an attribute with values, and BudgetExceeded.
+    """
+    other = "other"
+    while other in tests or other == expr.START:
+        other += "_"
+    return (*(event for T, some in tests.items() for event in _events(T, some, budget, span)), Event(other))
+
+
+def _events(T: str, tests: Sequence[pred.Predicate], budget: Budget, span: Span | None) -> Iterator[Event]:
+    constants: dict[str, list[Value]] = {}
+    for test in tests:
+        for name, value in _compared(test, span):
+            constants.setdefault(name, []).append(value)
+    pools = [(None, *_representatives(values)) for values in constants.values()]
+    if math.prod(map(len, pools)) > budget.states:
+        raise BudgetExceeded(f"the masks of {T} distinguish more than {budget.states} events", span)
+    seen = set()
+    for values in product(*pools):
+        event = Event(T, {name: v for name, v in zip(constants, values, strict=True) if v is not None})
+        outcome = tuple(holds(test, event) for test in tests)
+        if outcome not in seen:
+            seen.add(outcome)
+            yield event
+
+
+def _compared(test: pred.Predicate, span: Span | None) -> Iterator[tuple[str, Value]]:
+    """The attributes of a test, each with a value that it is compared with."""
+    for atom in atoms(test):
+        match atom:
+            case pred.Comparison(_, pred.Attribute(name), pred.Constant(value)) | pred.Comparison(
+                _, pred.Constant(value), pred.Attribute(name)
+            ):
+                yield name, value
+            case pred.OneOf(pred.Attribute(name), values):
+                yield from ((name, value) for value in values)
+            case pred.InRange(pred.Attribute(name), low, high):
+                yield from ((name, low), (name, high))
+            case pred.Comparison() | pred.OneOf() | pred.InRange() | pred.Like():
+                raise Unsupported(
+                    "prefix needs to know which events may come; it does for masks that compare an attribute with a "
+                    "value, so write the mask with such comparisons",
+                    span,
+                )
+            case pred.Anything() | pred.OfType():
+                pass
+            case _:
+                assert_never(atom)
+
+
+def _representatives(values: list[Value]) -> Iterator[Value]:
+    """The values, and one from each of the gaps between them, below and above."""
+    by_kind: dict[str, set[Value]] = {}
+    for value in values:
+        by_kind.setdefault(kind(value), set()).add(value)
+    for group in by_kind.values():
+        ordered = sorted(group)  # they are of one kind
+        yield from ordered
+        match ordered[0], ordered[-1]:
+            case bool() as value, _:
+                yield not value
+            case str(), _:
+                yield ""
+                yield from (f"{value}\0" for value in ordered if isinstance(value, str))
+            case datetime() as low, _:
+                if low > FIRST_TIME:
+                    yield low - MICROSECOND
+                yield from (v + MICROSECOND for v in ordered if isinstance(v, datetime) and v < LAST_TIME)
+            case (int() | float() as low, int() | float() as high):
+                yield low - 1 if low - 1 < low else math.nextafter(low, -math.inf)  # a large float less 1 is that float
+                yield high + 1 if high + 1 > high else math.nextafter(high, math.inf)
+                yield from (_between(a, b) for a, b in pairwise(v for v in ordered if isinstance(v, int | float)))
+
+
+def _between(a: int | float, b: int | float) -> int | float:
+    """A number between two, one of the two if there is none."""
+    if isinstance(a, int) and isinstance(b, int) and b - a > 1:
+        return (a + b) // 2
+    try:
+        return a / 2 + b / 2
+    except OverflowError:  # of an integer beyond the floats
+        return b - 1 if isinstance(b, int) else a + 1
+
 
 LARGE = 64  # 2 to this many lengths are never gone through: every budget is exhausted before
 
@@ -29,7 +136,7 @@ LARGE = 64  # 2 to this many lengths are never gone through: every budget is exh
 def words(
     E: expr.Expression,
     b: Bindings,
-    definitions: Mapping[str, expr.Definition],
+    definitions: Mapping[str, expr.ExpressionDefinition],
     order: Places,
     budget: Budget = Budget(),
 ) -> Iterator[tuple[Event, ...]]:
@@ -45,7 +152,7 @@ def words(
 def letters(
     E: expr.Expression,
     b: Bindings,
-    definitions: Mapping[str, expr.Definition],
+    definitions: Mapping[str, expr.ExpressionDefinition],
     order: Places,
     budget: Budget = Budget(),
 ) -> tuple[Event, ...]:
@@ -63,7 +170,7 @@ def letters(
         for G in expr.subexpressions(F):
             if isinstance(G, expr.Primitive) and G.type != expr.START:
                 tests.setdefault(G.type, []).extend(_tests(G, inner, order))
-            if isinstance(G, expr.Named):
+            if isinstance(G, expr.ExpressionNamed):
                 definition = definitions[G.name]
                 if own := chosen(definition.body, definition.parameters):
                     raise Unsupported(
@@ -92,7 +199,7 @@ def _tests(E: expr.Primitive, b: Bindings, order: Places) -> Iterator[Predicate]
             yield Comparison("=", Attribute(names[k]), Constant(v))
 
 
-def distinguished_pasts(E: expr.Expression, definitions: Mapping[str, expr.Definition]) -> int:
+def distinguished_pasts(E: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]) -> int:
     """No fewer than the number of classes into which E divides histories by what may follow them.
 
     Two histories are in one class if E takes place at the same events after both, whatever follows. The class after one
@@ -100,8 +207,8 @@ def distinguished_pasts(E: expr.Expression, definitions: Mapping[str, expr.Defin
     states than a machine made of the machines of its operands. Exact for small expressions; cut off at 2 to the LARGE.
     """
     of_names: dict[str, int] = {}
-    for name, definition in definitions.items():
-        of_names[name] = _some(len(free_variables(definition.body)), _pasts(definition.body, of_names))
+    for name, defined in definitions.items():
+        of_names[name] = _some(len(free_variables(defined.body)), _pasts(defined.body, of_names))
     return _pasts(E, of_names)
 
 
@@ -110,13 +217,13 @@ def _pasts(E: expr.Expression, of_names: Mapping[str, int]) -> int:
         return min(_pasts(F, of_names), 1 << LARGE)
 
     match E:
-        case expr.Null() | expr.Primitive() | expr.AnyEvent() | expr.Variable() | expr.Constraint():
+        case expr.Null() | expr.Primitive() | expr.AnyEvent() | expr.ExpressionVariable() | expr.Constraint():
             return 1  # only the event at hand counts
         case expr.First():
             return 2  # whether there has been an event
-        case expr.Not(F) | expr.Equated(F, _) | expr.Prefix(F):
+        case expr.ExpressionNot(F) | expr.Equated(F, _) | expr.Prefix(F):
             return pasts(F)
-        case expr.And(left, right) | expr.Or(left, right) | expr.Pipe(left, right):
+        case expr.ExpressionAnd(left, right) | expr.ExpressionOr(left, right) | expr.Pipe(left, right):
             return pasts(left) * pasts(right)
         case expr.Relative(parts):  # that of the first, and for the next the set of those of what began at its events
             found = pasts(parts[0])
@@ -136,17 +243,17 @@ def _pasts(E: expr.Expression, of_names: Mapping[str, int]) -> int:
             return n * pasts(F)
         case expr.After(left, right):  # up to the first event of the right, or after it
             return pasts(left) + pasts(right)
-        case expr.Between(left, right):  # whether there has been a delimiter; of what is since the last one
+        case expr.ExpressionBetween(left, right):  # whether there has been a delimiter; of what is since the last one
             return (1 + pasts(left)) * pasts(right)
         case expr.FirstAfter(opening, event, closing):
             return (1 + 2 * pasts(event) * pasts(closing)) * pasts(opening)
         case expr.Before(F) | expr.Happened(F):
             return 1 + pasts(F)
-        case expr.Series(left, right):
+        case expr.ExpressionSeries(left, right):
             return 1 + pasts(left) * pasts(right)
         case expr.Exists(_, F):
             return _some(1, pasts(F))
-        case expr.Named(name, _):
+        case expr.ExpressionNamed(name, _):
             return of_names[name]
         case expr.Let(_, body):
             return pasts(body)
@@ -163,3 +270,199 @@ def _some(variables: int, pasts: int) -> int:
 
 def _subsets(n: int) -> int:
     return 1 << min(n, LARGE)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A state machine for prefix(E), with which the interpreter saves the search through histories to come.
+#
+# An expression distinguishes only finitely many pasts; a state stands for one of them. Each case of _step reads one
+# event: from a state to the next, and whether the expression takes place at that event. The state None is that before
+# the first event. The definition of prefix is in denote.py, and does not use this module.
+
+State: TypeAlias = Any
+"""None, True, or tuples and frozen sets of states."""
+
+SILENT = "silent"  # of F /+ E: no delimiter yet
+
+
+class ExpressionLetter(NamedTuple):
+    """An event, and the correlation variables that are at it."""
+
+    event: Event
+    variables: frozenset[str] = frozenset()
+
+
+@dataclass
+class Machine:
+    """Reads histories for one expression, under values of its attribute variables."""
+
+    E: expr.Expression
+    b: Bindings
+    definitions: Mapping[str, expr.ExpressionDefinition]
+    order: Places
+    budget: Budget = field(default_factory=Budget)
+    initial: ClassVar[State] = None
+
+    def __post_init__(self) -> None:
+        self._require_small()
+        self._letters = letters(self.E, self.b, self.definitions, self.order, self.budget)
+        self._futures: dict[tuple[int, Bindings, State], bool] = {}
+        self._instead: dict[int, expr.Expression] = {}
+
+    def step(self, state: State, letter: ExpressionLetter) -> State:
+        """The state after one more event."""
+        return self._step(self.E, state, letter, self.b)[0]
+
+    def may_accept(self, state: State) -> bool:
+        """Whether the expression can take place at an event to come. Raises BudgetExceeded."""
+        return self._may_accept(self.E, state, self.b)
+
+    def events(self, h: tuple[ExpressionLetter, ...]) -> frozenset[int]:
+        """The numbers of the letters at which the expression takes place."""
+        found, state = set(), self.initial
+        for e, letter in enumerate(h):
+            state, here = self._step(self.E, state, letter, self.b)
+            if here:
+                found.add(e)
+        return frozenset(found)
+
+    def _step(self, E: expr.Expression, state: State, letter: ExpressionLetter, b: Bindings) -> tuple[State, bool]:
+        if isinstance(E, expr.Derived):
+            return self._step_derived(E, state, letter, b)
+        match E:
+            case expr.Null():
+                return None, False
+            case expr.Primitive():
+                return None, is_occurrence(E, letter.event, b, self.order)
+            case expr.Constraint(comparison):
+                return None, satisfied(comparison, lambda X: value_of(X.name, b))
+            case expr.ExpressionVariable(x):
+                return None, x in letter.variables
+            case expr.Equated(F, x):
+                q, here = self._step(F, state, letter, b)
+                return q, here and x in letter.variables
+            case expr.ExpressionNot(F):
+                q, here = self._step(F, state, letter, b)
+                return q, not here
+            case expr.ExpressionAnd(left, right):
+                q1, q2 = state or (None, None)
+                q1, here = self._step(left, q1, letter, b)
+                q2, too = self._step(right, q2, letter, b)
+                return (q1, q2), here and too
+            case expr.Relative((left, right)):  # the right begins anew after each event of the left
+                q1, running = state or (None, frozenset())
+                q1, ends = self._step(left, q1, letter, b)
+                after, here = self._step_all(right, running, letter, b)
+                return (q1, after | {None} if ends else after), here
+            case expr.Relative():
+                return self._step(self._expansion(E), state, letter, b)
+            case expr.RelativePlus(F):
+                after, here = self._step_all(F, state or frozenset({None}), letter, b)
+                return after | {None} if here else after, here
+            case expr.Exists(x, F):  # x is still to come; or it is this event; or it has been
+                to_come, been = state or (None, frozenset())
+                elsewhere = ExpressionLetter(letter.event, letter.variables - {x})
+                been, before = self._step_all(F, been, elsewhere, b)
+                q, now = self._step(F, to_come, ExpressionLetter(letter.event, letter.variables | {x}), b)
+                return (self._step(F, to_come, elsewhere, b)[0], been | {q}), before or now
+            case expr.ExpressionNamed(name, arguments):
+                return self._step(self._body(E), state, letter, passed(self.definitions[name].parameters, arguments, b))
+            case expr.Let():
+                raise ValueError("definitions stand at the beginning of a text, not inside an expression")
+            case _:
+                assert_never(E)
+
+    def _step_derived(self, E: expr.Derived, state: State, letter: ExpressionLetter, b: Bindings) -> tuple[State, bool]:
+        match E:
+            case expr.AnyEvent():
+                return None, letter.event.type != expr.START
+            case expr.First():
+                return True, state is None
+            case expr.Pipe(left, right):  # the right sees the events of the left
+                q1, q2 = state or (None, None)
+                q1, seen = self._step(left, q1, letter, b)
+                q2, here = self._step(right, q2, letter, b) if seen else (q2, False)
+                return (q1, q2), here
+            case expr.ExpressionBetween(left, right):  # the left begins anew after each event of the right
+                q1, q2 = state or (SILENT, None)
+                q2, delimits = self._step(right, q2, letter, b)
+                if delimits or q1 == SILENT:
+                    return (None if delimits else q1, q2), False
+                q1, here = self._step(left, q1, letter, b)
+                return (q1, q2), here
+            case expr.Nth(n, F):
+                count, q = state or (0, None)
+                q, here = self._step(F, q, letter, b)
+                return (min(n, count + here), q), here and count == n - 1
+            case expr.EveryNth(n, F):
+                count, q = state or (0, None)
+                q, here = self._step(F, q, letter, b)
+                return ((count + here) % n, q), here and count == n - 1
+            case expr.Prefix(F):
+                q, _ = self._step(F, state, letter, b)
+                return q, self._may_accept(F, q, b)
+            case expr.ExpressionOr() | expr.Prior() | expr.Sequence() | expr.After() | expr.FirstAfter():
+                return self._step(self._expansion(E), state, letter, b)
+            case expr.Before() | expr.Happened() | expr.ExpressionSeries():
+                return self._step(self._expansion(E), state, letter, b)
+            case _:
+                assert_never(E)
+
+    def _step_all(
+        self, E: expr.Expression, states: frozenset[State], letter: ExpressionLetter, b: Bindings
+    ) -> tuple[frozenset[State], bool]:
+        stepped = [self._step(E, q, letter, b) for q in states]
+        return frozenset(q for q, _ in stepped), any(here for _, here in stepped)
+
+    def _may_accept(self, E: expr.Expression, state: State, b: Bindings) -> bool:
+        key = (id(E), b, state)
+        if key not in self._futures:
+            self._futures[key] = self._reaches(E, state, b)
+        return self._futures[key]
+
+    def _reaches(self, E: expr.Expression, state: State, b: Bindings) -> bool:
+        """Whether some events from the state on make E take place."""
+        pending, seen = deque([state]), {state}
+        while pending:
+            check_time()
+            q = pending.popleft()
+            for event in self._letters:
+                following, here = self._step(E, q, ExpressionLetter(event), b)
+                if here:
+                    return True
+                if following not in seen:
+                    seen.add(following)
+                    pending.append(following)
+            if len(seen) > self.budget.states:
+                raise BudgetExceeded(f"prefix distinguishes more than {self.budget.states} histories", E.span)
+        return False
+
+    def _body(self, E: expr.ExpressionNamed) -> expr.Expression:
+        """The body of the definition, in which correlation variables that nothing binds are bound."""
+        if (body := self._instead.get(id(E))) is None:
+            body = self.definitions[E.name].body
+            for x in sorted(free_variables(body)):
+                body = expr.Exists(x, body)
+            self._instead[id(E)] = body
+        return body
+
+    def _expansion(self, E: expr.Expression) -> expr.Expression:
+        if (instead := self._instead.get(id(E))) is None:
+            found = definition(E)
+            assert found is not None, E
+            instead = self._instead[id(E)] = found
+        return instead
+
+    def _require_small(self) -> None:
+        """Raises BudgetExceeded where names that use names several times make the expression too large."""
+        sizes: dict[str, int] = {}
+
+        def size(E: expr.Expression) -> int:
+            return sum(sizes[F.name] if isinstance(F, expr.ExpressionNamed) else 1 for F in expr.subexpressions(E))
+
+        for name, definition_ in self.definitions.items():
+            sizes[name] = size(definition_.body)
+        if size(self.E) > self.budget.states:
+            raise BudgetExceeded(
+                f"without its names the expression has more than {self.budget.states} operators", self.E.span
+            )

@@ -13,26 +13,172 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise, product
-from typing import Protocol, TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never, cast
 
+from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import (
-    NOTHING_BOUND,
-    Bindings,
-    Bound,
-    bound,
-    position,
-    position_of,
-    value,
-    value_of,
-)
-from cerify.semantics.event_expressions.history import Places
-from cerify.semantics.event_expressions.scope import chosen, free_variables, places
-from cerify.semantics.events import Event
-from cerify.semantics.predicates import compare, holds, satisfied
-from cerify.semantics.values import Value
+from cerify.semantics.event_expressions.syntax import START, Argument
+from cerify.semantics.events import TIME, Event, Schema, Stream
+from cerify.semantics.predicates import Attribute, Constant, compare, holds, satisfied
+from cerify.semantics.values import Value, kind
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The variables of a resolved expression, as the definition reads them: vldb92, sections 5 and 6.
+#
+# The automata have a reading of their own, in automata/dfa/scopes.py; neither uses the other.
+
+Names: TypeAlias = frozenset[str]
+ArgumentPosition: TypeAlias = tuple[str, int]
+"""An event type, and the 0-based number of an argument."""
+
+
+def arguments(E: expr.Expression) -> Iterator[str]:
+    """The attribute variables that a primitive event or a named expression has for arguments."""
+    if isinstance(E, expr.Primitive | expr.ExpressionNamed):
+        yield from (X for X in E.arguments if isinstance(X, str))
+
+
+def constrained(E: expr.Expression) -> Iterator[str]:
+    """The attribute variables of a constraint."""
+    if isinstance(E, expr.Constraint):
+        sides = (E.comparison.left, E.comparison.right)
+        yield from (side.name for side in sides if isinstance(side, Attribute))
+
+
+def free_variables(E: expr.Expression) -> Names:
+    """The correlation variables that are free in an expression (section 5, items 1 to 7); a name stands for a whole."""
+    match E:
+        case expr.ExpressionVariable(x):
+            return frozenset({x})
+        case expr.Equated(F, x):
+            return free_variables(F) | {x}
+        case expr.Exists(x, F):
+            return free_variables(F) - {x}
+    return frozenset[str]().union(*map(free_variables, expr.children(E)))
+
+
+def chosen(body: expr.Expression, parameters: tuple[str, ...]) -> tuple[str, ...]:
+    """The attribute variables of a scope for which there is one expression for each value, sorted.
+
+    The parameters have theirs from outside. A variable that stands in a single place, the argument of a primitive
+    event, is no constraint, and stands for any value.
+    """
+    nodes = list(expr.subexpressions(body))
+    mentioned = [X for node in nodes for X in (*arguments(node), *constrained(node))]
+    shared = {
+        X for node in nodes if not isinstance(node, expr.Primitive) for X in (*arguments(node), *constrained(node))
+    }
+    shared |= {X for X in mentioned if mentioned.count(X) > 1}
+    return tuple(sorted(shared - set(parameters)))
+
+
+def names_in(E: expr.Expression) -> Names:
+    """All variables that occur in an expression, of both sorts."""
+    found: set[str] = set()
+    for node in expr.subexpressions(E):
+        found.update(arguments(node))
+        found.update(constrained(node))
+        match node:
+            case expr.ExpressionVariable(x) | expr.Equated(_, x) | expr.Exists(x, _):
+                found.add(x)
+    return frozenset(found)
+
+
+def places(
+    X: str, body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]
+) -> frozenset[ArgumentPosition]:
+    """Where an attribute variable stands in primitive events, also in the definitions that it is handed to."""
+    found: set[ArgumentPosition] = set()
+    pending = [(X, body)]
+    seen: set[tuple[str, str]] = set()
+    while pending:
+        Y, E = pending.pop()
+        for node in expr.subexpressions(E):
+            match node:
+                case expr.Primitive(T, given):
+                    found.update((T, k) for k, argument in enumerate(given) if argument == Y)
+                case expr.ExpressionNamed(name, given):
+                    definition = definitions[name]
+                    for Z, argument in zip(definition.parameters, given, strict=False):
+                        if argument == Y and (name, Z) not in seen:
+                            seen.add((name, Z))
+                            pending.append((Z, definition.body))
+    return frozenset(found)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What variables stand for: a correlation variable for a position, an attribute variable for a value.
+
+Bound: TypeAlias = tuple[str, Value]
+"""A position or a value with its kind, so that 1 and true are two."""
+
+Bindings: TypeAlias = frozenset[tuple[str, Bound]]
+NOTHING_BOUND: Bindings = frozenset()
+
+
+def position(p: int) -> Bound:
+    """What a correlation variable is bound to."""
+    return "position", p
+
+
+def value(v: Value) -> Bound:
+    """What an attribute variable is bound to."""
+    return kind(v), v
+
+
+def bound(b: Bindings, name: str, to: Bound) -> Bindings:
+    """The bindings with one name bound anew."""
+    return frozenset(pair for pair in b if pair[0] != name) | {(name, to)}
+
+
+def position_of(x: str, b: Bindings) -> int:
+    """Where a correlation variable is."""
+    return cast("int", dict(b)[x][1])
+
+
+def value_of(argument: Argument, b: Bindings) -> Value | None:
+    """The value of an argument; None if it is a variable that has none, and so is no constraint."""
+    if isinstance(argument, Constant):
+        return argument.value
+    found = dict(b).get(argument)
+    return None if found is None else found[1]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Histories in streams, as the definition reads them: the start event, and the order of attributes.
+
+Places: TypeAlias = Mapping[str, tuple[str, ...]]
+"""The attributes of each event type, in their order."""
+
+
+def places_of(S: Stream) -> Places:
+    """The attributes of each type in the order of the schema; without one, in that in which the stream first has them.
+
+    That is the order of the columns of the stream's table, whatever the type, so that a stream that is written to a
+    file and read again means the same. The time of an event is not counted among them.
+    """
+    if S.schema is not None:
+        return in_order(S.schema)
+    everywhere = list(dict.fromkeys(name for event in S for name in event.attributes if name != TIME))
+    seen: dict[str, set[str]] = {}
+    for event in S:
+        seen.setdefault(event.type, set()).update(event.attributes)
+    return {T: tuple(filter(names.__contains__, everywhere)) for T, names in seen.items()}
+
+
+def in_order(schema: Schema) -> Places:
+    """The attributes of each type of a schema but for the time, in order."""
+    return {T: tuple(name for name in names if name != TIME) for T, names in schema.types.items()}
+
+
+def require_start_first(S: Stream) -> None:
+    """Raises InputError if a start event is anywhere but at the beginning (section 2.1)."""
+    for e, event in enumerate(S):
+        if event.type == START and e > 0:
+            raise InputError(f"event {e} is a {START} event; a history has one at its beginning or none")
+
 
 History: TypeAlias = tuple[int, ...]
 Events: TypeAlias = frozenset[int]
@@ -42,7 +188,7 @@ NOWHERE: Events = frozenset()
 class Context(Protocol):
     """What a clause needs besides an expression, a history and bindings."""
 
-    definitions: Mapping[str, expr.Definition]
+    definitions: Mapping[str, expr.ExpressionDefinition]
     order: Places
 
     def event(self, e: int) -> Event:
@@ -68,9 +214,9 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
             return NOWHERE
         case expr.Primitive():  # 3: the event occurrences of the form (a, eid)
             return frozenset(e for e in h if is_occurrence(E, context.event(e), b, context.order))
-        case expr.And(left, right):  # 4: the intersection
+        case expr.ExpressionAnd(left, right):  # 4: the intersection
             return of(left) & of(right)
-        case expr.Not(F):  # 5: h - F[h]
+        case expr.ExpressionNot(F):  # 5: h - F[h]
             return frozenset(h) - of(F)
         case expr.Relative(parts):  # 6: the union of F[h after e], for e in E[h]
             ends = of(parts[0])
@@ -87,11 +233,13 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
             return NOWHERE.union(*(from_on(p, context.meaning(F, h, bound(b, x, position(p)))) for p in h))
         case expr.Equated(F, x):  # section 5, 7: F, and its event is x
             return of(F) & {position_of(x, b)}
-        case expr.Variable(x):
+        case expr.ExpressionVariable(x):
             return frozenset(h) & {position_of(x, b)}
         case expr.Constraint(comparison):  # section 6.2: every event of h, if the values compare so
             return frozenset(h) if satisfied(comparison, lambda X: value_of(X.name, b)) else NOWHERE
-        case expr.Named(name, arguments):  # its definition, with the values of the arguments for the parameters
+        case expr.ExpressionNamed(
+            name, arguments
+        ):  # its definition, with the values of the arguments for the parameters
             definition = context.definitions[name]
             inner = passed(definition.parameters, arguments, b)
             return in_scope(definition.body, definition.parameters, h, inner, context)
@@ -106,7 +254,7 @@ def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -
 
     of = partial(context.meaning, h=h, b=b)
     match E:
-        case expr.Or(left, right):  # a: the union
+        case expr.ExpressionOr(left, right):  # a: the union
             return of(left) | of(right)
         case expr.AnyEvent():  # b: every primitive event but start
             return frozenset(e for e in h if context.event(e).type != expr.START)
@@ -132,7 +280,9 @@ def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -
         case expr.After(left, right):  # j: F[h'], with h' what follows the first of E[h]
             ends = of(right)
             return of(left, h=after(h, min(ends))) if ends else NOWHERE
-        case expr.Between(left, right):  # k: the union of F[h'_i]; h'_i lies between an event of E[h] and the next
+        case expr.ExpressionBetween(
+            left, right
+        ):  # k: the union of F[h'_i]; h'_i lies between an event of E[h] and the next
             return NOWHERE.union(*(of(left, h=part) for part in segments(h, of(right))))
         case expr.FirstAfter(opening, event, closing):  # l: since the last E1, an E2 with no F before it
             return NOWHERE.union(*(until(of(event, h=part), of(closing, h=part)) for part in segments(h, of(opening))))
@@ -146,7 +296,7 @@ def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -
             return frozenset(
                 e for e in h if any(max(of(F, h=g), default=e) > e for g in context.continuations(F, up_to(h, e), b))
             )
-        case expr.Series(left, right):  # p: T at e, and E at every event before
+        case expr.ExpressionSeries(left, right):  # p: T at e, and E at every event before
             odd = frozenset(h) - of(left)
             return until(of(right), odd)
         case _:
@@ -241,3 +391,103 @@ def attribute(event: Event, k: int, order: Places) -> Value | None:
     """The k-th attribute of an event, counted from 0; None if it has none."""
     names = order.get(event.type, ())
     return event.get(names[k]) if k < len(names) else None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The derived operators by their definitions in others: vldb92, section 2.3, and section 5 for /+.
+#
+# Where a definition speaks of any, it means every event; any as defined leaves the start event out. The second
+# argument is what to put there: EVERY_EVENT, or ANY for the definition as printed, which fails where a history has a
+# start event.
+
+ANY = expr.AnyEvent()
+EVERY_EVENT = expr.ExpressionNot(expr.Null())
+
+
+def definition(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Expression | None:
+    """What the outermost operator is short for; None if it is not short for anything.
+
+    Pipes, prefixes, correlation variables and named expressions have no definition by other operators.
+    """
+    match E:
+        case expr.AnyEvent():  # b
+            return expr.ExpressionNot(expr.Primitive(expr.START))
+        case expr.ExpressionOr(F, G):  # a; printed without the first !
+            return expr.ExpressionNot(expr.ExpressionAnd(expr.ExpressionNot(F), expr.ExpressionNot(G)))
+        case expr.Relative(parts):
+            return None if len(parts) <= 2 else reduce(lambda F, G: expr.Relative((F, G)), parts)
+        case expr.Prior(parts):  # c, d
+            return reduce(lambda F, G: expr.ExpressionAnd(expr.Relative((F, each)), G), parts)
+        case expr.Sequence(parts):  # e
+            return reduce(lambda F, G: expr.ExpressionAnd(expr.Relative((F, first(each))), G), parts)
+        case expr.First():  # f
+            return first(each)
+        case expr.Nth(n, F):  # h
+            return expr.Pipe(expr.Pipe(F, expr.Sequence((each,) * n)), expr.First())
+        case expr.EveryNth(n, F):  # i
+            return expr.Pipe(F, expr.RelativePlus(expr.Nth(n, each)))
+        case expr.After(F, G):  # j
+            return expr.Relative((expr.ExpressionAnd(expr.ExpressionNot(expr.Prior((G, each))), G), F))
+        case expr.ExpressionBetween(F, G):  # section 5; printed without the quantifier
+            x = _fresh(E)
+            later = expr.Prior((expr.Prior((expr.ExpressionVariable(x), G)), each))
+            last = expr.ExpressionAnd(expr.Relative((expr.Equated(G, x), F)), expr.ExpressionNot(later))
+            return expr.Exists(x, expr.ExpressionAnd(last, expr.ExpressionNot(G)))
+        case expr.FirstAfter(opening, event, closing):  # l
+            return expr.ExpressionBetween(
+                expr.ExpressionAnd(event, expr.ExpressionNot(expr.Prior((closing, each)))), opening
+            )
+        case expr.Before(F):  # m
+            return expr.Prior((F, each))
+        case expr.Happened(F):  # n
+            return expr.ExpressionOr(F, expr.Prior((F, each)))
+        case expr.ExpressionSeries(F, T):  # p
+            return expr.ExpressionAnd(T, expr.ExpressionNot(expr.Prior((expr.ExpressionNot(F), T))))
+        case expr.Null() | expr.Primitive() | expr.ExpressionAnd() | expr.ExpressionNot() | expr.RelativePlus():
+            return None
+        case expr.Pipe() | expr.Prefix() | expr.Exists() | expr.Equated() | expr.ExpressionVariable():
+            return None
+        case expr.Constraint() | expr.ExpressionNamed() | expr.Let():
+            return None
+        case _:
+            assert_never(E)
+
+
+def first(each: expr.Expression) -> expr.Expression:
+    """!relative(any, any), the definition of first (f)."""
+    return expr.ExpressionNot(expr.Relative((each, each)))
+
+
+def after_by_pipe(E: expr.After) -> expr.Expression:
+    """The second definition of F / E (j), by a pipe."""
+    return expr.Relative((expr.Pipe(E.right, expr.First()), E.left))
+
+
+def expanded(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Expression:
+    """The expression with every operator replaced that has a definition.
+
+    What stands in a definition twice is one object in the result, so that its size does not explode. Raises
+    BudgetExceeded where it nests too deeply.
+    """
+    done: dict[int, expr.Expression] = {}
+    alive: list[expr.Expression] = []  # keys are identities, which are reused once an object is gone
+
+    def expand(F: expr.Expression) -> expr.Expression:
+        if (earlier := done.get(id(F))) is not None:
+            return earlier
+        base = expr.rebuilt(F, tuple(expand(G) for G in expr.children(F)))
+        short_for = definition(base, each)
+        result = base if short_for is None else expand(short_for)
+        done[id(F)] = done[id(result)] = result
+        alive.extend((F, result))
+        return result
+
+    try:
+        return expand(E)
+    except RecursionError:
+        raise BudgetExceeded("the expression nests too deeply once its operators are replaced", E.span) from None
+
+
+def _fresh(E: expr.Expression) -> str:
+    taken = names_in(E)
+    return next(x for i in range(len(taken) + 1) if (x := f"x{i}") not in taken)

@@ -10,16 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cerify.semantics.budget import Budget, check_time
+from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import NOTHING_BOUND, Bindings
-from cerify.semantics.event_expressions.continuations import words
-from cerify.semantics.event_expressions.denote import Events, History, clause, in_scope
-from cerify.semantics.event_expressions.history import places_of, require_start_first
-from cerify.semantics.event_expressions.residual import Letter, Machine
-from cerify.semantics.event_expressions.scope import names_in
-from cerify.semantics.event_expressions.show import brief
+from cerify.semantics.event_expressions.continuations import ExpressionLetter, Machine, words
+from cerify.semantics.event_expressions.denote import (
+    NOTHING_BOUND,
+    Bindings,
+    Events,
+    History,
+    choices,
+    chosen,
+    clause,
+    from_on,
+    in_scope,
+    names_in,
+    places_of,
+    require_start_first,
+)
+from cerify.semantics.event_expressions.syntax import Relation, Row, brief
 from cerify.semantics.events import Event, Match, Stream
 
 
@@ -28,7 +37,7 @@ def takes_place(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, pla
 
     plain follows the definition without anything that saves time. Raises BudgetExceeded, Unsupported.
     """
-    return Interpreter(E, S, budget, plain=plain).events()
+    return ExpressionInterpreter(E, S, budget, plain=plain).events()
 
 
 def matches_of(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[Match]:
@@ -36,7 +45,7 @@ def matches_of(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list
     return [Match(e, (e,)) for e in sorted(takes_place(E, S, budget))]
 
 
-class Interpreter:
+class ExpressionInterpreter:
     """The meaning of an expression's parts over one stream; the context that the clauses ask for.
 
     budget.valuations limits the events of the histories that expressions are applied to, counted anew for each
@@ -51,7 +60,7 @@ class Interpreter:
         self.history: History = tuple(range(len(S)))
         self.whole = E.body if isinstance(E, expr.Let) else E
         definitions = E.definitions if isinstance(E, expr.Let) else ()
-        self.definitions: Mapping[str, expr.Definition] = {d.name: d for d in definitions}
+        self.definitions: Mapping[str, expr.ExpressionDefinition] = {d.name: d for d in definitions}
         self._events = list(S)  # those of the stream, and then those of histories to come
         self._counted = 0
         self._spent: BudgetExceeded | None = None
@@ -108,7 +117,7 @@ class Interpreter:
         state = machine.initial
         for e in h:
             at_e = frozenset(x for x, to in b if to == ("position", e))
-            state = machine.step(state, Letter(self.event(e), at_e))
+            state = machine.step(state, ExpressionLetter(self.event(e), at_e))
             if machine.may_accept(state):
                 found.add(e)
         return frozenset(found)
@@ -132,3 +141,24 @@ class Interpreter:
                 self.whole.span,
             )
             raise self._spent
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# All compatible tuples: at which events, with which values of its attribute variables (vldb92, section 6.1).
+#
+# There is one expression for each choice of values (section 6.2), and a choice has a row with each event at which its
+# expression takes place. The variables are those that the expression is asked for: those that stand in several places,
+# or in the head of the definition with which the text ends. One that stands in a single place does not constrain
+# anything.
+
+
+def compatible(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> Relation:
+    """The events of S at which E takes place, each with all the values for which it does. Raises BudgetExceeded."""
+    context = ExpressionInterpreter(E, S, budget, plain=plain)
+    body, h = context.whole, context.history
+    variables = chosen(body, ())
+    rows: set[Row] = set()
+    for b, earliest in choices(body, (), h, NOTHING_BOUND, context):
+        values = tuple(dict(b)[X] for X in variables)
+        rows.update((e, values) for e in from_on(earliest, context.meaning(body, h, b)))
+    return Relation(variables, frozenset(rows))

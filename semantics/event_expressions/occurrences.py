@@ -12,29 +12,29 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias, assert_never
 
-from cerify.semantics.budget import Budget, check_time, depth_limited
+from cerify.semantics.arguments import Budget, check_time, depth_limited
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import (
+from cerify.semantics.event_expressions.denote import (
     NOTHING_BOUND,
     Bindings,
-    bound,
-    position,
-    position_of,
-    value,
-    value_of,
-)
-from cerify.semantics.event_expressions.denote import (
     Events,
     History,
     after,
     attribute,
+    bound,
+    chosen,
+    free_variables,
     is_occurrence,
     passed,
+    places,
+    position,
+    position_of,
     segments,
+    value,
+    value_of,
 )
-from cerify.semantics.event_expressions.interpreter import Interpreter
-from cerify.semantics.event_expressions.scope import chosen, free_variables, places
+from cerify.semantics.event_expressions.interpreter import ExpressionInterpreter
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import satisfied
 
@@ -101,7 +101,7 @@ class Occurrences:
     def __init__(self, E: expr.Expression, S: Stream, budget: Budget = Budget()) -> None:
         self.S = S
         self.budget = budget
-        self._interpreter = Interpreter(E, S, budget)  # for prefix, which looks at histories to come
+        self._interpreter = ExpressionInterpreter(E, S, budget)  # for prefix, which looks at histories to come
         self.whole = self._interpreter.whole
         self.history = self._interpreter.history
         self._counted = 0
@@ -139,13 +139,13 @@ class Occurrences:
                 return
             case expr.Primitive():  # 1; printed e_i = f_i
                 yield from self._leaf(E, h, e, is_occurrence(E, self.S[e], b, self._interpreter.order))
-            case expr.Variable(x):
+            case expr.ExpressionVariable(x):
                 yield from self._leaf(E, h, e, e == position_of(x, b))
             case expr.Constraint(comparison):
                 yield from self._leaf(E, h, e, satisfied(comparison, lambda X: value_of(X.name, b)))
-            case expr.Not(F):  # 5: there is no occurrence of F from f to e
+            case expr.ExpressionNot(F):  # 5: there is no occurrence of F from f to e
                 yield from self._leaf(E, h, e, e not in self.events(F, h, b), (None,))
-            case expr.And(left, right):  # 4
+            case expr.ExpressionAnd(left, right):  # 4
                 yield from self._all(E, h, e, [(left, h, e, b), (right, h, e, b)])
             case expr.Relative():  # 2
                 yield from self._chain(E, h, e, b)
@@ -160,7 +160,7 @@ class Occurrences:
             case expr.Equated(F, x):
                 if e == position_of(x, b):
                     yield from self._all(E, h, e, [(F, h, e, b)])
-            case expr.Named(name, arguments):
+            case expr.ExpressionNamed(name, arguments):
                 definition = self._interpreter.definitions[name]
                 inner = passed(definition.parameters, arguments, b)
                 for choice in self.choices(definition.body, definition.parameters, h, e, inner):
@@ -176,7 +176,7 @@ class Occurrences:
                 yield from self._leaf(E, h, e, self.S[e].type != expr.START)
             case expr.First():
                 yield from self._leaf(E, h, e, e == h[0])
-            case expr.Or(left, right):
+            case expr.ExpressionOr(left, right):
                 yield from self._all(E, h, e, [(left, h, e, b), None])
                 yield from self._all(E, h, e, [None, (right, h, e, b)])
             case expr.Prior() | expr.Sequence():
@@ -197,7 +197,7 @@ class Occurrences:
                 d = min(self.events(right, h, b), default=e)
                 if d < e:
                     yield from self._all(E, h, e, [(left, after(h, d), e, b), (right, h, d, b)])
-            case expr.Between(left, right):
+            case expr.ExpressionBetween(left, right):
                 for d, part in self._segment(right, h, e, b):
                     yield from self._all(E, h, e, [(left, part, e, b), (right, h, d, b)])
             case expr.FirstAfter(opening, event, closing):
@@ -210,7 +210,7 @@ class Occurrences:
             case expr.Happened(F):
                 for d in sorted(d for d in self.events(F, h, b) if d <= e):
                     yield from self._all(E, h, e, [(F, h, d, b)])
-            case expr.Series(left, right):
+            case expr.ExpressionSeries(left, right):
                 if all(d in self.events(left, h, b) for d in h if d < e):
                     yield from self._all(E, h, e, [None, (right, h, e, b)])
             case _:

@@ -5,7 +5,9 @@ The text does not say whether a name is an event type, a correlation variable or
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, cast
 
 from lark import Token
 from lark.tree import Meta
@@ -13,7 +15,6 @@ from lark.visitors import v_args
 
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.resolve import resolved
 from cerify.semantics.parsing import (
     MAX_DEPTH,
     PREDICATES,
@@ -28,6 +29,90 @@ from cerify.semantics.parsing import (
 )
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate
 from cerify.semantics.trees import depth
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The second half of parsing: event types, named expressions, correlation and attribute variables, from bare names.
+#
+# A scope is the body of a definition, or the expression after the definitions. In it a name in an argument's place is
+# an attribute variable; a name that an expression is equated with, or that exists binds, is a correlation variable
+# where it stands alone; a name that has been defined is a named expression; any other is an event type.
+
+Names: TypeAlias = frozenset[str]
+
+
+def resolved(raw: expr.Expression) -> expr.Expression:
+    """The expression with each name taken for what it stands for. Raises ParseError for a name used in two senses."""
+    if not isinstance(raw, expr.Let):
+        return _Scope.of(raw, (), {}, frozenset()).resolve(raw, frozenset())
+    all_names = frozenset(definition.name for definition in raw.definitions)
+    known: dict[str, int] = {}
+    definitions = []
+    for definition in raw.definitions:
+        if definition.name in known:
+            raise ParseError(f"{definition.name} is defined twice", definition.span)
+        if len(set(definition.parameters)) < len(definition.parameters):
+            raise ParseError(f"two parameters of {definition.name} have the same name", definition.span)
+        scope = _Scope.of(definition.body, definition.parameters, known, all_names - known.keys())
+        definitions.append(replace(definition, body=scope.resolve(definition.body, frozenset())))
+        known[definition.name] = len(definition.parameters)
+    body = _Scope.of(raw.body, (), known, frozenset()).resolve(raw.body, frozenset())
+    return replace(raw, definitions=tuple(definitions), body=body)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    attributes: Names  # the attribute variables
+    free: Names  # the correlation variables that no exists binds
+    known: Mapping[str, int]  # the expressions defined above, with the number of their parameters
+    later: Names  # those defined here or below
+
+    @classmethod
+    def of(cls, body: expr.Expression, parameters: tuple[str, ...], known: Mapping[str, int], later: Names) -> _Scope:
+        attributes = frozenset(parameters) | {X for node in expr.subexpressions(body) for X in _arguments(node)}
+        return cls(attributes, frozenset(_unbound(body, attributes, frozenset())), dict(known), later)
+
+    def resolve(self, E: expr.Expression, bound: Names) -> expr.Expression:
+        match E:
+            case expr.Primitive(name, (), None) if name in bound | self.free:
+                return expr.ExpressionVariable(name, span=E.span)
+            case expr.Primitive(name) if name in bound | self.free:
+                raise ParseError(f"{name} stands for an event here; it has neither arguments nor a mask", E.span)
+            case expr.Primitive(name, given, mask) if name in self.known:
+                if mask is not None:
+                    raise ParseError(f"{name} is a named expression, which has no mask", E.span)
+                if len(given) != self.known[name]:
+                    raise ParseError(f"{name} has {self.known[name]} parameters; given are {len(given)}", E.span)
+                return expr.ExpressionNamed(name, given, span=E.span)
+            case expr.Primitive(name) if name in self.later:
+                raise ParseError(f"{name} is used here but defined further on; define it before its use", E.span)
+            case expr.Equated(expr.Primitive(X), Y) if _is_constraint(E, self.attributes):
+                return expr.Constraint(Comparison("=", Attribute(X), Attribute(Y)), span=E.span)
+            case expr.Exists(x) if x in self.attributes:
+                raise ParseError(f"{x} cannot stand for an event and for the value of an attribute", E.span)
+            case expr.Exists(x):
+                bound |= {x}
+        return expr.rebuilt(E, tuple(self.resolve(F, bound) for F in expr.children(E)))
+
+
+def _arguments(E: expr.Expression) -> Iterator[str]:
+    """The names in the arguments of an event or of a named expression; before resolution both are Primitive."""
+    if isinstance(E, expr.Primitive):
+        yield from (X for X in E.arguments if isinstance(X, str))
+
+
+def _is_constraint(E: expr.Equated, attributes: Names) -> bool:
+    return isinstance(E.operand, expr.Primitive) and bool({E.operand.type, E.variable} & attributes)
+
+
+def _unbound(E: expr.Expression, attributes: Names, bound: Names) -> Iterator[str]:
+    """The variables that something is equated with outside every exists that binds them."""
+    match E:
+        case expr.Equated(_, x) if x not in bound and not _is_constraint(E, attributes):
+            yield x
+        case expr.Exists(x):
+            bound |= {x}
+    for F in expr.children(E):
+        yield from _unbound(F, attributes, bound)
 
 
 def parse(text: str) -> expr.Expression:
@@ -45,25 +130,27 @@ class _Builder(PredicateBuilder):
 
     def query(self, meta: Meta, *children: Any) -> expr.Expression:
         *_, body = children = tuple(child for child in children if not isinstance(child, Token))
-        definitions = tuple(child for child in children if isinstance(child, expr.Definition))
-        if isinstance(body, expr.Definition):  # a text that ends with a definition is the expression defined there
+        definitions = tuple(child for child in children if isinstance(child, expr.ExpressionDefinition))
+        if isinstance(
+            body, expr.ExpressionDefinition
+        ):  # a text that ends with a definition is the expression defined there
             body = expr.Primitive(body.name, body.parameters, span=body.span)
         return expr.Let(definitions, body, span=span_of(meta)) if definitions else cast("expr.Expression", body)
 
-    def definition(self, meta: Meta, head: expr.Primitive, body: expr.Expression) -> expr.Definition:
+    def definition(self, meta: Meta, head: expr.Primitive, body: expr.Expression) -> expr.ExpressionDefinition:
         if head.mask is not None:
             raise ParseError(f"what is defined has no mask: write {head.type}(X, ...) := ...", head.span)
         parameters = tuple(argument for argument in head.arguments if isinstance(argument, str))
         if parameters != head.arguments:
             raise ParseError("the parameters of what is defined are names, as in complete(I) := ...", head.span)
-        return expr.Definition(head.type, parameters, body, span=span_of(meta))
+        return expr.ExpressionDefinition(head.type, parameters, body, span=span_of(meta))
 
-    or_ = node(expr.Or)
-    and_ = node(expr.And)
+    or_ = node(expr.ExpressionOr)
+    and_ = node(expr.ExpressionAnd)
     pipe = node(expr.Pipe)
     after = node(expr.After)
-    between = node(expr.Between)
-    series = node(expr.Series)
+    between = node(expr.ExpressionBetween)
+    series = node(expr.ExpressionSeries)
 
     def compared(self, meta: Meta, E: expr.Expression, comparator: Token, side: str | Constant) -> expr.Expression:
         if comparator == "=" and isinstance(side, str):
@@ -77,7 +164,7 @@ class _Builder(PredicateBuilder):
         right = Attribute(side) if isinstance(side, str) else side
         return expr.Constraint(Comparison(comparator_of(comparator), Attribute(E.type), right), span=span_of(meta))
 
-    not_ = node(expr.Not)
+    not_ = node(expr.ExpressionNot)
 
     def nth(self, meta: Meta, number: Token, E: expr.Expression) -> expr.Expression:
         return expr.Nth(_count(number), E, span=span_of(meta))

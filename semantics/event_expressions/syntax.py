@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field, replace
-from typing import ClassVar, TypeAlias
+from textwrap import shorten
+from typing import ClassVar, NamedTuple, TypeAlias, assert_never
 
 from cerify.semantics import trees
 from cerify.semantics.errors import Span
-from cerify.semantics.predicates import Comparison, Constant, Predicate
-from cerify.semantics.trees import Tree
+from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate, show_predicate, show_value
+from cerify.semantics.trees import Operator, Tree, printed, table
+from cerify.semantics.values import Value
 
 START = "start"  # the event type of the event with which the history of a system begins (section 2.1)
 
@@ -64,12 +66,16 @@ class Primitive(_Node):
     mask: Predicate | None = None
 
 
-class And(_Binary):
+class ExpressionAnd(_Binary):
     """E and F: both at one event."""
 
+    WORD: ClassVar[str] = "And"
 
-class Not(_Unary):
+
+class ExpressionNot(_Unary):
     """!E: every other event of the history."""
+
+    WORD: ClassVar[str] = "Not"
 
 
 class Relative(_Nary):
@@ -83,8 +89,10 @@ class RelativePlus(_Unary):
 # --- section 2.3: the derived operators -------------------------------------------------------------------------------
 
 
-class Or(_Binary):
+class ExpressionOr(_Binary):
     """E or F (a)."""
+
+    WORD: ClassVar[str] = "Or"
 
 
 class AnyEvent(_Node):
@@ -119,8 +127,10 @@ class After(_Binary):
     """F / E: F in the history after the first event of E (j)."""
 
 
-class Between(_Binary):
+class ExpressionBetween(_Binary):
     """F /+ E: F in each of the histories that the events of E cut (k)."""
+
+    WORD: ClassVar[str] = "Between"
 
 
 class FirstAfter(_Node):
@@ -144,8 +154,10 @@ class Prefix(_Unary):
     """prefix(E): E may still take place, at an event to come (o)."""
 
 
-class Series(_Binary):
+class ExpressionSeries(_Binary):
     """E * T: T, where E takes place at every event before (p)."""
+
+    WORD: ClassVar[str] = "Series"
 
 
 # --- section 5: correlation variables ---------------------------------------------------------------------------------
@@ -167,8 +179,10 @@ class Equated(_Node):
     variable: str
 
 
-class Variable(_Node):
+class ExpressionVariable(_Node):
     """x: the event x."""
+
+    WORD: ClassVar[str] = "Variable"
 
     name: str
 
@@ -182,15 +196,19 @@ class Constraint(_Node):
     comparison: Comparison
 
 
-class Named(_Node):
+class ExpressionNamed(_Node):
     """complete(I): the expression of that name, its parameters being the arguments."""
+
+    WORD: ClassVar[str] = "Named"
 
     name: str
     arguments: tuple[Argument, ...] = ()
 
 
-class Definition(_Node):
+class ExpressionDefinition(_Node):
     """complete(I) := E."""
+
+    WORD: ClassVar[str] = "Definition"
 
     name: str
     parameters: tuple[str, ...]
@@ -200,17 +218,17 @@ class Definition(_Node):
 class Let(_Node):
     """name := E; ...; F: an expression that uses names; it is the whole of a text, never a part of an expression."""
 
-    definitions: tuple[Definition, ...]
+    definitions: tuple[ExpressionDefinition, ...]
     body: Expression
 
 
-Unary: TypeAlias = Not | RelativePlus | Before | Happened | Prefix
-Binary: TypeAlias = And | Or | Pipe | After | Between | Series
+Unary: TypeAlias = ExpressionNot | RelativePlus | Before | Happened | Prefix
+Binary: TypeAlias = ExpressionAnd | ExpressionOr | Pipe | After | ExpressionBetween | ExpressionSeries
 Nary: TypeAlias = Relative | Prior | Sequence
 Counted: TypeAlias = Nth | EveryNth
-Leaf: TypeAlias = Null | Primitive | AnyEvent | First | Variable | Constraint | Named
+Leaf: TypeAlias = Null | Primitive | AnyEvent | First | ExpressionVariable | Constraint | ExpressionNamed
 Derived: TypeAlias = (
-    Or
+    ExpressionOr
     | AnyEvent
     | Prior
     | Sequence
@@ -219,12 +237,12 @@ Derived: TypeAlias = (
     | Nth
     | EveryNth
     | After
-    | Between
+    | ExpressionBetween
     | FirstAfter
     | Before
     | Happened
     | Prefix
-    | Series
+    | ExpressionSeries
 )
 """The operators of section 2.3."""
 
@@ -254,3 +272,174 @@ def subexpressions(E: Expression) -> Iterator[Expression]:
 def size(E: Expression) -> int:
     """The number of nodes: one for each operator, event and name."""
     return sum(1 for _ in subexpressions(E))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The operators of event expressions, as a table: vldb92, sections 2.2, 2.3, 5 and 6. Let is no operator.
+
+OR, AND, PIPE, SLASH, SERIES, EQUATED, COUNTED, PRIMARY = range(8)  # levels, from loose to tight
+SMALL = Comparison("<=", Attribute("n"), Constant(1))
+
+OPERATORS = table(
+    Operator(
+        Null, "null", "NULL", "null", "vldb92 section 2.2, 2", "NULL",
+        "leaf", PRIMARY, samples=(Null,),
+    ),
+    Operator(
+        Primitive, "event", "an event type", "primitive event", "vldb92 section 2.2, 3", "{}",
+        "leaf", PRIMARY,
+        samples=(
+            lambda: Primitive("a"),
+            lambda: Primitive("a", ("I", Constant(1))),
+            lambda: Primitive("a", (), SMALL),
+            lambda: Primitive("a", ("I",), SMALL),
+        ),
+    ),
+    Operator(
+        ExpressionAnd, "and", "and", "conjunction", "vldb92 section 2.2, 4", "{left} and {right}",
+        "infix", AND, aliases=("^", "AND", "∧"),
+    ),
+    Operator(
+        ExpressionNot, "not", "!", "negation", "vldb92 section 2.2, 5", "!{operand}",
+        "prefix", COUNTED, monotone=False, aliases=("not ", "¬"),
+    ),
+    Operator(
+        Relative, "relative", "relative", "relative", "vldb92 section 2.2, 6", "relative({parts})",
+        "call", PRIMARY, samples=(lambda *parts: Relative(parts),),
+    ),
+    Operator(
+        RelativePlus, "relative_plus", "relative+", "relative+", "vldb92 section 2.2, 7", "relative+({operand})",
+        "call", PRIMARY, aliases=("rel+",),
+    ),
+    Operator(
+        ExpressionOr, "or", "or", "disjunction", "vldb92 section 2.3, a", "{left} or {right}",
+        "infix", OR, aliases=("OR", "∨"),
+    ),
+    Operator(
+        AnyEvent, "any", "any", "any event", "vldb92 section 2.3, b", "any",
+        "leaf", PRIMARY, samples=(AnyEvent,),
+    ),
+    Operator(
+        Prior, "prior", "prior", "prior", "vldb92 section 2.3, c and d", "prior({parts})",
+        "call", PRIMARY, samples=(lambda *parts: Prior(parts),),
+    ),
+    Operator(
+        Sequence, "sequence", "sequence", "sequence", "vldb92 section 2.3, e", "sequence({parts})",
+        "call", PRIMARY, samples=(lambda *parts: Sequence(parts),),
+    ),
+    Operator(
+        First, "first", "first", "first event", "vldb92 section 2.3, f", "first",
+        "leaf", PRIMARY, samples=(First,),
+    ),
+    Operator(
+        Pipe, "pipe", "|", "pipe", "vldb92 section 2.3, g", "{left} | {right}", "infix", PIPE,
+        monotone=False,
+    ),
+    Operator(
+        Nth, "nth", "<n>", "the n-th event", "vldb92 section 2.3, h", "<{n}> {operand}",
+        "prefix", COUNTED, samples=tuple(lambda operand, n=n: Nth(n, operand) for n in (1, 2, 3)),
+        monotone=False,
+    ),
+    Operator(
+        EveryNth, "every", "every <n>", "every n-th event", "vldb92 section 2.3, i", "every <{n}> {operand}",
+        "prefix", COUNTED, samples=tuple(lambda operand, n=n: EveryNth(n, operand) for n in (1, 2, 3)),
+        monotone=False,
+    ),
+    Operator(
+        After, "after", "/", "after the first", "vldb92 section 2.3, j", "{left} / {right}",
+        "infix", SLASH, chains=True, monotone=False,
+    ),
+    Operator(
+        ExpressionBetween, "between", "/+", "between two", "vldb92 section 2.3, k", "{left} /+ {right}",
+        "infix", SLASH, chains=True, monotone=False,
+    ),
+    Operator(
+        FirstAfter, "first_after", "firstAfter", "firstAfter", "vldb92 section 2.3, l",
+        "firstAfter({opening}, {event}, {closing})", "call", PRIMARY, monotone=False,
+    ),
+    Operator(Before, "before", "before", "before", "vldb92 section 2.3, m", "before({operand})", "call", PRIMARY),
+    Operator(
+        Happened, "happened", "happened", "happened", "vldb92 section 2.3, n", "happened({operand})",
+        "call", PRIMARY,
+    ),
+    Operator(Prefix, "prefix", "prefix", "prefix", "vldb92 section 2.3, o", "prefix({operand})", "call", PRIMARY),
+    Operator(ExpressionSeries, "series", "*", "series", "vldb92 section 2.3, p", "{left} * {right}", "infix", SERIES),
+    Operator(
+        Exists, "exists", "exists", "exists", "vldb92 section 5, 6", "exists {variable} ({operand})",
+        "call", PRIMARY, samples=(lambda operand: Exists("x", operand),), aliases=("∃",),
+    ),
+    Operator(
+        Equated, "equated", "=", "at a correlation variable", "vldb92 section 5, 7", "{operand} = {variable}",
+        "postfix", EQUATED, samples=(lambda operand: Equated(operand, "x"),),
+    ),
+    Operator(
+        ExpressionVariable, "variable", "a variable", "correlation variable", "vldb92 section 5", "{name}",
+        "leaf", PRIMARY, samples=(lambda: ExpressionVariable("x"),),
+    ),
+    Operator(
+        Constraint, "constraint", "a comparison", "constraint", "vldb92 section 6.2", "{comparison}",
+        "postfix", EQUATED, samples=(lambda: Constraint(Comparison("!=", Attribute("I"), Constant(1))),),
+    ),
+    Operator(
+        ExpressionNamed, "named", "a name", "named expression", "vldb92 section 6", "{}",
+        "leaf", PRIMARY, samples=(lambda: ExpressionNamed("p"), lambda: ExpressionNamed("p", ("I", Constant(1)))),
+    ),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# From an event expression to its text, which parses back to an equal expression.
+
+SHOWN = 200  # characters of an expression in an error
+
+Field: TypeAlias = str | int | Comparison | Primitive | ExpressionNamed
+
+
+def show(E: Expression) -> str:
+    """The text of an expression, with no more parentheses than needed."""
+    if not isinstance(E, Let):
+        return printed(E, OPERATORS, _show_field)
+    heads = (f"{_event(d.name, d.parameters)} := {show(d.body)}; " for d in E.definitions)
+    return "".join(heads) + show(E.body)
+
+
+def brief(E: Expression) -> str:
+    """The text of an expression for an error, cut where it is long."""
+    return shorten(show(E), SHOWN)
+
+
+def _show_field(value: Field) -> str:
+    match value:
+        case str() | int():
+            return str(value)
+        case Comparison():
+            return show_predicate(value)
+        case Primitive(T, arguments, mask):
+            return _event(T, arguments) + ("" if mask is None else f"[{show_predicate(mask)}]")
+        case ExpressionNamed(name, arguments):
+            return _event(name, arguments)
+        case _:
+            assert_never(value)
+
+
+def _event(name: str, arguments: tuple[Argument, ...]) -> str:
+    if not arguments:
+        return name
+    return f"{name}({', '.join(a if isinstance(a, str) else show_value(a.value) for a in arguments)})"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The type of the relation of compatible tuples (vldb92, section 6.1), which the definition and the automata return.
+
+KindedValue: TypeAlias = tuple[str, Value]
+"""A value after its kind, so that 1 and true are two."""
+
+Row: TypeAlias = tuple[int, tuple[KindedValue, ...]]
+"""The position of an event, and a value of each variable."""
+
+
+class Relation(NamedTuple):
+    """The names of the variables, and a row for each event and each choice of values, in the order of the names."""
+
+    variables: tuple[str, ...]
+    rows: frozenset[Row]

@@ -11,28 +11,126 @@ has the match at this row, with SEEK at the first row from it on that has one, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, permutations
 from typing import TypeAlias, assert_never
 
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.expressions import Frame, Row, value
-from cerify.semantics.row_pattern.reading import RowReading
+from cerify.semantics.row_pattern.scalars import Nullable, RowReading, aggregated, combined
+from cerify.semantics.row_pattern.syntax import MatchRecognize
+from cerify.semantics.values import Value
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The value of an expression in DEFINE or MEASURES: ISO/IEC 9075-2, feature R010.
+#
+# Letters, here and in denote.py:
+#     e  an expression     f  a frame: what is known of a match     r  a row of the partition, from 0     A  a variable
+
+Row: TypeAlias = Mapping[str, Value]
+"""The values of a row's columns that are not NULL."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What an expression looks at.
+
+    partition: its rows. visible: those that PREV and NEXT lead to. start: the row at which the match starts. labels:
+    the variables of the rows from start on, as far as they are labelled. current: how many of them RUNNING sees; the
+    last of these is the current row. number: that of the match. unions: the primary variables that each variable
+    stands for.
+    """
+
+    partition: Sequence[Row]
+    visible: range
+    start: int
+    labels: tuple[str, ...]
+    current: int
+    number: int
+    unions: Mapping[str, frozenset[str]]
+    reading: RowReading
+
+    def rows_of(self, A: str | None, semantics: rows.Semantics = "RUNNING") -> list[int]:
+        """The rows of a variable, or of the match, in order: those up to the current one, or all."""
+        seen = self.labels if semantics == "FINAL" else self.labels[: self.current]
+        return [self.start + k for k, label in enumerate(seen) if A is None or label in self.unions[A]]
+
+
+def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
+    """The value of an expression; inside a navigation or an aggregate, that in the row r."""
+    match e:
+        case rows.RowColumn(name, A):  # A.x outside of a navigation is LAST(A.x)
+            if r is None:
+                r = _last(f, A)
+            return None if r is None else f.partition[r].get(name)
+        case rows.Classifier(A):
+            if r is None:
+                r = _last(f, A)
+            return f.labels[r - f.start] if r is not None and 0 <= r - f.start < len(f.labels) else None
+        case rows.RowMatchNumber():
+            return f.number
+        case rows.Physical(function, argument, offset):  # from a row of the match to one of the partition
+            inner = argument if isinstance(argument, rows.Logical) else rows.Logical("LAST", argument)
+            r = row_of(inner, f)
+            if r is None:
+                return None
+            r += offset if function == "NEXT" else -offset
+            return value(inner.argument, f, r) if r in f.visible else None
+        case rows.Logical(_, argument):
+            r = row_of(e, f)
+            return None if r is None else value(argument, f, r)
+        case rows.Count(A, semantics):
+            return len(f.rows_of(A, semantics))
+        case rows.RowAggregate(function, argument, semantics):
+            found = [value(argument, f, r) for r in f.rows_of(rows.variable_of(argument), semantics)]
+            return aggregated(function, found)
+        case (
+            rows.RowConstant()
+            | rows.Negative()
+            | rows.Sum()
+            | rows.Product()
+            | rows.Absolute()
+            | rows.Cast()
+            | rows.Coalesce()
+            | rows.RowCase()
+            | rows.RowComparison()
+            | rows.IsNull()
+            | rows.RowBetween()
+            | rows.RowIn()
+            | rows.RowLike()
+            | rows.RowNot()
+            | rows.RowAnd()
+            | rows.RowOr()
+        ):
+            return combined(e, [value(operand, f, r) for operand in rows.below(e)], f.reading)
+        case _:
+            assert_never(e)  # fmt: skip
+
+
+def row_of(e: rows.Logical, f: Frame) -> int | None:
+    """The row to which FIRST or LAST leads; None if there is none."""
+    found = f.rows_of(rows.variable_of(e.argument), e.semantics)
+    if e.offset >= len(found):
+        return None
+    return found[e.offset] if e.function == "FIRST" else found[-1 - e.offset]
+
+
+def _last(f: Frame, A: str | None) -> int | None:
+    found = f.rows_of(A)
+    return found[-1] if found else None
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class RowLabel:
     """The variable of a row, and whether the row is left out of the output."""
 
     variable: str
     excluded: bool = False
 
 
-Labelling: TypeAlias = tuple[Label, ...]
+Labelling: TypeAlias = tuple[RowLabel, ...]
 Watch: TypeAlias = Callable[[Iterator[Labelling]], Iterator[Labelling]]
 """Passes on labellings, or raises where there are too many."""
 
@@ -76,15 +174,15 @@ class Meaning:
 
     def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
         match p:
-            case rows.Variable(A):
-                if self.feasible(longer := (*w, Label(A))):
+            case rows.RowVariable(A):
+                if self.feasible(longer := (*w, RowLabel(A))):
                     yield longer
             case rows.Empty():
                 yield w
             case rows.Anchor(place):
                 if self.s + len(w) == (self.visible.start if place == "start" else self.visible.stop):
                     yield w
-            case rows.Concatenation(left, right):  # lexicographic
+            case rows.RowConcatenation(left, right):  # lexicographic
                 for u in self.labellings(left, w):
                     yield from self.labellings(right, u)
             case rows.Alternation(left, right):  # one sequence, then the other
@@ -92,7 +190,7 @@ class Meaning:
                 yield from self.labellings(right, w)
             case rows.Permute(parts):  # an alternation of concatenations
                 for order in permutations(parts):
-                    yield from self.labellings(reduce(rows.Concatenation, order), w)
+                    yield from self.labellings(reduce(rows.RowConcatenation, order), w)
             case rows.Quantified():
                 yield from self.iterations(p, w)
             case rows.Exclusion(inner):
@@ -200,3 +298,32 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
             f"the first row of match {found.number} is the one to skip to: it would match again", q.skip.span
         )
     return to
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The search for a match by the definition, with every attempt to label a row.
+
+
+@dataclass(frozen=True)
+class LabelAttempt:
+    """A row that was given a label after the labels before it, and whether its condition is true; None for unknown."""
+
+    labels: tuple[str, ...]
+    outcome: bool | None
+    there: bool  # whether there is a row
+
+
+@dataclass(frozen=True)
+class Traced(Meaning):
+    """The labellings at a row, with all attempts."""
+
+    attempts: list[LabelAttempt] = field(default_factory=list)
+
+    def feasible(self, w: Labelling) -> bool:
+        found = super().feasible(w)
+        there = self.s + len(w) <= self.visible.stop
+        condition = self.q.conditions.get(w[-1].variable)
+        known = found if found or not there or condition is None else value(condition, self.frame(w, len(w)))
+        outcome = known if isinstance(known, bool) else None
+        self.attempts.append(LabelAttempt(tuple(label.variable for label in w), outcome, there))
+        return found

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any, TypeAlias, TypeVar
 
-from cerify.semantics.budget import Budget, check_time
+from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import TYPE, Stream
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Order
-from cerify.semantics.row_pattern.denote import RowMatch, matches
-from cerify.semantics.row_pattern.expressions import Row
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
-from cerify.semantics.row_pattern.resolve import columns_of, resolved
+from cerify.semantics.events import TYPE, Stream, result_of
+from cerify.semantics.predicates import show_value
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.denote import Frame, Row, RowMatch, matches, value, visible_rows
+from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, NumberedMatch, RowReading, columns_of, resolved
+from cerify.semantics.row_pattern.syntax import MatchRecognize, Order, show_expression
 from cerify.semantics.values import Value, kind
 
 T = TypeVar("T")
@@ -28,7 +30,7 @@ def answers(
     Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded after budget.valuations labellings.
     """
     table, q = table_of(S), resolved(q, columns_of(S))
-    watch = Watch(budget.valuations)
+    watch = RowStepBudget(budget.valuations)
     for places in partitions(q, table, reading):
         for found in matches(q, [table[place] for place in places], reading, watch):
             yield match_of(q, found, places)
@@ -81,7 +83,7 @@ def match_of(q: MatchRecognize, found: RowMatch, places: list[int]) -> NumberedM
     return NumberedMatch(at, events, bindings, match_number=found.number, excluded=excluded)
 
 
-class Watch:
+class RowStepBudget:
     """Counts the steps of a search. Raises BudgetExceeded where there are more than the limit."""
 
     def __init__(self, limit: int) -> None:
@@ -101,3 +103,145 @@ class Watch:
                 f"more than {self.limit} labellings; the definition is followed one by one, so give a smaller table, "
                 "or a pattern in which less can be labelled in several ways"
             )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The table that MATCH_RECOGNIZE or WINDOW makes of its matches: ISO/IEC 9075-2, features R010 and R020.
+
+OutputRow: TypeAlias = tuple[Nullable, ...]
+
+
+@dataclass(frozen=True)
+class RowOutput:
+    """What a clause makes of its matches over a table."""
+
+    clause: MatchRecognize
+    S: Stream
+    reading: RowReading = STANDARD
+
+    @cached_property
+    def q(self) -> MatchRecognize:
+        """The clause with the columns' names as the table has them."""
+        return resolved(self.clause, columns_of(self.S))
+
+    @cached_property
+    def table(self) -> list[Row]:
+        """The rows of the table."""
+        return table_of(self.S)
+
+    @cached_property
+    def partitions(self) -> list[list[int]]:
+        """The positions of the rows of each partition, in order."""
+        return partitions(self.q, self.table, self.reading)
+
+    @cached_property
+    def place(self) -> dict[int, tuple[list[Row], int]]:
+        """For each position the rows of its partition, and the number of its row there."""
+        found: dict[int, tuple[list[Row], int]] = {}
+        for places in self.partitions:
+            partition = [self.table[place] for place in places]
+            found.update((place, (partition, r)) for r, place in enumerate(places))
+        return found
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that come before the measures: those of PARTITION BY, and of ORDER BY if it has all."""
+        order = (one.column.name for one in self.q.order if self.q.all_columns)
+        return tuple(dict.fromkeys([*(one.name for one in self.q.partition), *order]))
+
+    @cached_property
+    def others(self) -> tuple[str, ...]:
+        """The columns that come after the measures: the rest of the table's, if the output has all."""
+        return tuple(name for name in columns_of(self.S) if self.q.all_columns and name not in self.keys)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return (*self.keys, *(one.name for one in self.q.measures), *self.others)
+
+    def rows(self, found: Iterable[NumberedMatch]) -> Iterator[OutputRow]:
+        """The rows of the table, of all matches of the clause."""
+        starts = {self.row_of(match): match for match in found}
+        matched = starts.keys() | {place for match in starts.values() for place in match.events}
+        for start in (place for places in self.partitions for place in places):
+            if start in starts:
+                yield from (self._row(place, measures) for place, measures in self.measured(starts[start]))
+            elif self.q.window is not None or (self.q.rows == "all with unmatched" and start not in matched):
+                yield self._row(start, (None,) * len(self.q.measures))
+
+    def measured(self, match: NumberedMatch) -> Iterator[tuple[int, OutputRow]]:
+        """For each row of the table that a match makes: the position of the row it shows, and the measures.
+
+        The measures of a match with a result are those.
+        """
+        if not match.events:
+            shown = [] if self.q.rows == "all omit empty" else [(match.at, 0)]
+        elif self.q.rows == "one":
+            shown = [(match.at, len(match.events))]
+        else:
+            excluded = {*match.excluded}
+            shown = [(place, k) for k, place in enumerate(match.events, 1) if place not in excluded]
+        if match.result is None:
+            found = self.measures(match, [k for _, k in shown])
+        else:
+            columns = [match.result.attributes[one.name] for one in self.q.measures]
+            found = iter([tuple(columns)]) if self.q.rows == "one" else zip(*columns, strict=True)
+        return zip((place for place, _ in shown), found, strict=True)
+
+    def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[OutputRow]:
+        """The measures of a match in its rows of these numbers, from 1; 0 if it is empty."""
+        labels = labels_of(match)
+        for current in seen:
+            check_time()
+            f = self.frame(match, labels, current)
+            yield tuple(value(one.expression, f) for one in self.q.measures)
+
+    def frame(self, match: NumberedMatch, labels: tuple[str, ...], current: int) -> Frame:
+        """What measures look at in a match with these labels, in the row of that number."""
+        partition, s = self.place[match.events[0] if match.events else match.at]
+        visible = visible_rows(self.q, self.place[match.at][1], len(partition))
+        return Frame(partition, visible, s, labels, current, match.match_number, self.q.unions, self.reading)
+
+    def with_result(self, match: NumberedMatch) -> NumberedMatch:
+        """The match with the measures by name as its result; with ALL ROWS the list of the values in its rows."""
+        if not self.q.measures:
+            return match
+        shown = [measures for _, measures in self.measured(match)]
+        columns: dict[str, Any] = {one.name: [values[i] for values in shown] for i, one in enumerate(self.q.measures)}
+        if self.q.rows == "one":
+            columns = {name: values[0] for name, values in columns.items()}
+        return replace(match, result=result_of(columns))
+
+    def row_of(self, match: NumberedMatch) -> int:
+        """The position of the row whose search finds a match: its first one, in WINDOW that of the frame."""
+        return match.events[0] if match.events and self.q.window is None else match.at
+
+    def _row(self, place: int, measures: OutputRow) -> OutputRow:
+        row = self.table[place]
+        return (*(row.get(name) for name in self.keys), *measures, *(row.get(name) for name in self.others))
+
+
+def labels_of(match: NumberedMatch) -> tuple[str, ...]:
+    """The variables of the rows of a match, in order."""
+    label = {place: A for A, bound in match.bindings or () for place in bound}
+    return tuple(label[place] for place in match.events)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Texts of what a search does: a condition of DEFINE with the values that it looks up, the labels of rows.
+
+
+def condition_text(made: RowOutput, A: str, frame: Frame, outcome: str = "") -> str:
+    """The condition of a variable, with the values that it looks up; outcome: what is said of the condition."""
+    condition = next(one.condition for one in made.clause.define if one.variable == A)
+    found = (value(e, frame) for e in rows.lookups(made.q.conditions[A]))
+    values = zip(map(show_expression, rows.lookups(condition)), found, strict=True)
+    shown = dict.fromkeys(f"{text} is {'NULL' if v is None else show_value(v)}" for text, v in values)
+    return f"{show_expression(condition)}{outcome}{', where ' + ', '.join(shown) if shown else ''}"
+
+
+def labels_text(labels: Iterable[str]) -> str:
+    """The labels of rows; of one in more than three rows in a row the number, as in A{4}."""
+    runs = ((A, len(list(run))) for A, run in groupby(labels))
+    texts = (f"{A}{{{n}}}" if n > 3 else " ".join([A] * n) for A, n in runs)
+    return " ".join(texts) or "the empty match"

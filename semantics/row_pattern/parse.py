@@ -8,29 +8,380 @@ it names a variable.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from lark import Token
+from lark import Lark, Token
+from lark.exceptions import UnexpectedInput
 from lark.tree import Meta
-from lark.visitors import v_args
+from lark.visitors import Transformer_NonRecursive, v_args
 
-from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in
-from cerify.semantics.parsing import MAX_DEPTH, parsed, parser_of, span_of
+from cerify.semantics.errors import BudgetExceeded, ParseError, Span, Unsupported, errors_in
+from cerify.semantics.parsing import MAX_DEPTH, explained, number_of, parsed, parser_of, place_of, read_before, span_of
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import (
-    Definition,
+from cerify.semantics.row_pattern.syntax import (
     MatchRecognize,
     Measure,
     Order,
+    RowDefinition,
+    RowSkip,
     RowsPerMatch,
-    Skip,
+    RowWindow,
     Subset,
-    Window,
 )
-from cerify.semantics.row_pattern.parse_expressions import ExpressionBuilder, Identifier, whole
-from cerify.semantics.row_pattern.syntax_errors import explained_clause
 from cerify.semantics.trees import children, depth
+from cerify.semantics.values import parse_time
+
+# ---------------------------------------------------------------------------------------------------------------------
+# From text to the expressions of MATCH_RECOGNIZE: the rules of the grammar from `expression` on.
+
+TYPES: dict[str, rows.SqlType] = {
+    "BIGINT": "BIGINT", "INTEGER": "BIGINT", "INT": "BIGINT",
+    "DOUBLE": "DOUBLE", "FLOAT": "DOUBLE", "REAL": "DOUBLE",
+    "VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "TIMESTAMP": "TIMESTAMP",
+}  # fmt: skip
+FUNCTIONS = (
+    *("PREV", "NEXT", "FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX"),
+    *("CLASSIFIER", "MATCH_NUMBER", "ABS", "COALESCE", "CAST"),
+)
+MEANT = {
+    "LAG": "PREV", "LEAD": "NEXT", "FIRST_VALUE": "FIRST", "LAST_VALUE": "LAST",
+    "NVL": "COALESCE", "IFNULL": "COALESCE",
+    "NULLIF": "CASE WHEN a = b THEN NULL ELSE a END",
+}  # fmt: skip
+"""Functions of other places in SQL that are often meant."""
+
+
+@dataclass(frozen=True)
+class Identifier:
+    """A name as it is written, and whether in quotation marks."""
+
+    name: str
+    quoted: bool
+
+    @property
+    def variable(self) -> str:
+        """The name of a variable that it is."""
+        return self.name if self.quoted else self.name.upper()
+
+
+@v_args(meta=True, inline=True)
+class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
+    """One method for each alternative of the grammar's expressions, in the grammar's order."""
+
+    def identifier(self, meta: Meta, token: Token) -> Identifier:
+        quoted = token.type == "QUOTED"
+        return Identifier(str(token)[1:-1].replace('""', '"') if quoted else str(token), quoted)
+
+    def disjunction(self, meta: Meta, left: rows.Expression, right: rows.Expression) -> rows.Expression:
+        return rows.RowOr(left, right, span=span_of(meta))
+
+    def conjunction(self, meta: Meta, left: rows.Expression, right: rows.Expression) -> rows.Expression:
+        return rows.RowAnd(left, right, span=span_of(meta))
+
+    def inverted(self, meta: Meta, mark: Token, e: rows.Expression) -> rows.Expression:
+        return rows.RowNot(e, span=span_of(meta))
+
+    def comparison(self, meta: Meta, left: rows.Expression, op: Token, right: rows.Expression) -> rows.Expression:
+        operator = cast("Any", "<>" if op == "!=" else str(op))
+        return rows.RowComparison(left, operator, right, span=span_of(meta))
+
+    def is_null(self, meta: Meta, e: rows.Expression, *negated: Token) -> rows.Expression:
+        return rows.IsNull(e, bool(negated), span=span_of(meta))
+
+    def is_truth(self, meta: Meta, e: rows.Expression, *rest: Token) -> rows.Expression:
+        """e IS TRUE is COALESCE(e, FALSE), and e IS FALSE is NOT COALESCE(e, TRUE)."""
+        *negated, truth = rest
+        is_true, span = truth.upper() == "TRUE", span_of(meta)
+        known = rows.Coalesce((e, rows.RowConstant(not is_true, span=span)), span=span)
+        return known if is_true != bool(negated) else rows.RowNot(known, span=span)
+
+    def between(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
+        *negated, low, high = rest
+        return rows.RowBetween(e, low, high, bool(negated), span=span_of(meta))
+
+    def in_list(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
+        items: Any = tuple(one for one in rest if isinstance(one, rows.RowNode))
+        return rows.RowIn(e, items, any(is_token(one, "NOT") for one in rest), span=span_of(meta))
+
+    def like(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
+        pattern: Any = next(one for one in rest if isinstance(one, rows.RowNode))
+        escape = tuple(_unquoted(one) for one in rest if is_token(one, "STRING"))
+        if escape and len(escape[0]) != 1:
+            raise ParseError("ESCAPE is followed by one character in quotation marks", span_of(meta))
+        negated = any(is_token(one, "NOT") for one in rest)
+        return rows.RowLike(e, pattern, escape, negated, span=span_of(meta))
+
+    def arithmetic(self, meta: Meta, left: rows.Expression, op: Token, right: rows.Expression) -> rows.Expression:
+        made = rows.Product if op in ("*", "/", "%") else rows.Sum
+        return made(left, cast("Any", str(op)), right, span=span_of(meta))
+
+    def negative(self, meta: Meta, minus: Token, e: rows.Expression) -> rows.Expression:
+        if isinstance(e, rows.RowConstant) and isinstance(e.value, int | float) and not isinstance(e.value, bool):
+            return rows.RowConstant(-e.value, span=span_of(meta))
+        return rows.Negative(e, span=span_of(meta))
+
+    def column(self, meta: Meta, one: Identifier) -> rows.Expression:
+        return rows.RowColumn(one.name, None, one.quoted, span=span_of(meta))
+
+    def qualified(self, meta: Meta, variable: Identifier, one: Identifier) -> rows.Expression:
+        return rows.RowColumn(one.name, variable.variable, one.quoted, span=span_of(meta))
+
+    def classifier(self, meta: Meta, variable: str | None = None) -> rows.Expression:
+        return rows.Classifier(variable, span=span_of(meta))
+
+    def match_number(self, meta: Meta) -> rows.Expression:
+        return rows.RowMatchNumber(span=span_of(meta))
+
+    def physical(self, meta: Meta, function: Token, e: rows.Expression, *rest: Token) -> rows.Expression:
+        return rows.Physical(cast("Any", function.upper()), e, _offset(rest, 1), span=span_of(meta))
+
+    def logical(self, meta: Meta, *parts: Any) -> rows.Expression:
+        semantics, (function, e, *rest) = _semantics(parts)
+        return rows.Logical(function.upper(), e, _offset(rest, 0), semantics, span=span_of(meta))
+
+    def count_rows(self, meta: Meta, *parts: Any) -> rows.Expression:
+        semantics, (_, *rest) = _semantics(parts)
+        variable = next((one.variable for one in rest if isinstance(one, Identifier)), None)
+        return rows.Count(variable, semantics, span=span_of(meta))
+
+    def aggregate(self, meta: Meta, *parts: Any) -> rows.Expression:
+        semantics, (function, e) = _semantics(parts)
+        return rows.RowAggregate(function.upper(), e, semantics, span=span_of(meta))
+
+    def distinct(self, meta: Meta, *parts: Any) -> None:
+        raise Unsupported("aggregates of distinct values are not carried", span_of(meta))
+
+    def other_function(self, meta: Meta, name: Token, *arguments: rows.Expression) -> None:
+        found = f"did you mean {MEANT[name.upper()]}?" if name.upper() in MEANT else f"there are {', '.join(FUNCTIONS)}"
+        raise Unsupported(f"there is no function {name}; {found}", span_of(name))
+
+    def other_literal(self, meta: Meta, token: Token) -> None:
+        kind = re.split("[^A-Z]", token.upper())[0]
+        mend = "a time is written TIMESTAMP '2013-01-31 14:05:00'"
+        if kind == "INTERVAL":
+            mend = "give the times in a column of numbers, such as seconds, whose difference is one"
+        raise Unsupported(f"there are no values of type {kind}; {mend}", span_of(token))
+
+    def absolute(self, meta: Meta, e: rows.Expression) -> rows.Expression:
+        return rows.Absolute(e, span=span_of(meta))
+
+    def coalesce(self, meta: Meta, *arguments: rows.Expression) -> rows.Expression:
+        return rows.Coalesce(arguments, span=span_of(meta))
+
+    def cast(self, meta: Meta, e: rows.Expression, type_: Token) -> rows.Expression:
+        return rows.Cast(e, TYPES[type_.upper().split()[0]], span=span_of(meta))
+
+    def searched_case(self, meta: Meta, *parts: Any) -> rows.Expression:
+        return _case(_pairs(parts), _otherwise(parts), span_of(meta))
+
+    def simple_case(self, meta: Meta, e: rows.Expression, *parts: Any) -> rows.Expression:
+        whens = [(rows.RowComparison(e, "=", c, span=c.span), result) for c, result in _pairs(parts)]
+        return _case(whens, _otherwise(parts), span_of(meta))
+
+    def when(self, meta: Meta, condition: rows.Expression, result: rows.Expression) -> Any:
+        return condition, result
+
+    def otherwise(self, meta: Meta, e: rows.Expression) -> rows.Expression:
+        return e
+
+    def number(self, meta: Meta, token: Token) -> rows.Expression:
+        return rows.RowConstant(number_of(token), span=span_of(meta))
+
+    def string(self, meta: Meta, token: Token) -> rows.Expression:
+        return rows.RowConstant(_unquoted(token), span=span_of(meta))
+
+    def truth(self, meta: Meta, token: Token) -> rows.Expression:
+        return rows.RowConstant(token.upper() == "TRUE", span=span_of(meta))
+
+    def null(self, meta: Meta) -> rows.Expression:
+        return rows.RowConstant(None, span=span_of(meta))
+
+    def timestamp(self, meta: Meta, token: Token) -> rows.Expression:
+        text = str(token).split("'")[1]
+        try:
+            return rows.RowConstant(parse_time(text), span=span_of(meta))
+        except ValueError as error:
+            raise ParseError(f"{text!r} {error}", span_of(meta)) from None
+
+
+def _case(whens: list[Any], otherwise: rows.Expression, span: Span) -> rows.Expression:
+    for condition, result in reversed(whens):
+        otherwise = rows.RowCase(condition, result, otherwise, span=span)
+    return otherwise
+
+
+def _pairs(parts: tuple[Any, ...]) -> list[Any]:
+    return [one for one in parts if isinstance(one, tuple)]
+
+
+def _otherwise(parts: tuple[Any, ...]) -> Any:
+    return next((one for one in parts if isinstance(one, rows.RowNode)), rows.RowConstant(None))
+
+
+def _semantics(parts: tuple[Any, ...]) -> tuple[rows.Semantics, Any]:
+    if is_token(parts[0], "SEMANTICS"):
+        return parts[0].upper(), parts[1:]
+    return "RUNNING", parts
+
+
+def _offset(rest: Any, default: int) -> int:
+    numbers = [one for one in rest if is_token(one, "NUMBER")]
+    return whole(numbers[0]) if numbers else default
+
+
+def whole(token: Token) -> int:
+    """The whole number that a token writes. Raises ParseError for another number."""
+    number = number_of(token)
+    if not isinstance(number, int):
+        raise ParseError("a whole number is expected here", span_of(token))
+    return number
+
+
+def is_token(one: Any, type_: str) -> bool:
+    """Whether it is a token of that type."""
+    return isinstance(one, Token) and one.type == type_
+
+
+def _unquoted(token: Token) -> str:
+    return str(token)[1:-1].replace("''", "'")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Messages for texts that are no clause: parts in the wrong order, and what is left out or written otherwise in SQL.
+
+PARTS = {
+    "PARTITION BY": r"PARTITION\s+BY\b",
+    "ORDER BY": r"ORDER\s+BY\b",
+    "MEASURES": r"MEASURES\b",
+    "ROWS PER MATCH": r"(ONE\s+ROW|ALL\s+ROWS)\s+PER\s+MATCH\b",
+    "ROWS BETWEEN": r"(ROWS|RANGE|GROUPS)\s+BETWEEN\b",
+    "AFTER MATCH SKIP": r"AFTER\s+MATCH\b(\s+SKIP\b)?",
+    "INITIAL or SEEK": r"(INITIAL|SEEK)\b",
+    "PATTERN": r"PATTERN(?=\s*\()",
+    "SUBSET": r"SUBSET\b",
+    "DEFINE": r"DEFINE\b",
+}
+"""The parts of the clauses in their order, each with what it begins with."""
+
+TERMINALS = {
+    "_PARTITION_BY": "PARTITION BY", "_ORDER_BY": "ORDER BY", "_MEASURES": "MEASURES", "ROWS": "ROWS PER MATCH",
+    "FRAME": "ROWS BETWEEN", "SKIP_PLACE": "AFTER MATCH SKIP", "SKIP_VARIABLE": "AFTER MATCH SKIP",
+    "SEARCH": "INITIAL or SEEK", "_PATTERN": "PATTERN", "_SUBSET": "SUBSET", "_DEFINE": "DEFINE",
+}  # fmt: skip
+"""The part that each terminal begins."""
+
+ONLY_IN = {"ROWS PER MATCH": "MATCH_RECOGNIZE", "ROWS BETWEEN": "WINDOW", "INITIAL or SEEK": "WINDOW"}
+REQUIRED = {"MATCH_RECOGNIZE": ("PATTERN",), "WINDOW": ("ROWS BETWEEN", "PATTERN")}
+ONE, ROWS_AWAY = "one argument, as in {}(price)", "an expression and a number of rows, as in {}(price, 2)"
+TAKES = {"COUNT": ONE, "AGGREGATE": ONE, "_ABS": ONE, "PHYSICAL": ROWS_AWAY, "LOGICAL": ROWS_AWAY}
+"""The arguments of each function that takes a fixed number of them, by the terminal of its name."""
+
+WHOLE = (
+    "a clause is MATCH_RECOGNIZE (...), or WINDOW (...), as in MATCH_RECOGNIZE (PATTERN (A B) DEFINE B AS price > 3)"
+)
+SKIP = "AFTER MATCH SKIP is followed by PAST LAST ROW, TO NEXT ROW, or TO, TO FIRST or TO LAST and a variable"
+_PART = re.compile("|".join(PARTS.values()), re.IGNORECASE)
+_PATTERN_END = re.compile(r"\b(?:SUBSET|DEFINE|WITHIN)\b|\)\s*\Z", re.IGNORECASE)
+_ARGUMENT = ("LPAR", "COMMA")  # what stands before an argument
+
+
+def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
+    """The error for a text that is no clause."""
+    span = place_of(error, text)
+    tokens, _ = read_before(text, span.start, parser)
+    if (wrong := _outside_brackets(text, span, tokens) or _argument(text, span, tokens)) is not None:
+        return ParseError(wrong, span)
+    if not tokens or span.start == len(text):
+        return explained(error, text, parser)
+    kinds = [token.type for token in tokens]
+    depth = kinds.count("LPAR") - kinds.count("RPAR")
+    if depth == 0 and kinds[-1] == "RPAR":
+        rest = text[span.start :].rstrip()
+        advice = "leave the ; at the end out" if rest == ";" else "the clause ends before it; leave what follows out"
+        return ParseError(f"{text[span.start : span.end]!r} is not expected here; {advice}", span)
+    if text[span.start] == '"' and span.end == span.start + 1:
+        return ParseError("a name in quotation marks that does not end; a string is written with '…', not \"…\"", span)
+    message = None
+    if depth == 1 and (begun := _begun(text, span.start, tokens)) is not None:
+        part, span_ = begun
+        message, span = _misplaced(text, part, span_, tokens), (span_ if span_.end > span_.start else span)
+    elif "SKIP_VARIABLE" in kinds[-2:]:
+        message = SKIP
+    return explained(error, text, parser) if message is None else ParseError(message, span)
+
+
+def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
+    """What is wrong where the brackets of a clause or of PATTERN are not opened, or the word before them is missing."""
+    if text.startswith("(", span.start) and tokens:
+        return None
+    if not tokens:
+        return WHOLE if _PART.search(text) else None
+    if len(tokens) == 1:
+        return f"brackets are missing after {tokens[0].upper()}; {WHOLE}"
+    if tokens[-1].type != "_PATTERN":
+        return None
+    pattern = _PATTERN_END.split(text[span.start :])[0].strip()
+    return f"the pattern stands in brackets: PATTERN ({pattern or 'A B'})"
+
+
+def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
+    """What is wrong where an argument is missing, or is one too many, or is none that the function takes."""
+    opened: list[int] = []
+    for i, token in enumerate(tokens):
+        if token.type == "LPAR":
+            opened.append(i)
+        elif token.type == "RPAR" and opened:
+            opened.pop()
+    name = tokens[opened[-1] - 1] if opened and opened[-1] > 0 else None
+    if (
+        name is None
+        or name.type not in TAKES
+        or not (text[span.start : span.end] == "," or tokens[-1].type in _ARGUMENT)
+    ):
+        return None
+    return f"{name.upper()} takes {TAKES[name.type].format(name.upper())}"
+
+
+def _begun(text: str, at: int, tokens: Sequence[Token]) -> tuple[str, Span] | None:
+    """The part that begins at an error, or with the name before it, and where its first words stand."""
+    starts = [at]
+    if tokens[-1].type in ("NAME", "OTHER_FUNCTION"):
+        starts.append(tokens[-1].start_pos or 0)
+    for start in starts:
+        for part, begin in PARTS.items():
+            found = re.compile(begin, re.IGNORECASE).match(text, start)
+            if found is not None and not text[found.end() : at].strip():
+                return part, Span(start, found.end())
+    return None
+
+
+def _misplaced(text: str, part: str, span: Span, tokens: Sequence[Token]) -> str | None:
+    """What is wrong with a part that begins here after these tokens; None where nothing is, as far as it shows."""
+    clause, words = tokens[0].upper(), " ".join(text[span.start : span.end].upper().split())
+    before = [token for token in tokens if (token.start_pos or 0) < span.start]
+    there = [TERMINALS[token.type] for token in before if token.type in TERMINALS]
+    order = list(PARTS)
+    if ONLY_IN.get(part, clause) != clause:
+        return f"{words} is for row patterns in {ONLY_IN[part]} (…)"
+    if part in there:
+        return f"{words} stands here a second time"
+    for one in there:
+        if order.index(one) > order.index(part):
+            return f"{part} stands before {one}"
+    if there[-1:] == ["MEASURES"] and before[-2].type != "_AS":
+        missing = "the name" if before[-1].type == "_AS" else "AS"
+        return f"{missing} is missing before {words}: a measure is an expression AS name"
+    for one in REQUIRED[clause]:
+        if one not in there and order.index(one) < order.index(part):
+            return f"{one} stands before {part}" if _later(text, one, span.end) else f"{one} is missing before {part}"
+    return SKIP if part == "AFTER MATCH SKIP" or before[-1].type == "SKIP_VARIABLE" else None
+
+
+def _later(text: str, part: str, position: int) -> bool:
+    return re.compile(PARTS[part], re.IGNORECASE).search(text, position) is not None
+
 
 FRAME = re.compile(r"ROWS BETWEEN CURRENT ROW AND (?:CURRENT ROW|UNBOUNDED FOLLOWING|([0-9]{1,18}) FOLLOWING)")
 ROWS: dict[str, RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unmatched", "SHOW": "all"}
@@ -64,21 +415,21 @@ class _Builder(ExpressionBuilder):
     def window(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:
         found = {one.field: one.value for one in clauses}
         seek = found.pop("search", "INITIAL").upper() == "SEEK"
-        return MatchRecognize(**found | {"window": Window(found["window"], seek)}, span=span_of(meta))
+        return MatchRecognize(**found | {"window": RowWindow(found["window"], seek)}, span=span_of(meta))
 
-    def partition(self, meta: Meta, *columns: rows.Column) -> _Clause:
+    def partition(self, meta: Meta, *columns: rows.RowColumn) -> _Clause:
         return _Clause("partition", columns)
 
     def order(self, meta: Meta, *orders: Order) -> _Clause:
         return _Clause("order", orders)
 
-    def sort(self, meta: Meta, column: rows.Column, *marks: Token) -> Order:
+    def sort(self, meta: Meta, column: rows.RowColumn, *marks: Token) -> Order:
         texts = {mark.type: mark.upper() for mark in marks}
         nulls = texts["NULLS"].split()[1] if "NULLS" in texts else None
         return Order(column, texts.get("DIRECTION") == "DESC", cast("Any", nulls))
 
-    def column_name(self, meta: Meta, one: Identifier) -> rows.Column:
-        return rows.Column(one.name, None, one.quoted, span=span_of(meta))
+    def column_name(self, meta: Meta, one: Identifier) -> rows.RowColumn:
+        return rows.RowColumn(one.name, None, one.quoted, span=span_of(meta))
 
     def measures(self, meta: Meta, *measures: Measure) -> _Clause:
         return _Clause("measures", measures)
@@ -107,11 +458,11 @@ class _Builder(ExpressionBuilder):
 
     def skip_place(self, meta: Meta, token: Token) -> _Clause:
         to = " ".join(token.lower().split()[3:]).removeprefix("to ")
-        return _Clause("skip", Skip(cast("Any", to), None, span_of(meta)))
+        return _Clause("skip", RowSkip(cast("Any", to), None, span_of(meta)))
 
     def skip_variable(self, meta: Meta, token: Token, variable: str) -> _Clause:
         first = token.upper().endswith("FIRST")
-        return _Clause("skip", Skip("first" if first else "last", variable, span_of(meta)))
+        return _Clause("skip", RowSkip("first" if first else "last", variable, span_of(meta)))
 
     def pattern_clause(self, meta: Meta, pattern: rows.Pattern, *_: None) -> _Clause:
         return _Clause("pattern", pattern)
@@ -127,11 +478,11 @@ class _Builder(ExpressionBuilder):
     def union(self, meta: Meta, name: str, *members: str) -> Subset:
         return Subset(name, members, span_of(meta))
 
-    def define(self, meta: Meta, *definitions: Definition) -> _Clause:
+    def define(self, meta: Meta, *definitions: RowDefinition) -> _Clause:
         return _Clause("define", definitions)
 
-    def definition(self, meta: Meta, variable: str, e: rows.Expression) -> Definition:
-        return Definition(variable, e, span_of(meta))
+    def definition(self, meta: Meta, variable: str, e: rows.Expression) -> RowDefinition:
+        return RowDefinition(variable, e, span_of(meta))
 
     # --- patterns ---
 
@@ -139,7 +490,7 @@ class _Builder(ExpressionBuilder):
         return rows.Alternation(left, right, span=span_of(meta))
 
     def concatenation(self, meta: Meta, left: rows.Pattern, right: rows.Pattern) -> rows.Pattern:
-        return rows.Concatenation(left, right, span=span_of(meta))
+        return rows.RowConcatenation(left, right, span=span_of(meta))
 
     def quantified(self, meta: Meta, p: rows.Pattern, bounds: tuple[int, int | None, bool]) -> rows.Pattern:
         low, high, greedy = bounds
@@ -149,7 +500,7 @@ class _Builder(ExpressionBuilder):
         return rows.Quantified(p, low, high, greedy, span=span_of(meta))
 
     def primary_variable(self, meta: Meta, name: str) -> rows.Pattern:
-        return rows.Variable(name, span=span_of(meta))
+        return rows.RowVariable(name, span=span_of(meta))
 
     def empty(self, meta: Meta) -> rows.Pattern:
         return rows.Empty(span=span_of(meta))

@@ -9,15 +9,61 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
-from typing import Any, TypeAlias, assert_never, cast
+from itertools import chain
+from typing import Any, Literal, TypeAlias, assert_never, cast
 
+from cerify.semantics import arguments, trees
+from cerify.semantics.errors import IllFormed
+from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.reading import RowReading
+from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
+from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value, kind, parse_time, show_time
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the standard leaves open or engines read differently, as data: each field is a question, its default the answer.
+#
+# The reasons, and for each question a clause and a table on which the answers differ, are in
+# docs/decisions/row-patterns.md.
+
+
+@dataclass(frozen=True, slots=True)
+class RowReading:
+    """One answer to each question that has several in use.
+
+    bounded_iterations: a quantifier with an upper bound takes iterations of no rows like others (counted), or stops
+        after one once it has its least number (stop), as a quantifier without an upper bound always does.
+    skip_to_nothing: AFTER MATCH SKIP TO a variable that no row of the match is labelled with is an error, or goes to
+        the next row.
+    skip_to_first: AFTER MATCH SKIP TO the first row of the match is an error, or goes to the next row.
+    nulls: where the text does not say where NULL is in the order: above all values (high), below them (low), or after
+        them also with DESC (last).
+    empty_matches: an empty match has a number of its own (numbered), or that of the match before it (unnumbered).
+    integer_division: 7 / 2 is 3 (truncated), or 3.5 (exact).
+    empty_iterations: a pattern that may be empty may be quantified (accepted), or not (refused).
+    """
+
+    bounded_iterations: Literal["counted", "stop"] = "counted"
+    skip_to_nothing: Literal["error", "next_row"] = "error"
+    skip_to_first: Literal["error", "next_row"] = "error"
+    nulls: Literal["high", "low", "last"] = "high"
+    empty_matches: Literal["numbered", "unnumbered"] = "numbered"
+    integer_division: Literal["truncated", "exact"] = "truncated"
+    empty_iterations: Literal["accepted", "refused"] = "accepted"
+
+
+STANDARD = RowReading()
+
+
+def others() -> dict[tuple[str, str], RowReading]:
+    """The readings that differ from the decided one in one answer, by the question and that answer."""
+    return arguments.others(STANDARD)
+
 
 Nullable: TypeAlias = Value | None
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -29,7 +75,7 @@ TRUTH = {"true": True, "false": False}
 def combined(e: rows.Scalar, values: Sequence[Nullable], reading: RowReading) -> Nullable:
     """The value of an expression whose operands, from left to right, have these values."""
     match e:
-        case rows.Constant(constant):
+        case rows.RowConstant(constant):
             return constant
         case rows.Negative():
             return None if not _is_number(values[0]) else -values[0]  # type: ignore[operator]
@@ -41,28 +87,28 @@ def combined(e: rows.Scalar, values: Sequence[Nullable], reading: RowReading) ->
             return None if values[0] is None else _cast(values[0], type_)
         case rows.Coalesce():
             return next((value for value in values if value is not None), None)
-        case rows.Case():
+        case rows.RowCase():
             return values[1] if values[0] is True else values[2]
-        case rows.Comparison(_, comparator, _):
+        case rows.RowComparison(_, comparator, _):
             return compared(comparator, values[0], values[1])
         case rows.IsNull(_, negated):
             return (values[0] is None) != negated
-        case rows.Between(_, _, _, negated):
+        case rows.RowBetween(_, _, _, negated):
             inside = both(compared(">=", values[0], values[1]), compared("<=", values[0], values[2]))
             return inverted(inside) if negated else inside
-        case rows.In(_, _, negated):
+        case rows.RowIn(_, _, negated):
             found: bool | None = False
             for value in values[1:]:
                 found = either(found, compared("=", values[0], value))
             return inverted(found) if negated else found
-        case rows.Like(_, _, escape, negated):
+        case rows.RowLike(_, _, escape, negated):
             alike = _like(values[0], values[1], escape)
             return inverted(alike) if negated else alike
-        case rows.Not():
+        case rows.RowNot():
             return inverted(truth(values[0]))
-        case rows.And():
+        case rows.RowAnd():
             return both(truth(values[0]), truth(values[1]))
-        case rows.Or():
+        case rows.RowOr():
             return either(truth(values[0]), truth(values[1]))
         case _:
             assert_never(e)
@@ -210,3 +256,93 @@ def _like_regex(pattern: str, escape: tuple[str, ...]) -> re.Pattern[str]:
     searched = "".join(f"(?>.*?{part})" for part in others[:-1])
     end = "".join(f".*{part}" for part in others[-1:])
     return re.compile(first + searched + end, re.DOTALL)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which column of a table each name in a clause stands for: without quotation marks, whatever its case.
+
+
+def columns_of(S: Stream) -> tuple[str, ...]:
+    """The columns of a table in their order, without those that have no value in any row.
+
+    The column "type" is one of them if a row has another type than ROW.
+    """
+    if S.is_columnar:
+        names, typed = S.table.column_names, any(R.as_py() != ROW for R in S.table[TYPE].unique())
+    else:
+        declared = [] if S.schema is None else [*S.schema.attributes]
+        names = [TYPE, *dict.fromkeys([*declared, *(name for event in S for name in event.attributes)])]
+        typed = any(event.type != ROW for event in S)
+    return tuple(name for name in names if name != TYPE or typed)
+
+
+def column_values(S: Stream) -> dict[str, list[Value | None]]:
+    """The values of each column, and of "type", from the first row to the last."""
+    if S.is_columnar:
+        from cerify.semantics.arrow_columns import values_in
+
+        return {name: values_in(S.table[name]) for name in S.table.column_names}
+    names = dict.fromkeys(name for event in S for name in event.attributes)
+    return {TYPE: [event.type for event in S], **{name: [event.get(name) for event in S] for name in names}}
+
+
+def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
+    """The clause with the columns' names as the table has them; one that it does not have stays, and is NULL.
+
+    Raises IllFormed where two columns of the table differ in case alone and a name may be either.
+    """
+    known = [*names]
+    return with_columns(q, lambda one: replace(one, name=named(one, known), quoted=True))
+
+
+def with_columns(q: MatchRecognize, column: Callable[[rows.RowColumn], rows.RowColumn]) -> MatchRecognize:
+    """The clause with other columns."""
+
+    def expression(e: rows.Expression) -> rows.Expression:
+        if isinstance(e, rows.RowColumn):
+            return column(e)
+        return replace(trees.rebuilt(e, [expression(operand) for operand in rows.below(e)]), span=e.span)
+
+    return replace(
+        q,
+        define=tuple(replace(one, condition=expression(one.condition)) for one in q.define),
+        partition=tuple(map(column, q.partition)),
+        order=tuple(replace(one, column=column(one.column)) for one in q.order),
+        measures=tuple(replace(one, expression=expression(one.expression)) for one in q.measures),
+    )
+
+
+def named(one: rows.RowColumn, names: Iterable[str]) -> str:
+    """The name of the column that is meant. Raises IllFormed where there are two."""
+    names = list(names)
+    if one.quoted or one.name in names:
+        return one.name
+    found = [name for name in names if name.lower() == one.name.lower()]
+    if len(found) > 1:
+        raise IllFormed(f'{one.name} may be any of {", ".join(found)}; write it as "{found[0]}"', one.span)
+    return found[0] if found else one.name
+
+
+def columns_in(q: MatchRecognize) -> Iterator[rows.RowColumn]:
+    """All mentions of columns in a clause."""
+    inside = (node for e in q.expressions for node in subtrees(e))
+    listed = chain(q.partition, (one.column for one in q.order))
+    return chain(listed, (node for node in inside if isinstance(node, rows.RowColumn)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A match of MATCH_RECOGNIZE.
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NumberedMatch(Match):
+    """A match of rows, of which `events` are in the order of the match; its number counts in its partition, from 1.
+
+    excluded: the rows that are left out of the output of all rows.
+    """
+
+    match_number: int = field(kw_only=True)
+    excluded: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    def more(self) -> dict[str, Any]:
+        return {"match_number": self.match_number}

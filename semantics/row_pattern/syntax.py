@@ -8,17 +8,21 @@ without quotation marks is in upper case, as SQL has it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import field
-from typing import ClassVar, Literal, TypeAlias
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from typing import Any, ClassVar, Literal, TypeAlias, assert_never
 
 from cerify.semantics import trees
+from cerify.semantics.arguments import depth_limited
 from cerify.semantics.errors import Span
-from cerify.semantics.trees import Tree, subtrees
+from cerify.semantics.trees import Operator, Tree, printed, subtrees, table
 from cerify.semantics.values import Value
 
 
-class Node(Tree):
+class RowNode(Tree):
     """A part of a clause, with its place in the text."""
 
     span: Span | None = field(default=None, kw_only=True)  # not positional: no part of a tree's value
@@ -27,31 +31,35 @@ class Node(Tree):
 # --- patterns ---------------------------------------------------------------------------------------------------------
 
 
-class Variable(Node):
+class RowVariable(RowNode):
     """A: one row, for which the condition of A is true."""
+
+    WORD: ClassVar[str] = "Variable"
 
     name: str
 
 
-class Empty(Node):
+class Empty(RowNode):
     """(): no row."""
 
 
-class Anchor(Node):
+class Anchor(RowNode):
     """^ or $: no row, before the first or after the last row of a partition."""
 
     place: Literal["start", "end"]
 
 
-class Concatenation(Node):
+class RowConcatenation(RowNode):
     """Left, then right."""
+
+    WORD: ClassVar[str] = "Concatenation"
 
     operands: ClassVar = ("left", "right")
     left: Pattern
     right: Pattern
 
 
-class Alternation(Node):
+class Alternation(RowNode):
     """Left or right; left is preferred."""
 
     operands: ClassVar = ("left", "right")
@@ -59,14 +67,14 @@ class Alternation(Node):
     right: Pattern
 
 
-class Permute(Node):
+class Permute(RowNode):
     """PERMUTE(…): all parts in some order; the orders are preferred as the list of the parts says."""
 
     operands: ClassVar = ("parts",)
     parts: tuple[Pattern, ...]
 
 
-class Quantified(Node):
+class Quantified(RowNode):
     """From low to high iterations (None: any number); a greedy quantifier prefers more, a reluctant one fewer."""
 
     operands: ClassVar = ("pattern",)
@@ -76,14 +84,14 @@ class Quantified(Node):
     greedy: bool = True
 
 
-class Exclusion(Node):
+class Exclusion(RowNode):
     """{- … -}: the rows are matched, and are left out of the output of ALL ROWS PER MATCH."""
 
     operands: ClassVar = ("pattern",)
     pattern: Pattern
 
 
-Pattern: TypeAlias = Variable | Empty | Anchor | Concatenation | Alternation | Permute | Quantified | Exclusion
+Pattern: TypeAlias = RowVariable | Empty | Anchor | RowConcatenation | Alternation | Permute | Quantified | Exclusion
 
 # --- expressions ------------------------------------------------------------------------------------------------------
 
@@ -91,31 +99,37 @@ Semantics: TypeAlias = Literal["RUNNING", "FINAL"]
 SqlType: TypeAlias = Literal["BIGINT", "DOUBLE", "VARCHAR", "BOOLEAN", "TIMESTAMP"]
 
 
-class Constant(Node):
+class RowConstant(RowNode):
     """A literal; None is NULL."""
+
+    WORD: ClassVar[str] = "Constant"
 
     value: Value | None
 
 
-class Column(Node):
+class RowColumn(RowNode):
     """A.name, or name: a column, of the row of A, or of all rows of the match, that is looked at."""
+
+    WORD: ClassVar[str] = "Column"
 
     name: str
     variable: str | None = None
     quoted: bool = False
 
 
-class Classifier(Node):
+class Classifier(RowNode):
     """CLASSIFIER(A): the variable that a row is labelled with."""
 
     variable: str | None = None
 
 
-class MatchNumber(Node):
+class RowMatchNumber(RowNode):
     """MATCH_NUMBER(): the number of the match in its partition, from 1."""
 
+    WORD: ClassVar[str] = "MatchNumber"
 
-class Physical(Node):
+
+class Physical(RowNode):
     """PREV or NEXT (e, offset): e in the row that many rows before or after, of the match or not."""
 
     operands: ClassVar = ("argument",)
@@ -124,7 +138,7 @@ class Physical(Node):
     offset: int = 1
 
 
-class Logical(Node):
+class Logical(RowNode):
     """FIRST or LAST (e, offset): e in a row of a variable, counted from the first or the last one."""
 
     operands: ClassVar = ("argument",)
@@ -134,15 +148,17 @@ class Logical(Node):
     semantics: Semantics = "RUNNING"
 
 
-class Count(Node):
+class Count(RowNode):
     """COUNT(*) or COUNT(A.*): the number of the rows of the match, or of those of A."""
 
     variable: str | None = None
     semantics: Semantics = "RUNNING"
 
 
-class Aggregate(Node):
+class RowAggregate(RowNode):
     """COUNT, SUM, AVG, MIN or MAX of the values of e that are not NULL, over the rows of the match or of a variable."""
+
+    WORD: ClassVar[str] = "Aggregate"
 
     operands: ClassVar = ("argument",)
     function: Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
@@ -150,14 +166,14 @@ class Aggregate(Node):
     semantics: Semantics = "RUNNING"
 
 
-class Negative(Node):
+class Negative(RowNode):
     """- e."""
 
     operands: ClassVar = ("operand",)
     operand: Expression
 
 
-class Sum(Node):
+class Sum(RowNode):
     """+ and - on numbers, || on strings."""
 
     operands: ClassVar = ("left", "right")
@@ -166,7 +182,7 @@ class Sum(Node):
     right: Expression
 
 
-class Product(Node):
+class Product(RowNode):
     """* / % on numbers."""
 
     operands: ClassVar = ("left", "right")
@@ -175,14 +191,14 @@ class Product(Node):
     right: Expression
 
 
-class Absolute(Node):
+class Absolute(RowNode):
     """ABS(e)."""
 
     operands: ClassVar = ("operand",)
     operand: Expression
 
 
-class Cast(Node):
+class Cast(RowNode):
     """CAST(e AS type)."""
 
     operands: ClassVar = ("operand",)
@@ -190,15 +206,17 @@ class Cast(Node):
     type: SqlType
 
 
-class Coalesce(Node):
+class Coalesce(RowNode):
     """COALESCE(…): the first value that is not NULL."""
 
     operands: ClassVar = ("arguments",)
     arguments: tuple[Expression, ...]
 
 
-class Case(Node):
+class RowCase(RowNode):
     """CASE WHEN condition THEN result ELSE otherwise END; with more conditions `otherwise` is another Case."""
+
+    WORD: ClassVar[str] = "Case"
 
     operands: ClassVar = ("condition", "result", "otherwise")
     condition: Expression
@@ -206,8 +224,10 @@ class Case(Node):
     otherwise: Expression
 
 
-class Comparison(Node):
+class RowComparison(RowNode):
     """< <= > >= = <>."""
+
+    WORD: ClassVar[str] = "Comparison"
 
     operands: ClassVar = ("left", "right")
     left: Expression
@@ -215,7 +235,7 @@ class Comparison(Node):
     right: Expression
 
 
-class IsNull(Node):
+class IsNull(RowNode):
     """e IS [NOT] NULL."""
 
     operands: ClassVar = ("operand",)
@@ -223,8 +243,10 @@ class IsNull(Node):
     negated: bool = False
 
 
-class Between(Node):
+class RowBetween(RowNode):
     """e [NOT] BETWEEN low AND high."""
+
+    WORD: ClassVar[str] = "Between"
 
     operands: ClassVar = ("operand", "low", "high")
     operand: Expression
@@ -233,8 +255,10 @@ class Between(Node):
     negated: bool = False
 
 
-class In(Node):
+class RowIn(RowNode):
     """e [NOT] IN (…)."""
+
+    WORD: ClassVar[str] = "In"
 
     operands: ClassVar = ("operand", "items")
     operand: Expression
@@ -242,8 +266,10 @@ class In(Node):
     negated: bool = False
 
 
-class Like(Node):
+class RowLike(RowNode):
     """e [NOT] LIKE pattern [ESCAPE escape]: % is any text, _ one character, and what follows the escape itself."""
+
+    WORD: ClassVar[str] = "Like"
 
     operands: ClassVar = ("operand", "pattern")
     operand: Expression
@@ -252,35 +278,42 @@ class Like(Node):
     negated: bool = False
 
 
-class Not(Node):
+class RowNot(RowNode):
     """NOT e."""
+
+    WORD: ClassVar[str] = "Not"
 
     operands: ClassVar = ("operand",)
     operand: Expression
 
 
-class And(Node):
+class RowAnd(RowNode):
     """Both."""
 
+    WORD: ClassVar[str] = "And"
+
     operands: ClassVar = ("left", "right")
     left: Expression
     right: Expression
 
 
-class Or(Node):
+class RowOr(RowNode):
     """One of the two, or both."""
 
+    WORD: ClassVar[str] = "Or"
+
     operands: ClassVar = ("left", "right")
     left: Expression
     right: Expression
 
 
-Lookup: TypeAlias = Column | Classifier | MatchNumber | Physical | Logical | Count | Aggregate
+Lookup: TypeAlias = RowColumn | Classifier | RowMatchNumber | Physical | Logical | Count | RowAggregate
 """What depends on rows."""
 
 Scalar: TypeAlias = (
-    Constant | Negative | Sum | Product | Absolute | Cast | Coalesce | Case | Comparison | IsNull | Between | In | Like
-    | Not | And | Or
+    RowConstant | Negative | Sum | Product | Absolute | Cast | Coalesce | RowCase | RowComparison | IsNull
+    | RowBetween | RowIn | RowLike
+    | RowNot | RowAnd | RowOr
 )  # fmt: skip
 """What depends on the values of its operands alone."""
 
@@ -298,12 +331,404 @@ def lookups(e: Expression) -> list[Lookup]:
     return [e] if isinstance(e, Lookup) else [found for operand in below(e) for found in lookups(operand)]
 
 
-def references(e: Expression) -> list[Column | Classifier]:
+def references(e: Expression) -> list[RowColumn | Classifier]:
     """The columns and classifiers in an expression."""
     nodes: Iterator[Expression] = subtrees(e)
-    return [node for node in nodes if isinstance(node, Column | Classifier)]
+    return [node for node in nodes if isinstance(node, RowColumn | Classifier)]
 
 
 def variable_of(e: Expression) -> str | None:
     """The variable whose rows an argument of a function looks at; None for all rows of the match."""
     return next((one.variable for one in references(e)), None)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The clauses MATCH_RECOGNIZE and WINDOW as a whole: ISO/IEC 9075-2, features R010 and R020.
+
+ROW = "row"
+"""The type of the events of a table that has no column "type"."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """column [ASC | DESC] [NULLS FIRST | NULLS LAST]; nulls is None where the text leaves it open."""
+
+    column: RowColumn
+    descending: bool = False
+    nulls: Literal["FIRST", "LAST"] | None = None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """e AS name."""
+
+    expression: Expression
+    name: str
+    quoted: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class RowDefinition:
+    """A AS e."""
+
+    WORD: ClassVar[str] = "Definition"
+
+    variable: str
+    condition: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Subset:
+    """U = (A, B): a union variable."""
+
+    name: str
+    members: tuple[str, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class RowSkip:
+    """AFTER MATCH SKIP …; with "first" and "last" to a row of a variable."""
+
+    WORD: ClassVar[str] = "Skip"
+
+    to: Literal["past last row", "next row", "first", "last"] = "past last row"
+    variable: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+RowsPerMatch: TypeAlias = Literal["one", "all", "all omit empty", "all with unmatched"]
+"""ONE ROW PER MATCH; ALL ROWS PER MATCH, SHOW EMPTY MATCHES, OMIT EMPTY MATCHES, WITH UNMATCHED ROWS."""
+
+
+@dataclass(frozen=True)
+class RowWindow:
+    """ROWS BETWEEN CURRENT ROW AND … FOLLOWING, None for UNBOUNDED; SEEK, or INITIAL."""
+
+    WORD: ClassVar[str] = "Window"
+
+    following: int | None = None
+    seek: bool = False
+
+
+@dataclass(frozen=True)
+class MatchRecognize:
+    """A whole clause; with a window, that of WINDOW."""
+
+    pattern: Pattern
+    define: tuple[RowDefinition, ...] = ()
+    partition: tuple[RowColumn, ...] = ()
+    order: tuple[Order, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    rows: RowsPerMatch = "one"
+    skip: RowSkip = RowSkip()
+    subsets: tuple[Subset, ...] = ()
+    window: RowWindow | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def primary(self) -> tuple[str, ...]:
+        """The variables of the pattern, in the order in which they occur first."""
+        nodes: Iterator[Pattern] = subtrees(self.pattern)
+        return tuple(dict.fromkeys(p.name for p in nodes if isinstance(p, RowVariable)))
+
+    @cached_property
+    def unions(self) -> dict[str, frozenset[str]]:
+        """For each variable, primary ones too, the primary variables that it stands for."""
+        return {A: frozenset({A}) for A in self.primary} | {one.name: frozenset(one.members) for one in self.subsets}
+
+    @cached_property
+    def conditions(self) -> dict[str, Expression]:
+        """The conditions of the variables that have one."""
+        return {one.variable: one.condition for one in self.define}
+
+    @property
+    def all_columns(self) -> bool:
+        """Whether the output has all columns of the table."""
+        return self.rows != "one" or self.window is not None
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The conditions and the measures."""
+        return (*(one.condition for one in self.define), *(one.expression for one in self.measures))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The operators of patterns and of expressions, as two tables: ISO/IEC 9075-2, feature R010.
+
+PATTERN = "ISO/IEC 9075-2, R010: row pattern"
+ALTERNATIVES, SEQUENCE, FACTOR, PRIMARY = range(4)  # levels of patterns, from loose to tight
+QUANTIFIERS = tuple(
+    (low, high, greedy)
+    for low, high in ((0, None), (1, None), (0, 1), (2, 2), (0, 2), (1, 2), (2, None), (0, 0))
+    for greedy in (True, False)
+)
+
+
+def _quantified(low: int, high: int | None, greedy: bool, p: Pattern) -> Pattern:
+    return Quantified(p, low, high, greedy)
+
+
+PATTERNS = table(
+    Operator(
+        RowVariable, "variable", "a variable", "variable", PATTERN, "{name}",
+        "leaf", PRIMARY, samples=(lambda: RowVariable("A"),),
+    ),
+    Operator(
+        Empty, "empty", "()", "empty pattern", PATTERN, "()",
+        "leaf", PRIMARY, samples=(Empty,),
+    ),
+    Operator(
+        Anchor, "anchor", "^ or $", "anchors", PATTERN, "{place}",
+        "leaf", PRIMARY, samples=(lambda: Anchor("start"), lambda: Anchor("end")),
+    ),
+    Operator(
+        RowConcatenation, "concatenation", "A B", "concatenation", PATTERN, "{left} {right}",
+        "infix", SEQUENCE,
+    ),
+    Operator(
+        Alternation, "alternation", "|", "alternation", PATTERN, "{left} | {right}",
+        "infix", ALTERNATIVES,
+    ),
+    Operator(
+        Permute, "permute", "PERMUTE", "PERMUTE", PATTERN, "PERMUTE({parts})",
+        "call", PRIMARY, samples=(lambda *parts: Permute(parts),),
+    ),
+    Operator(
+        Quantified, "quantified", "a quantifier", "quantifiers", PATTERN, "{pattern}{}",
+        "suffix", FACTOR, samples=tuple(partial(_quantified, *bounds) for bounds in QUANTIFIERS),
+    ),
+    Operator(
+        Exclusion, "exclusion", "{- -}", "exclusion", PATTERN, "{{- {pattern} -}}",
+        "call", PRIMARY,
+    ),
+)  # fmt: skip
+
+ORS, ANDS, NOTS, PREDICATES, SUMS, PRODUCTS, SIGNS, ATOMS = range(8)  # levels of expressions, from loose to tight
+NAVIGATION, SCALAR = "ISO/IEC 9075-2, R010: expressions", "ISO/IEC 9075-2"
+
+EXPRESSIONS = table(
+    Operator(RowConstant, "constant", "a literal", "literals", SCALAR, "{}", "leaf", ATOMS),
+    Operator(RowColumn, "column", "A.x", "columns", NAVIGATION, "{}", "leaf", ATOMS),
+    Operator(Classifier, "classifier", "CLASSIFIER", "CLASSIFIER", NAVIGATION, "{}", "leaf", ATOMS),
+    Operator(
+        RowMatchNumber, "match_number", "MATCH_NUMBER", "MATCH_NUMBER", NAVIGATION, "MATCH_NUMBER()", "leaf", ATOMS
+    ),
+    Operator(
+        Physical, "physical", "PREV, NEXT", "PREV and NEXT", NAVIGATION, "{function}({argument}{})",
+        "call", ATOMS,
+    ),
+    Operator(
+        Logical, "logical", "FIRST, LAST", "FIRST and LAST", NAVIGATION,
+        "{semantics}{function}({argument}{})", "call", ATOMS,
+    ),
+    Operator(Count, "count", "COUNT(*)", "COUNT of rows", NAVIGATION, "{}", "leaf", ATOMS),
+    Operator(
+        RowAggregate, "aggregate", "COUNT, SUM, AVG, MIN, MAX", "aggregates", NAVIGATION,
+        "{semantics}{function}({argument})", "call", ATOMS,
+    ),
+    Operator(Negative, "negative", "-", "sign", SCALAR, "- {operand}", "prefix", SIGNS),
+    Operator(Sum, "sum", "+ - ||", "sums", SCALAR, "{left} {operator} {right}", "infix", SUMS),
+    Operator(Product, "product", "* / %", "products", SCALAR, "{left} {operator} {right}", "infix", PRODUCTS),
+    Operator(Absolute, "abs", "ABS", "ABS", SCALAR, "ABS({operand})", "call", ATOMS),
+    Operator(Cast, "cast", "CAST", "CAST", SCALAR, "CAST({operand} AS {type})", "call", ATOMS),
+    Operator(Coalesce, "coalesce", "COALESCE", "COALESCE", SCALAR, "COALESCE({arguments})", "call", ATOMS),
+    Operator(
+        RowCase, "case", "CASE", "CASE", SCALAR, "CASE WHEN {condition} THEN {result} ELSE {otherwise} END",
+        "call", ATOMS,
+    ),
+    Operator(
+        RowComparison, "comparison", "< <= > >= = <>", "comparison", SCALAR, "{left} {operator} {right}",
+        "infix", PREDICATES, chains=True,
+    ),
+    Operator(
+        IsNull, "is_null", "IS NULL", "IS NULL", SCALAR, "{operand} IS {}NULL",
+        "infix", PREDICATES, chains=True,
+    ),
+    Operator(
+        RowBetween, "between", "BETWEEN", "BETWEEN", SCALAR, "{operand} {}BETWEEN {low} AND {high}",
+        "infix", PREDICATES, chains=True,
+    ),
+    Operator(
+        RowIn, "in", "IN", "IN", SCALAR, "{operand} {}IN ({items})", "infix", PREDICATES, chains=True
+    ),
+    Operator(
+        RowLike, "like", "LIKE", "LIKE", SCALAR, "{operand} {}LIKE {pattern}{escape}",
+        "infix", PREDICATES, chains=True,
+    ),
+    Operator(RowNot, "not", "NOT", "NOT", SCALAR, "NOT {operand}", "prefix", NOTS),
+    Operator(RowAnd, "and", "AND", "AND", SCALAR, "{left} AND {right}", "infix", ANDS),
+    Operator(RowOr, "or", "OR", "OR", SCALAR, "{left} OR {right}", "infix", ORS),
+)  # fmt: skip
+
+
+def constructs(q: MatchRecognize) -> frozenset[str]:
+    """The names of the operators in the pattern and the expressions of a clause."""
+    nodes = (node for root in (q.pattern, *q.expressions) for node in subtrees(root))
+    return frozenset({**PATTERNS, **EXPRESSIONS}[type(node)].name for node in nodes)
+
+
+def features(q: MatchRecognize) -> frozenset[str]:
+    """The names of the operators of a clause, and of what else it has that is not so by default."""
+    return constructs(q) | frozenset(_other_features(q))
+
+
+def _other_features(q: MatchRecognize) -> Iterator[str]:
+    lists = {
+        "partition by": q.partition,
+        "order by": q.order,
+        "measures": q.measures,
+        "subset": q.subsets,
+        "define": q.define,
+    }
+    yield from (name for name, parts in lists.items() if parts)
+    if q.rows != "one":
+        yield q.rows.replace("all", "all rows")
+    if q.window is not None:
+        yield "window"
+        yield from ("seek",) * q.window.seek
+        yield from ("frame end",) * (q.window.following is not None)
+    if q.skip.to != "past last row":
+        yield "skip to" if q.skip.variable is not None else "skip to next row"
+    nodes = [*subtrees(q.pattern), *(node for e in q.expressions for node in subtrees(e))]
+    if any(isinstance(node, Quantified) and not node.greedy for node in nodes):
+        yield "reluctant"
+    if any(getattr(node, "semantics", "RUNNING") == "FINAL" for node in nodes):
+        yield "final"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# From a clause of MATCH_RECOGNIZE or WINDOW to its text, in one line, which parses back to an equal clause.
+
+REGULAR = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+ROWS: dict[RowsPerMatch, str] = {
+    "one": "ONE ROW PER MATCH",
+    "all": "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
+    "all omit empty": "ALL ROWS PER MATCH OMIT EMPTY MATCHES",
+    "all with unmatched": "ALL ROWS PER MATCH WITH UNMATCHED ROWS",
+}
+SHORT = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+
+
+def show(q: MatchRecognize) -> str:
+    """The text of a clause. Raises BudgetExceeded where it is nested too deeply."""
+    keyword = "MATCH_RECOGNIZE" if q.window is None else "WINDOW"
+    return f"{keyword} ({' '.join(filter(None, texts(q).values()))})"
+
+
+def texts(q: MatchRecognize) -> dict[str, str]:
+    """The texts of the parts of a clause in their order, "" for one that it does not have.
+
+    Raises BudgetExceeded where it is nested too deeply.
+    """
+    measures = (f"{show_expression(one.expression)} AS {_identifier(one.name, one.quoted)}" for one in q.measures)
+    subsets = (f"{_variable(one.name)} = ({', '.join(map(_variable, one.members))})" for one in q.subsets)
+    define = (f"{_variable(one.variable)} AS {show_expression(one.condition)}" for one in q.define)
+    return {
+        "partition": _listed("PARTITION BY ", (_column(one) for one in q.partition)),
+        "order": _listed("ORDER BY ", map(_order, q.order)),
+        "measures": _listed("MEASURES ", measures),
+        "rows": ROWS[q.rows] if q.window is None else _frame(q.window),
+        "skip": _skip(q.skip),
+        "pattern": f"{'SEEK ' if q.window and q.window.seek else ''}PATTERN ({show_pattern(q.pattern)})",
+        "subset": _listed("SUBSET ", subsets),
+        "define": _listed("DEFINE ", define),
+    }
+
+
+def show_pattern(p: Pattern) -> str:
+    """The text of a pattern, with no more parentheses than needed."""
+    with depth_limited(p.span):
+        return printed(p, PATTERNS, _pattern_field)
+
+
+def show_expression(e: Expression) -> str:
+    """The text of an expression, with few parentheses."""
+    with depth_limited(e.span):
+        return printed(e, EXPRESSIONS, _expression_field)
+
+
+def _pattern_field(value: Any) -> str:
+    """The text of what is no operand: the name of a variable, an anchor, or a quantifier."""
+    if not isinstance(value, Quantified):
+        return {"start": "^", "end": "$"}.get(value) or _variable(value)
+    low, high = value.low, value.high
+    bounds = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
+    return SHORT.get((low, high), bounds) + ("" if value.greedy else "?")
+
+
+def _expression_field(value: Any) -> str:
+    """The text of what is no operand: of a node without operands all of it, of another one what its text leaves out."""
+    match value:
+        case RowConstant(constant):
+            return _literal(constant)
+        case RowColumn():
+            return _column(value)
+        case Classifier(A):
+            return f"CLASSIFIER({'' if A is None else _variable(A)})"
+        case Count(A, semantics):
+            return f"{_expression_field(semantics)}COUNT({'' if A is None else _variable(A) + '.'}*)"
+        case Physical(_, _, offset):
+            return "" if offset == 1 else f", {offset}"
+        case Logical(_, _, offset):
+            return "" if offset == 0 else f", {offset}"
+        case IsNull() | RowBetween() | RowIn() | RowLike():
+            return "NOT " if value.negated else ""
+        case tuple():  # of LIKE
+            return "".join(f" ESCAPE {_literal(one)}" for one in value)
+        case "RUNNING":
+            return ""
+        case "FINAL":
+            return "FINAL "
+        case str() | int():
+            return str(value)
+        case _:
+            assert_never(value)
+
+
+def _literal(value: Value | None) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case datetime():
+            return f"TIMESTAMP '{value.astimezone(UTC).replace(tzinfo=None).isoformat(' ')}'"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case int() | float():
+            return repr(value)
+
+
+def _column(one: RowColumn) -> str:
+    name = _identifier(one.name, one.quoted)
+    return name if one.variable is None else f"{_variable(one.variable)}.{name}"
+
+
+def _identifier(name: str, quoted: bool) -> str:
+    return '"' + name.replace('"', '""') + '"' if quoted else name
+
+
+def _variable(name: str) -> str:
+    return _identifier(name, not (REGULAR.fullmatch(name) and name == name.upper()))
+
+
+def _order(one: Order) -> str:
+    return f"{_column(one.column)}{' DESC' * one.descending}{'' if one.nulls is None else ' NULLS ' + one.nulls}"
+
+
+def _frame(window: RowWindow) -> str:
+    end = "UNBOUNDED" if window.following is None else str(window.following)
+    return f"ROWS BETWEEN CURRENT ROW AND {end} FOLLOWING"
+
+
+def _skip(skip: RowSkip) -> str:
+    to = skip.to.upper() if skip.to == "past last row" else f"TO {skip.to.upper()}"
+    return f"AFTER MATCH SKIP {to}{'' if skip.variable is None else ' ' + _variable(skip.variable)}"
+
+
+def _listed(keyword: str, texts: Any) -> str:
+    found = ", ".join(texts)
+    return keyword + found if found else ""

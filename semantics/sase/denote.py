@@ -10,19 +10,442 @@ A match is a sequence of events, each selected for a component of the pattern. T
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias, assert_never
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, assert_never, cast, get_args
 
-from cerify.semantics.budget import Budget
-from cerify.semantics.events import Bindings, Stream
-from cerify.semantics.predicates import Predicate, satisfied
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.events import Bindings, Event, Stream
+from cerify.semantics.predicates import Attribute, Predicate, compare, mentions, satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.absence import Absences
-from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operations
-from cerify.semantics.sase.conditions import Edge, agree, placed, value_of
-from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.sase.watch import Counted, Watch, unwatched
+from cerify.semantics.sase.syntax import (
+    BUILT_IN,
+    DECIDED,
+    NO_OPERATIONS,
+    RANKED,
+    Operation,
+    Operations,
+    Reading,
+    SaseAggregate,
+    State,
+)
+from cerify.semantics.values import Value, kind
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The budget of a search, outside the definition that makes its steps.
+
+T = TypeVar("T")
+
+
+class SaseStepBudget(Protocol):
+    """Passes on the steps of a search, or raises where there are too many."""
+
+    def __call__(self, steps: Iterable[T], /) -> Iterable[T]: ...
+
+
+class Counted:
+    """A watch over at most `limit` steps, in one search or several. Raises BudgetExceeded."""
+
+    def __init__(self, limit: int, what: str) -> None:
+        self.limit, self.what, self.number = limit, what, 0
+
+    def __call__(self, steps: Iterable[T], /) -> Iterator[T]:
+        for step in steps:
+            check_time()
+            self.number += 1
+            if self.number > self.limit:
+                raise BudgetExceeded(
+                    f"more than {self.limit} {self.what}; the definition is followed one by one, so give a shorter "
+                    "stream, a window, or a stricter strategy"
+                )
+            yield step
+
+
+def unwatched(steps: Iterable[T], /) -> Iterable[T]:
+    """The steps, as many as there are."""
+    return steps
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The values of the aggregates of SASE+ by their definition: sase07, section 2.2.4 and footnote 3.
+#
+# An operation folds the values of an attribute over the events of an array, in the order of the stream: the identity
+# first, then `combine` with the lifted value of one event after the other. The rules that every evaluator follows:
+# - an event that lacks the attribute counts for nothing, which is what the identity is for;
+# - a value of the wrong kind leaves the aggregate without a value, and so does a number too large;
+# - sum and avg are exact on integers; with a float each step is the addition of binary64, in the order of the stream;
+# - min, max, highest and lowest are defined for numbers, strings and times, of one kind only; a NaN among them gives
+# NaN;
+# - highest(k, …) is the k-th highest value, repetitions counted, and has no value where there are fewer.
+
+
+def operation_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATIONS) -> Operation:
+    """The operation that an aggregate names. Raises Unsupported where it is not registered."""
+    match aggregate.function:
+        case "count":
+            return _COUNT
+        case "sum":
+            return _SUM
+        case "avg":
+            return _AVG
+        case "min" | "max" as function:
+            return ranked(1, "lowest" if function == "min" else "highest")
+        case "highest" | "lowest" as function:
+            if not aggregate.parameter:
+                raise IllFormed(f"{function} needs to know how many: write {function}(3, …)")
+            return ranked(aggregate.parameter, function)
+        case name:
+            if (operation := operations.get(name)) is None:
+                known = ", ".join((*BUILT_IN, *RANKED, *sorted(operations)))
+                raise Unsupported(f"the aggregate {name} is not registered; known are {known}")
+            return _guarded(name, operation)
+
+
+def extended(operation: Operation, state: State, event: Event, name: str) -> State:
+    """The state after one more event, whose attribute of that name counts; with name "" every event does."""
+    value = 1 if name == "" else event.get(name)
+    return state if value is None else operation.combine(state, operation.lift(value))
+
+
+def folded(aggregate: SaseAggregate, events: Iterable[Event], operations: Operations = NO_OPERATIONS) -> Value | None:
+    """The value of an aggregate over some events, None if it has none."""
+    operation = operation_of(aggregate, operations)
+    state = operation.identity
+    for event in events:
+        state = extended(operation, state, event, aggregate.name)
+    return operation.result(state)
+
+
+# --- those of the language --------------------------------------------------------------------------------------------
+
+
+class _Undefined:
+    """A state without a value; what it is combined with has none either."""
+
+
+UNDEFINED = _Undefined()
+
+
+def _count_lift(value: Value) -> State:
+    return 1
+
+
+_COUNT = Operation(0, _count_lift, operator.add, lambda state: state)
+
+
+def _number(value: Value) -> State:
+    return value if kind(value) == "number" else UNDEFINED
+
+
+def _plus(left: State, right: State) -> State:
+    if left is UNDEFINED or right is UNDEFINED:
+        return UNDEFINED
+    try:
+        return left + right
+    except OverflowError:  # an integer beyond binary64 and a float
+        return UNDEFINED
+
+
+def _defined(state: State) -> Value | None:
+    value: Value | None = None if state is UNDEFINED else state
+    return value
+
+
+def _average(state: State) -> Value | None:
+    sum_, count = state
+    if sum_ is UNDEFINED or count == 0:
+        return None
+    try:
+        value: Value = sum_ / count
+    except OverflowError:
+        return None
+    return value
+
+
+_SUM = Operation(0, _number, _plus, _defined)
+_AVG = Operation(
+    (0, 0),
+    lambda value: (_number(value), 1),
+    lambda left, right: (_plus(left[0], right[0]), left[1] + right[1]),
+    _average,
+)
+
+
+def ranked(k: int, end: Literal["highest", "lowest"]) -> Operation:
+    """The k-th highest or lowest value; the state is the k best values, or UNDEFINED, or a NaN alone."""
+    return Operation((), _ranked_lift, partial(_best, k, end == "highest"), partial(_kth, k))
+
+
+def _ranked_lift(value: Value) -> State:
+    return UNDEFINED if isinstance(value, bool) else (value,)
+
+
+def _best(k: int, highest: bool, left: State, right: State) -> State:
+    if left is UNDEFINED or right is UNDEFINED:
+        return UNDEFINED
+    values = (*left, *right)
+    if len(set(map(kind, values))) > 1:
+        return UNDEFINED
+    if nans := [value for value in values if _is_nan(value)]:
+        return (nans[0],)
+    return tuple(sorted(values, reverse=highest)[:k])
+
+
+def _kth(k: int, state: State) -> Value | None:
+    if state is UNDEFINED:
+        return None
+    value: Value | None = state[k - 1] if len(state) >= k else state[0] if state and _is_nan(state[0]) else None
+    return value
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+# --- those of a user --------------------------------------------------------------------------------------------------
+
+
+def _guarded(name: str, operation: Operation) -> Operation:
+    """The operation; where its functions fail, or give what is no value, it raises IllFormed."""
+
+    def tried(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except Exception as error:  # whatever a user's function raises is that aggregate's failure
+                reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+                raise IllFormed(f"the aggregate {name} failed with {reason}") from error
+
+        return call
+
+    def result(state: State) -> Value | None:
+        value = tried(operation.result)(state)
+        if value is not None and not isinstance(value, get_args(Value)):
+            raise IllFormed(f"the aggregate {name} gave {value!r}; it has to give a number, string, bool, time or None")
+        return cast("Value | None", value)
+
+    return Operation(operation.identity, tried(operation.lift), tried(operation.combine), result)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The conditions of WHERE over a match, whole or in part: which events references name, and when a conjunct counts.
+#
+# A match in part says which positions each variable has so far, the event that is looked at last. While a[i] is looked
+# at, i is the number of positions of a, so that a[i] is the last of them and a[..i-1] all before it.
+
+Bound: TypeAlias = Mapping[str, Sequence[int]]
+"""The positions that each variable has so far, ascending; a variable without any may be left out."""
+
+ValueOf: TypeAlias = Callable[[Attribute], Value | None]
+
+Edge = Literal["first", "each", "later", "end"]
+"""When a conjunct is looked at, in the component of its last identifier.
+
+first  when its first event is selected: a[1], or a
+each   when any of its events is selected: a[i] with no other event of a, i >= 1
+later  when any but the first is selected: a[i-1], a[..i-1], or a[i] compared with a[1]; i > 1
+end    when the component is complete: a[a.LEN], avg(a[].x)
+"""
+
+
+def value_of(bound: Bound, S: Sequence[Event], operations: Operations = NO_OPERATIONS) -> ValueOf:
+    """The values of references and aggregates over a match in part; None where an event or its attribute is absent."""
+
+    def value(attribute: Attribute) -> Value | None:
+        positions = bound.get(attribute.variable or "", ())
+        match attribute:
+            case sase.Reference(name, _, place):
+                p = position(positions, place)
+                return None if p is None else S[p].get(name)
+            case sase.SaseAggregate(running=running):
+                meant = positions[:-1] if running else positions
+                return folded(attribute, (S[p] for p in meant), operations)
+            case _:
+                raise TypeError(f"{attribute} is no reference of SASE+")
+
+    return value
+
+
+def position(positions: Sequence[int], place: sase.Index) -> int | None:
+    """The position that a reference names among those of its variable, None where there is none."""
+    match place:
+        case "only" | "first":
+            return positions[0] if positions else None
+        case "current" | "last":
+            return positions[-1] if positions else None
+        case "previous":
+            return positions[-2] if len(positions) > 1 else None
+        case _:
+            assert_never(place)
+
+
+def agree(attribute: str, event: Event, before: Event) -> bool:
+    """An equivalence test in its canonical form: the event has the value of the one selected before it."""
+    return compare("=", event.get(attribute), before.get(attribute))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """When a conjunct counts: the component, by its index in the pattern, and the edge of it."""
+
+    component: int
+    edge: Edge
+
+
+def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
+    """The place of a conjunct by its last identifier (section A.1). Its variables are those of the pattern.
+
+    One that mentions a negated component belongs to that, whatever else it mentions: it says what must not be there.
+    """
+    order = {k.variable: index for index, k in enumerate(pattern)}
+    mentioned = {order[a.variable or ""] for a in mentions(p)}
+    last = max({index for index in mentioned if pattern[index].negated} or mentioned)
+    return Placed(last, _edge({rank(a) for a in mentions(p) if a.variable == pattern[last].variable}))
+
+
+def rank(attribute: Attribute) -> int:
+    """The order of the identifiers of one array: a[1], then a[i-1] and a[..i-1], then a[i], then a[a.LEN] and a[]."""
+    match attribute:
+        case sase.SaseAggregate(running=running):
+            return 1 if running else 3
+        case sase.Reference(place=place):
+            ranks: Mapping[sase.Index, int] = {"only": 0, "first": 0, "previous": 1, "current": 2, "last": 3}
+            return ranks[place]
+        case _:
+            raise TypeError(f"{attribute} is no reference of SASE+")
+
+
+def _edge(ranks: set[int]) -> Edge:
+    if 3 in ranks:
+        return "end"
+    if ranks == {0}:
+        return "first"
+    return "each" if ranks == {2} else "later"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The meaning of negation: in its scope nothing is as the negated component describes (sase07, section 2.2.3).
+#
+# A match of the other components stands unless events in the scope, one or, for a Kleene plus, a series, satisfy all
+# clauses that mention the negated variable. The paper does not say where the scope of a first or last component begins
+# or ends, nor what a strategy means for it: see docs/decisions/sase.md.
+
+
+class SaseAbsences:
+    """What the negated components of a query forbid, over one stream; watch passes on the series that are tried."""
+
+    def __init__(
+        self, q: sase.SaseQuery, S: Stream, reading: Reading, operations: Operations, watch: SaseStepBudget
+    ) -> None:
+        self.q, self.S, self.reading, self.operations, self.watch = q, S, reading, operations, watch
+
+    def forbid(self, M: Bindings) -> bool:
+        """Whether the events of some negated component are there, or events to come may be such."""
+        return any(self.is_there(k, M) for k in self.q.pattern if k.negated)
+
+    def is_there(self, k: sase.Component, M: Bindings) -> bool:
+        """Whether a series in the scope satisfies all clauses on the negated component, or one to come may."""
+        scope = self.scope(k, M)
+        if scope is None:
+            return True
+        return any(self.satisfy(k, M, series, ("end",)) for series in self.watch(self.series(k, M, scope)))
+
+    def series(self, k: sase.Component, M: Bindings, scope: list[int]) -> Iterator[tuple[int, ...]]:
+        """The events, or for a Kleene plus the series of events, that the component describes, complete or not."""
+        pending: list[tuple[int, ...]] = [(p,) for p in scope if self.describes(k, M, (p,))]
+        while pending:
+            series = pending.pop()
+            yield series
+            if k.kleene:
+                pending.extend((*series, p) for p in scope if p > series[-1] and self.goes_on(k, M, series, p))
+
+    def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
+        """The positions in a negated component's scope: between its neighbours, or to the end of the window."""
+        at, bound, n = self.q.pattern.index(k), dict(M), len(self.S)
+        low = max((p + 1 for c in self.q.pattern[:at] for p in bound.get(c.variable, ())), default=None)
+        high = min((p for c in self.q.pattern[at:] for p in bound.get(c.variable, ())), default=None)
+        match low, high, self.q.within:
+            case None, int(), sase.SaseWindow() as window if self.reading.negation_in_front == "window":
+                return [p for p in range(high) if self.spans(window, p, M[-1][1][-1])]
+            case int(), None, sase.SaseWindow() as window:
+                since = {p: self.spans(window, M[0][1][0], p) for p in range(low, n)}
+                if self.reading.stream_end == "waits" and False not in since.values():
+                    return None
+                return [p for p, within in since.items() if within]
+            case _:
+                return list(range(low or 0, n if high is None else high))
+
+    def spans(self, window: sase.SaseWindow, p: int, r: int) -> bool | None:
+        return clauses.spans(window, self.S[p], self.S[r], closed=self.reading.window == "closed")
+
+    def goes_on(self, k: sase.Component, M: Bindings, series: tuple[int, ...], p: int) -> bool:
+        """Whether the event at p may be the next of the series."""
+        return self.describes(k, M, (*series, p)) and all(
+            self.leaves_out(k, M, series, r) for r in range(series[-1] + 1, p)
+        )
+
+    def describes(self, k: sase.Component, M: Bindings, series: tuple[int, ...]) -> bool:
+        """Whether the last event of the series, after those before it, is as the negated component describes."""
+        edges: tuple[Edge, ...] = ("first", "each") if len(series) == 1 else ("each", "later")
+        tests = [x for x, _ in clauses.equivalences(self.q)]
+        return (
+            self.S[series[-1]].type == k.type and self.agrees(k, M, series, tests) and self.satisfy(k, M, series, edges)
+        )
+
+    def leaves_out(self, k: sase.Component, M: Bindings, series: tuple[int, ...], r: int) -> bool:
+        """Whether a series may leave out the event at r, by the strategy of its component."""
+        if self.reading.negated_series == "any":
+            return True
+        match clauses.strategy_of(self.q, k.variable):
+            case "strict_contiguity":
+                return False
+            case "partition_contiguity":
+                return not self.in_partition(k, M, (*series, r))
+            case "skip_till_next_match":
+                return not self.describes(k, M, (*series, r))
+            case "skip_till_any_match":
+                return True
+            case strategy:
+                assert_never(strategy)
+
+    def in_partition(self, k: sase.Component, M: Bindings, series: tuple[int, ...]) -> bool:
+        """Whether the last of the series belongs to the partition of the one before it."""
+        marked = [c.condition for c in clauses.conjuncts(self.q) if c.underlined]
+        tests = [x for x, underlined in clauses.equivalences(self.q) if underlined or not marked]
+        return self.agrees(k, M, series, tests) and self.satisfy(k, M, series, ("each", "later"), marked)
+
+    def agrees(self, k: sase.Component, M: Bindings, series: tuple[int, ...], tests: Iterable[str]) -> bool:
+        """[attribute]: with the event before it; before the first component, with the first event of the match."""
+        *before, p = series
+        earlier = [r for c in self.q.pattern[: self.q.pattern.index(k)] for r in dict(M).get(c.variable, ())]
+        neighbour = before[-1] if before else earlier[-1] if earlier else M[0][1][0]
+        return all(agree(x, self.S[p], self.S[neighbour]) for x in tests)
+
+    def satisfy(
+        self,
+        k: sase.Component,
+        M: Bindings,
+        series: tuple[int, ...],
+        edges: tuple[Edge, ...],
+        only: list[Predicate | sase.Equivalence] | None = None,
+    ) -> bool:
+        """Whether the clauses on the negated variable with one of these edges hold; with `only`, those among them.
+
+        All variables of the match are bound, so that a clause is placed as if the negated component were the last.
+        """
+        value = value_of(dict(M) | {k.variable: series}, self.S, self.operations)
+        order = (*clauses.positive(self.q), k)
+        return all(
+            satisfied(c, value)
+            for c in clauses.clauses_of_absence(self.q, k.variable)
+            if placed(c, order).edge in edges and (only is None or c in only)
+        )
+
 
 Chosen: TypeAlias = tuple[tuple[int, int], ...]
 """What is selected so far: the pairs (component, position), in the order of the stream."""
@@ -32,26 +455,26 @@ Conditions: TypeAlias = dict[tuple[int, Edge], list[Predicate]]
 
 
 def bindings(
-    q: sase.Query,
+    q: sase.SaseQuery,
     S: Stream,
     reading: Reading = DECIDED,
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
     """The matches of a query over a stream. Raises BudgetExceeded."""
-    return set(matches_by(Definition, q, S, reading, budget, operations))
+    return set(matches_by(SaseDefinition, q, S, reading, budget, operations))
 
 
-class Definition:
+class SaseDefinition:
     """The definition for one query over one stream."""
 
     def __init__(
         self,
-        q: sase.Query,
+        q: sase.SaseQuery,
         S: Stream,
         reading: Reading = DECIDED,
         operations: Operations = NO_OPERATIONS,
-        watch: Watch = unwatched,
+        watch: SaseStepBudget = unwatched,
     ) -> None:
         self.q, self.S, self.reading, self.operations, self.watch = q, S, reading, operations, watch
         self.pattern = clauses.positive(q)
@@ -60,7 +483,7 @@ class Definition:
         self.marked_conditions = self._by_place(c for c, underlined in predicates if underlined)
         self.tests = [x for x, _ in tests]
         self.marked_tests = [x for x, underlined in tests if underlined]
-        self.absences = Absences(q, S, reading, operations, watch)
+        self.absences = SaseAbsences(q, S, reading, operations, watch)
 
     # --- matches ------------------------------------------------------------------------------------------------------
 
@@ -248,8 +671,8 @@ class Definition:
 
 
 def matches_by(
-    definition: type[Definition],
-    q: sase.Query,
+    definition: type[SaseDefinition],
+    q: sase.SaseQuery,
     S: Stream,
     reading: Reading = DECIDED,
     budget: Budget = Budget(),

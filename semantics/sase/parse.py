@@ -27,8 +27,8 @@ from cerify.semantics.parsing import (
 )
 from cerify.semantics.predicates import Both, Constant, Either, Predicate, Term
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import BUILT_IN, RANKED
-from cerify.semantics.sase.operators import STRATEGIES
+from cerify.semantics.sase.clauses import STRATEGIES
+from cerify.semantics.sase.syntax import BUILT_IN, RANKED
 
 
 def parse(text: str) -> sase.Tree:
@@ -94,10 +94,10 @@ class _Builder(PredicateBuilder):
     def program(self, meta: Meta, *queries: Any) -> sase.Tree:
         return cast("sase.Tree", queries[0]) if len(queries) == 1 else sase.Program(queries, span=span_of(meta))
 
-    def union(self, meta: Meta, *parts: sase.Query) -> sase.Query | sase.Union:
-        return parts[0] if len(parts) == 1 else sase.Union(parts, span=span_of(meta))
+    def union(self, meta: Meta, *parts: sase.SaseQuery) -> sase.SaseQuery | sase.SaseUnion:
+        return parts[0] if len(parts) == 1 else sase.SaseUnion(parts, span=span_of(meta))
 
-    def query(self, meta: Meta, *children: Any) -> sase.Query:
+    def query(self, meta: Meta, *children: Any) -> sase.SaseQuery:
         source, within, having = None, None, None
         pattern: tuple[sase.Component, ...] = ()
         where: list[Any] = []
@@ -107,7 +107,7 @@ class _Builder(PredicateBuilder):
                 returned = child
             elif isinstance(child, _Named):
                 source = child.name
-            elif isinstance(child, sase.Window):
+            elif isinstance(child, sase.SaseWindow):
                 within = child
             elif isinstance(child, _Having):
                 having = child
@@ -120,7 +120,7 @@ class _Builder(PredicateBuilder):
         )
         condition, place = (None, None) if having is None else (having.condition, having.span)
         span = span_of(meta)
-        return sase.Query(pattern, returned, blocks, within, condition, source, span=span, having_span=place)
+        return sase.SaseQuery(pattern, returned, blocks, within, condition, source, span=span, having_span=place)
 
     def from_(self, meta: Meta, name: Token) -> _Named:
         return _Named("from", str(name))
@@ -186,9 +186,9 @@ class _Builder(PredicateBuilder):
 
     # --- WITHIN, HAVING, RETURN ---
 
-    def within(self, meta: Meta, amount: Token, unit: Token) -> sase.Window:
+    def within(self, meta: Meta, amount: Token, unit: Token) -> sase.SaseWindow:
         units = cast("sase.Unit", str(unit).lower().rstrip("s") + "s")
-        return sase.Window(number_of(amount), units, span=span_of(meta))
+        return sase.SaseWindow(number_of(amount), units, span=span_of(meta))
 
     def having(self, meta: Meta, condition: Predicate) -> _Having:
         return _Having(condition, span_of(meta))
@@ -211,7 +211,7 @@ class _Builder(PredicateBuilder):
 
     item = node(sase.Item)
     simple = node(sase.Simple)
-    series = node(sase.Series)
+    series = node(sase.SaseSeries)
     composite_series = node(sase.CompositeSeries)
 
     def composite(self, meta: Meta, variable: Token, *rest: Any) -> sase.Output:
@@ -248,7 +248,7 @@ class _Builder(PredicateBuilder):
             raise ParseError(f"{known} takes a whole number of at least 1", span_of(tokens["NUMBER"][0]))
         if not name and known != "count":
             raise ParseError(f"{known} of what? Name an attribute: {known}({variable}[].x)", span_of(meta))
-        return sase.Aggregate(name[0] if name else "", variable, known, parameter, not tokens["EMPTY"])
+        return sase.SaseAggregate(name[0] if name else "", variable, known, parameter, not tokens["EMPTY"])
 
     def percent(self, meta: Meta, number: Token) -> Term:
         return Constant(number_of(number) / 100)

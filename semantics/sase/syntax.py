@@ -9,11 +9,27 @@ Two trees are equal if they are the same query; where in a text they stood does 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Literal, TypeAlias, dataclass_transform
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, TypeAlias, assert_never, dataclass_transform
 
+from cerify.semantics import arguments
+from cerify.semantics.arguments import depth_limited
 from cerify.semantics.errors import Span
-from cerify.semantics.predicates import Attribute, Predicate, Term
+from cerify.semantics.predicates import (
+    Attribute,
+    Comparison,
+    Constant,
+    Either,
+    Predicate,
+    Term,
+    mapped_predicate,
+    show_predicate,
+    show_term,
+)
+from cerify.semantics.values import Value
 
 Strategy = Literal["strict_contiguity", "partition_contiguity", "skip_till_next_match", "skip_till_any_match"]
 STRATEGIES: tuple[Strategy, ...] = (
@@ -37,7 +53,7 @@ SECONDS: dict[Unit, int] = {"seconds": 1, "minutes": 60, "hours": 3_600, "days":
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 @dataclass(frozen=True)
-class Node:
+class SaseNode:
     """A part of a query with its place in the text; each subclass is a frozen dataclass too."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
@@ -57,12 +73,14 @@ class Reference(Attribute):
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate(Attribute):
+class SaseAggregate(Attribute):
     """avg(b[].name), or avg(b[..i-1].name) if it is running: of all events of b, or of those before b[i].
 
     name is "" where the function counts events and looks at no attribute: count(b[]). parameter is the number that
     highest(3, b[].name) and lowest(3, b[].name) take.
     """
+
+    WORD: ClassVar[str] = "Aggregate"
 
     function: str = "count"
     parameter: int | None = None
@@ -72,7 +90,7 @@ class Aggregate(Attribute):
 # --- PATTERN and WHERE ------------------------------------------------------------------------------------------------
 
 
-class Component(Node):
+class Component(SaseNode):
     """A a, A+ a[], ~A a, ~A+ a[]: one event of a type, or one or more, or with ~ that there are none."""
 
     type: str
@@ -81,27 +99,27 @@ class Component(Node):
     negated: bool = False
 
 
-class Equivalence(Node):
+class Equivalence(SaseNode):
     """[attribute]: all events of a match agree on the attribute."""
 
     attribute: str
 
 
-class Conjunct(Node):
+class Conjunct(SaseNode):
     """One predicate of WHERE; underlined, _( p )_, if it defines the partitions (section 2.2.1)."""
 
     condition: Predicate | Equivalence
     underlined: bool = False
 
 
-class Selected(Node):
+class Selected(SaseNode):
     """a, b[] or b[]! as the argument of a strategy; cut is the forced break, `!`."""
 
     variable: str
     cut: bool = False
 
 
-class Block(Node):
+class Block(SaseNode):
     """strategy(a, b[]!) { conjuncts }; strategy is None, and arguments are empty, where WHERE has bare predicates."""
 
     strategy: Strategy | None
@@ -109,8 +127,10 @@ class Block(Node):
     conjuncts: tuple[Conjunct, ...]
 
 
-class Window(Node):
+class SaseWindow(SaseNode):
     """WITHIN 4 hours."""
+
+    WORD: ClassVar[str] = "Window"
 
     amount: int | float
     unit: Unit
@@ -124,20 +144,22 @@ class Window(Node):
 # --- RETURN -----------------------------------------------------------------------------------------------------------
 
 
-class Simple(Node):
+class Simple(SaseNode):
     """A term: one value of a simple type."""
 
     term: Term
 
 
-class Series(Node):
+class SaseSeries(SaseNode):
     """b[].name: the sequence of the values of an attribute."""
+
+    WORD: ClassVar[str] = "Series"
 
     variable: str
     name: str
 
 
-class Composite(Node):
+class Composite(SaseNode):
     """a.(x, y), b[i].(x, y) at any place: one value that is composed of several."""
 
     variable: str
@@ -145,24 +167,24 @@ class Composite(Node):
     names: tuple[str, ...]
 
 
-class CompositeSeries(Node):
+class CompositeSeries(SaseNode):
     """b[].(x, y): a sequence of composed values."""
 
     variable: str
     names: tuple[str, ...]
 
 
-Output: TypeAlias = Simple | Series | Composite | CompositeSeries
+Output: TypeAlias = Simple | SaseSeries | Composite | CompositeSeries
 
 
-class Item(Node):
+class Item(SaseNode):
     """One attribute of the resulting event; alias is the name given by AS."""
 
     output: Output
     alias: str | None = None
 
 
-class Return(Node):
+class Return(SaseNode):
     """RETURN [NON-OVERLAP] [type](items) [IN STREAM stream], or RETURN items: the result event of a match.
 
     Without items it is a query without RETURN, whose result has no attributes.
@@ -177,31 +199,35 @@ class Return(Node):
 # --- queries ----------------------------------------------------------------------------------------------------------
 
 
-class Query(Node):
+class SaseQuery(SaseNode):
     """A query block; source is the name of the stream it reads, None for the input stream."""
+
+    WORD: ClassVar[str] = "Query"
 
     pattern: tuple[Component, ...]
     returned: Return
     where: tuple[Block, ...] = ()
-    within: Window | None = None
+    within: SaseWindow | None = None
     having: Predicate | None = None
     source: str | None = None
     having_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
-class Union(Node):
+class SaseUnion(SaseNode):
     """q UNION q …: the results of all."""
 
-    parts: tuple[Query, ...]
+    WORD: ClassVar[str] = "Union"
+
+    parts: tuple[SaseQuery, ...]
 
 
-class Program(Node):
+class Program(SaseNode):
     """Queries that read each other's streams, named by IN STREAM; the answers are those of the last one."""
 
-    queries: tuple[Query | Union, ...]
+    queries: tuple[SaseQuery | SaseUnion, ...]
 
 
-Tree: TypeAlias = Query | Union | Program
+Tree: TypeAlias = SaseQuery | SaseUnion | Program
 
 
 def depth(root: object) -> int:
@@ -215,3 +241,261 @@ def depth(root: object) -> int:
         elif is_dataclass(node):
             pending.extend((getattr(node, f.name), level + 1) for f in fields(node) if not f.name.endswith("span"))
     return deepest
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# From a query of SASE+ to its text, which parses back to an equal query.
+
+
+def show(q: Tree) -> str:
+    """The text of a query. Raises BudgetExceeded where it is too deep."""
+    with depth_limited(q.span):
+        match q:
+            case SaseQuery():
+                return _query(q)
+            case SaseUnion(parts):
+                return " UNION ".join(map(_query, parts))
+            case Program(queries):
+                return "; ".join(map(show, queries))
+            case _:
+                assert_never(q)
+
+
+def _query(q: SaseQuery) -> str:
+    clauses = [] if q.source is None else [f"FROM {q.source}"]
+    clauses.append(f"PATTERN SEQ({', '.join(map(show_component, q.pattern))})")
+    if q.where:
+        clauses.append(f"WHERE {' '.join(show_block(block, q) for block in q.where)}")
+    if q.within is not None:
+        clauses.append(f"WITHIN {show_window(q.within)}")
+    if q.having is not None:
+        clauses.append(f"HAVING {show_condition(q.having)}")
+    if q.returned.items:
+        clauses.append(f"RETURN {show_return(q.returned)}")
+    return " ".join(clauses)
+
+
+def show_component(k: Component) -> str:
+    """A a, B+ b[], ~C c."""
+    return f"{'~' if k.negated else ''}{k.type}{'+' if k.kleene else ''} {k.variable}{'[]' if k.kleene else ''}"
+
+
+def show_block(block: Block, q: SaseQuery) -> str:
+    """strategy(a, b[]!) { … }, or bare predicates."""
+    inner = " and ".join(show_conjunct(conjunct, len(block.conjuncts) > 1) for conjunct in block.conjuncts)
+    if block.strategy is None:
+        return inner
+    arrays = {k.variable for k in q.pattern if k.kleene}
+    arguments = (f"{s.variable}{'[]' if s.variable in arrays else ''}{'!' if s.cut else ''}" for s in block.arguments)
+    return (
+        f"{block.strategy}({', '.join(arguments)}) {{ {inner} }}"
+        if inner
+        else f"{block.strategy}({', '.join(arguments)}) {{ }}"
+    )
+
+
+def show_conjunct(conjunct: Conjunct, among_others: bool = False) -> str:
+    """The text of a conjunct; among others an "or" stands in parentheses."""
+    match conjunct.condition:
+        case Equivalence(attribute):
+            text = f"[{attribute}]"
+        case p:
+            text = show_condition(p)
+            if isinstance(p, Either) and among_others and not conjunct.underlined:
+                text = f"({text})"
+    return f"_({text})_" if conjunct.underlined else text
+
+
+def show_window(window: SaseWindow) -> str:
+    """4 hours."""
+    return f"{window.amount} {window.unit.removesuffix('s') if window.amount == 1 else window.unit}"
+
+
+def show_return(returned: Return) -> str:
+    """[NON-OVERLAP] items, or a type and its items, [IN STREAM …]."""
+    items = [show_item(item) for item in returned.items]
+    match returned.items[:1]:
+        case [Item(Simple(Constant() as c))] if returned.type is not None:
+            # T(3, a.x) would be read as highest(3, a[].x) is
+            items[0] = items[0].replace(text := show_term(c), f"({text})", 1)
+    listed = ", ".join(items)
+    text = listed if returned.type is None else f"{returned.type}({listed})"
+    stream = "" if returned.stream is None else f" IN STREAM {returned.stream}"
+    return f"{'NON-OVERLAP ' if returned.non_overlap else ''}{text}{stream}"
+
+
+def show_item(item: Item) -> str:
+    """An attribute of the result, with its name."""
+    return show_output(item.output) + ("" if item.alias is None else f" AS {item.alias}")
+
+
+def show_output(output: Output) -> str:
+    """What an attribute of the result is made of."""
+    match output:
+        case Simple(term):
+            return show_of(term)
+        case SaseSeries(b, name):
+            return f"{b}[].{name}"
+        case Composite(a, place, names):
+            return f"{a}{_index(a, place)}.({', '.join(names)})"
+        case CompositeSeries(b, names):
+            return f"{b}[].({', '.join(names)})"
+        case _:
+            assert_never(output)
+
+
+def show_condition(p: Predicate) -> str:
+    """The text of a predicate over references and aggregates."""
+    return show_predicate(mapped_predicate(p, as_written))
+
+
+def show_of(term: Term) -> str:
+    """The text of a term over references and aggregates."""
+    written = mapped_predicate(Comparison("=", term, Constant(0)), as_written)
+    assert isinstance(written, Comparison)
+    return show_term(written.left)
+
+
+def as_written(attribute: Attribute) -> Attribute:
+    """An attribute of the shared kind whose name is the text of the reference or aggregate."""
+    return Attribute(show_attribute(attribute))
+
+
+def show_attribute(attribute: Attribute) -> str:
+    """a.x, b[i-1].x, avg(b[].x)."""
+    a = attribute.variable or ""
+    name = f".{attribute.name}" if attribute.name else ""
+    match attribute:
+        case SaseAggregate(function=function, parameter=parameter, running=running):
+            number = "" if parameter is None else f"{parameter}, "
+            return f"{function}({number}{a}{'[..i-1]' if running else '[]'}{name})"
+        case Reference(place=place):
+            return f"{a}{_index(a, place)}{name}"
+        case _:
+            raise TypeError(f"{attribute} is no reference of SASE+")
+
+
+def _index(a: str, place: Index) -> str:
+    indexes: dict[Index, str] = {
+        "only": "",
+        "first": "[1]",
+        "current": "[i]",
+        "previous": "[i-1]",
+        "last": f"[{a}.LEN]",
+    }
+    return indexes[place]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The names in what RETURN makes: of the attributes of a result event, and of its type (sase07, section 2.1).
+
+
+def names_of(returned: Return) -> tuple[str, ...]:
+    """The names of the attributes of a result event.
+
+    An item without AS has the name of its attribute, or of the variable whose attributes it composes; its text, where
+    it has no such name or another item has it too.
+    """
+    short = [item.alias or _short(item.output) for item in returned.items]
+    times = Counter(short)
+    return tuple(
+        name if name is not None and (item.alias is not None or times[name] == 1) else show_output(item.output)
+        for item, name in zip(returned.items, short, strict=True)
+    )
+
+
+def _short(output: Output) -> str | None:
+    match output:
+        case Simple(Reference(name)) | SaseSeries(_, name):
+            return name
+        case Composite(a) | CompositeSeries(a):
+            return a
+        case Simple():
+            return None
+        case _:
+            assert_never(output)
+
+
+def type_of(returned: Return) -> str:
+    """The type of the result events: as RETURN names it, else the name of their stream."""
+    return returned.type or returned.stream or "result"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What an aggregate of SASE+ is: an associative operation with an identity (sase07, section 2.2.4 and footnote 3).
+#
+# The names of those of the language, and the type of those that a user registers. The definition folds them in
+# folding.py, the automata step by step in automata/nfab/moves.py.
+
+State: TypeAlias = Any
+"""The value of an operation over some events before `result`: of whatever type its functions agree on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An associative operation `combine` with an identity; lift makes a value one of its states, result reads one."""
+
+    identity: State
+    lift: Callable[[Value], State]
+    combine: Callable[[State, State], State]
+    result: Callable[[State], Value | None]
+
+
+Operations: TypeAlias = Mapping[str, Operation]
+"""Aggregates that a user registers, by name: an argument of every evaluator."""
+
+NO_OPERATIONS: Operations = MappingProxyType({})
+
+BUILT_IN = ("count", "sum", "avg", "min", "max")
+RANKED = ("highest", "lowest")  # those with a number as their first argument
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What sase07 and icde08 leave open, as data: each field of Reading is a question, its default the decided answer.
+#
+# The reasons, and for each question a stream on which the answers differ, are in docs/decisions/sase.md.
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One answer to each question that has several in use.
+
+    last_kleene: a Kleene plus in last place without a condition on a[a.LEN] is a match when it stops (maximal), or
+        after each of its events (every).
+    cut_in_last_place: what `!` does there: it stops the Kleene plus after its first event, or nothing.
+    stream_end: the end of a finite stream stops what is under way, or it waits for events that do not come.
+    window: last.time - first.time < W (open), or <= W (closed).
+    kleene_skips: what a Kleene plus under skip_till_next_match skips: events that it cannot select itself (own), or
+        only those that the next component cannot select either (neither).
+    negation_in_front: a negated first component looks back to the window's beginning, or to the stream's.
+    negated_series: the strategy of a negated Kleene plus says which of its series count, or any series counts.
+    non_overlap: of the matches of a partition that overlap, the one that ends first is output, the one that starts
+        first, or the longest.
+    """
+
+    last_kleene: Literal["maximal", "every"] = "maximal"
+    cut_in_last_place: Literal["first", "nothing"] = "first"
+    stream_end: Literal["stops", "waits"] = "stops"
+    window: Literal["open", "closed"] = "open"
+    kleene_skips: Literal["own", "neither"] = "own"
+    negation_in_front: Literal["window", "stream"] = "window"
+    negated_series: Literal["strategy", "any"] = "strategy"
+    non_overlap: Literal["earliest_end", "earliest_start", "longest"] = "earliest_end"
+
+
+DECIDED = Reading()
+
+
+def choices() -> dict[str, tuple[str, ...]]:
+    """The answers to each question; the decided one comes first."""
+    return arguments.choices(Reading)
+
+
+def others() -> dict[tuple[str, str], Reading]:
+    """The readings that differ from the decided one in one answer, by the question and that answer."""
+    return arguments.others(DECIDED)
+
+
+def read_reading(given: Iterable[str]) -> Reading:
+    """The reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
+    return arguments.read(Reading, given)

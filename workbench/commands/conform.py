@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,26 +11,49 @@ from pathlib import Path
 
 import click
 
-from cerify.commands.options import FILE, OUTPUT, AtLeast, LanguageChoice, argument, completes, option, takes
-from cerify.commands.progress import interruptible, progress
+from cerify import protocol
+from cerify.commands.options import (
+    FILE,
+    OUTPUT,
+    AtLeast,
+    ChoiceOption,
+    LanguageChoice,
+    argument,
+    completes,
+    interruptible,
+    option,
+    progress,
+    progress_bar,
+    takes,
+)
 from cerify.conformance.cases import SUITES, load
-from cerify.conformance.engines import NAMES, command_of, command_of_database
-from cerify.conformance.model import Case, Outcome, Report, Result
-from cerify.conformance.oracle import Oracle
-from cerify.conformance.policy import read_policies
-from cerify.conformance.process import Limits
-from cerify.conformance.report_json import report_lines
-from cerify.conformance.report_text import NAMED, defect_text, disputed_text, opening, score, skips, verdict
+from cerify.conformance.engines import NAMES, SHIPPED, command_of, command_of_database, missing_for
+from cerify.conformance.harness import Limits
+from cerify.conformance.identification import identified
+from cerify.conformance.model import Case, CaseResult, Outcome, Report, count_of, plural, unasked_sentence
+from cerify.conformance.oracle import AxisFinding, EngineProfile, Oracle, read_policies
+from cerify.conformance.prediction import AXES
+from cerify.conformance.report import NAMED as report_NAMED
+from cerify.conformance.report import (
+    against,
+    defect_text,
+    disputed_text,
+    opening,
+    read_stored,
+    report_lines,
+    score,
+    skips,
+    trend,
+    verdict,
+)
 from cerify.conformance.run import conform
-from cerify.conformance.stored import against, read_stored
-from cerify.conformance.words import count_of, plural, unasked_sentence
-from cerify.console import screen
-from cerify.semantics.output_files import write_whole
+from cerify.hypotheses import STAGES
+from cerify.semantics.arguments import choices, read
+from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table
-from cerify.semantics.readings import choices, read
-from cerify.semantics.row_pattern.reading import RowReading
-from cerify.semantics.sase.reading import read_reading
-from cerify.terminal import echo, printable
+from cerify.semantics.row_pattern.scalars import RowReading
+from cerify.semantics.sase.syntax import read_reading
+from cerify.terminal import echo, printable, screen
 
 SKIPS = 12  # reasons for skips that are listed
 INTERRUPTED = 130
@@ -41,7 +65,7 @@ def _features(ctx: click.Context) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Arguments:
+class ConformArguments:
     """The options of a call."""
 
     engine: str | None = option(
@@ -117,7 +141,7 @@ class Arguments:
         """The name of the suite, with what of it is asked."""
         languages = () if self.language is None else (self.language,)
         some = (("language", languages), ("feature", self.features), ("case", self.ids))
-        named = [f"{what} {count_of(names, NAMED)}" for what, names in some if names]
+        named = [f"{what} {count_of(names, report_NAMED)}" for what, names in some if names]
         return f"{', '.join(named)}{' of ' if named else ''}{self.suite or 'all built-in suites'}"
 
     def oracle(self) -> Oracle:
@@ -137,24 +161,24 @@ class Arguments:
     def write(self, report: Report) -> None:
         """Write the files that are wanted. Raises InputError."""
         if self.html is not None:
-            from cerify.conformance.html import render
+            from cerify.conformance.report import render
 
             write_whole(self.html, render(report))
             if not self.as_json:
                 echo(f"report: {self.html}")
         if self.junit is not None:
-            from cerify.conformance.junit import junit
+            from cerify.conformance.report import junit
 
             write_whole(self.junit, junit(report))
         if self.badge is not None:
-            from cerify.conformance.badge import badge
+            from cerify.conformance.report import badge
 
             write_whole(self.badge, badge(report))
 
 
 @click.command("conform")
-@takes(Arguments)
-def command(args: Arguments) -> int:
+@takes(ConformArguments)
+def conform_command(args: ConformArguments) -> int:
     """Put an engine under test: run the suite, compare with the semantics, and name the defects behind what differs.
 
     COMMAND starts the engine, which speaks the protocol on standard input and output.
@@ -240,7 +264,7 @@ def _print(report: Report) -> None:
 
 
 def _print_table(report: Report) -> None:
-    features: dict[str, list[Result]] = {}
+    features: dict[str, list[CaseResult]] = {}
     for result in report.results:
         features.setdefault(result.case.feature, []).append(result)
     counted: list[Outcome] = ["passed", "skipped", "failed"]
@@ -256,8 +280,157 @@ def _print_table(report: Report) -> None:
     screen().print(table)
 
 
-def _counts(results: Sequence[Result], counted: Sequence[Outcome]) -> tuple[str, ...]:
+def _counts(results: Sequence[CaseResult], counted: Sequence[Outcome]) -> tuple[str, ...]:
     """How many results there are, how many have each of these outcomes, and how many have another."""
     outcomes = Counter(result.outcome for result in results)
     numbers = [outcomes[outcome] for outcome in counted]
     return (str(len(results)), *map(str, numbers), str(len(results) - sum(numbers)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `cerify engines`: the engines that can be put under test by name.
+
+
+@click.command("engines")
+@click.option("--json", "as_json", is_flag=True, help="Print one object per engine, a line each.")
+def engines_command(as_json: bool) -> int:
+    """List the engines of conform --engine and fuzz --engine, with what is missing on this machine.
+
+    An adapter in Java is built when its engine is first used, in the user's cache folder or in the checkout; Maven
+    fetches the engine. OpenCEP and SASE are loaded from the checkouts that the environment variables
+    CERIFY_OPENCEP_HOME and CERIFY_SASE_HOME name; CORE is linked from the one that CERIFY_CORE_HOME names, in which it
+    is built.
+    Exit status: 0 if every engine can be run, 1 if something is missing.
+    """
+    rows = [_row(name) for name in NAMES]
+    if as_json:
+        for row in rows:
+            echo(protocol.line(row))
+    else:
+        table = rich_table.Table("name", "engine", "licence", "missing")
+        for row in rows:
+            table.add_row(row["name"], row["engine"], row["licence"], row["missing"] or "nothing")
+        screen().print(table)
+    return 0 if all(row["missing"] is None for row in rows) else 1
+
+
+def _row(name: str) -> dict[str, str | None]:
+    adapter = SHIPPED.get(name)
+    engine, licence = ("cerify", "Apache-2.0") if adapter is None else (adapter.engine, adapter.licence)
+    return {"name": name, "engine": engine, "licence": licence, "missing": missing_for(name)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `cerify identify`: what an engine means by its queries.
+
+
+@click.command("identify")
+@click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES))
+@click.option("--language", type=ChoiceOption(sorted(STAGES)), help="By default the first that the engine speaks.")
+@click.option("--json", "as_json", is_flag=True, help="Print the profile as one JSON object.")
+@click.option(
+    "--time-limit", type=click.FloatRange(min=0.01), default=10.0, show_default=True, help="Seconds per question."
+)
+@click.argument("command_line", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
+def identify_command(
+    engine: str | None, language: str | None, as_json: bool, time_limit: float, command_line: tuple[str, ...]
+) -> int:
+    """Find out what an engine means by at most 300 short questions, and print what explains its answers.
+
+    COMMAND starts the engine, which speaks the protocol on standard input and output. The profile can be given to
+    `cerify conform --policy`.
+
+    Exit status: 0 if every axis has a value, 1 if there is one that no value explains, or the engine answered nothing
+    or could not be asked to the end, 2 if it cannot be started.
+    """
+    if (engine is None) == (not command_line):
+        raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
+    with progress_bar() as bar:
+        task = bar.add_task("starting", total=None)
+        profile = identified(
+            command_of(engine) if engine is not None else command_line,
+            language,
+            Limits(run_seconds=time_limit),
+            lambda what, done, total: bar.update(task, description=what, completed=done, total=total),
+        )
+    if as_json:
+        echo(protocol.line(profile.as_json()))
+    else:
+        _print_profile(profile)
+    known = profile.axes and all(finding.value is not None for finding in profile.axes.values())
+    return 0 if known and not profile.stopped else 1
+
+
+def _print_profile(profile: EngineProfile) -> None:
+    console = screen()
+    console.print(f"{profile.name} {profile.version}, {profile.language}", style="bold", markup=False, soft_wrap=True)
+    rows = [("axis", "value", "explains", "")]
+    for name, finding in profile.axes.items():
+        explained = f"{finding.explained} of {finding.answers}"
+        rows.append((name, finding.value or "none fits", explained, _note(name, finding, profile)))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in rows:
+        cells = (*(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True)), row[3])
+        console.print("  ".join(cells).rstrip(), markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{profile.questions} questions.")
+    for remark in profile.remarks:
+        console.print(f"Note: {remark}.", markup=False, soft_wrap=True)
+    if profile.stopped:
+        console.print(f"Not asked to the end: {profile.stopped}.", markup=False, soft_wrap=True)
+
+
+def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
+    """What is to be said about a finding beside its numbers."""
+    notes = []
+    axes = AXES[profile.language]
+    default = (axes.get(name) or next(axis for axis in axes.values() if axis.base == name)).default
+    if finding.value not in (None, default):
+        notes.append(f"not the definition's {default}")
+    if finding.alike:
+        notes.append(f"or {', '.join(finding.alike)}: no question tells them apart")
+    if finding.exception is not None:
+        events = " ".join(_event(dict(event)) for event in finding.exception.events)
+        notes.append(f"not explained: {finding.exception.query} on {events}")
+    return "; ".join(notes)
+
+
+def _event(event: dict[str, object]) -> str:
+    rest = {name: value for name, value in event.items() if name != "type"}
+    return f"{event['type']}{json.dumps(rest) if rest else ''}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `cerify trend`: how the conformance of an engine changed from run to run.
+
+NAMED = 5  # cases of a step that are listed
+
+
+@click.command("trend")
+@click.option("--json", "as_json", is_flag=True, help="Print one object for each run, a line each.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
+def trend_command(files: tuple[Path, ...], as_json: bool) -> int:
+    """Compare stored runs of `cerify conform --json`, the oldest first: what passes, what is mended, what broke.
+
+    A run under --policy or --reading is compared with the one before it that was held to the same choices.
+    Exit status: 0 if the last run has no failing case that the one before it had not, 1 if it has, 2 on an error.
+    """
+    steps = list(trend([read_stored(path) for path in files]))
+    if as_json:
+        for step in steps:
+            echo(protocol.line(step.json()))
+        return 1 if steps[-1].broken else 0
+    held = any(step.held_to for step in steps)
+    table = rich_table.Table(
+        "engine", *(["held to"] if held else []), "passed", "claimed", "defects", "mended", "broken"
+    )
+    for step in steps:
+        numbers = (step.passed, step.claimed, step.defects, len(step.mended), len(step.broken))
+        names = (step.engine, step.held_to) if held else (step.engine,)
+        table.add_row(*map(printable, names), *map(str, numbers))
+    console = screen()
+    console.print(table)
+    for step in steps:
+        if step.broken:
+            broken = count_of(sorted(step.broken), NAMED)
+            console.print(f"broken in {step.engine}: {broken}", markup=False, highlight=False, soft_wrap=True)
+    return 1 if steps[-1].broken else 0

@@ -23,9 +23,9 @@ from cerify.languages.language import Options
 from cerify.protocol import EngineInfo
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
-from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
-from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.scalars import NumberedMatch
+from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 
 PROBE = "MATCH_RECOGNIZE (ORDER BY x ALL ROWS PER MATCH PATTERN (A B+) DEFINE B AS x > PREV(x))"
 

@@ -10,23 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cerify.commands.options import OUTPUT_FOLDER
-from cerify.commands.progress import progress_bar
+from cerify.commands.options import OUTPUT_FOLDER, progress_bar
 from cerify.conformance.cases import load as load_cases
 from cerify.conformance.engines import command_of, missing_for
 from cerify.conformance.harness import Engine
-from cerify.conformance.html import render as conformance_page
 from cerify.conformance.model import Report
+from cerify.conformance.report import render as conformance_page
 from cerify.conformance.run import conform
-from cerify.console import screen
 from cerify.examples import flights
-from cerify.examples.findings import Finding, find, passed
-from cerify.examples.page import outcomes, render
-from cerify.examples.queries import EXAMPLES
+from cerify.examples.flights import EXAMPLES, DemoFinding, find, outcomes, passed, render
 from cerify.semantics.errors import InputError
-from cerify.semantics.output_files import write_whole
+from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table
-from cerify.terminal import echo
+from cerify.terminal import echo, screen
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -44,7 +40,7 @@ ENGINE = "esper"
     help="The folder of the report.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings and the conformance summary as JSON.")
-def command(out: Path, as_json: bool) -> int:
+def demo_command(out: Path, as_json: bool) -> int:
     """Run queries over a year of flights, test the built-in engine, and write the report.
 
     Needs the flights: pip install 'cerify[examples]'. With Java and Maven, Esper runs on the samples too.
@@ -104,7 +100,7 @@ def conformance(bar: Progress) -> Report:
     return conform(command_of(BUILT_IN), load_cases(None), "all built-in suites", progress=progress)
 
 
-def write(out: Path, findings: Sequence[Finding], report: Report, engine: str, note: str) -> Path:
+def write(out: Path, findings: Sequence[DemoFinding], report: Report, engine: str, note: str) -> Path:
     """Write the pages, and return the path of the first. Raises InputError."""
     index, other = out / "index.html", out / "conformance.html"
     try:
@@ -116,7 +112,7 @@ def write(out: Path, findings: Sequence[Finding], report: Report, engine: str, n
     return index
 
 
-def show(findings: Sequence[Finding], report: Report, note: str, engine: str) -> None:
+def show(findings: Sequence[DemoFinding], report: Report, note: str, engine: str) -> None:
     """Print the table of findings and the result of the conformance run."""
     console = screen()
     table = rich_table.Table()
@@ -146,7 +142,7 @@ def show(findings: Sequence[Finding], report: Report, note: str, engine: str) ->
     )
 
 
-def as_object(findings: Sequence[Finding], report: Report, note: str, index: Path) -> dict[str, Any]:
+def as_object(findings: Sequence[DemoFinding], report: Report, note: str, index: Path) -> dict[str, Any]:
     """Everything that was found, as one JSON object."""
     return {
         "queries": [

@@ -13,17 +13,17 @@ import click
 
 import cerify
 from cerify import protocol
-from cerify.automata.evaluate.caching import QUERIES, compiled_shared
+from cerify.automata.evaluate.core import QUERIES, compiled_shared
 from cerify.automata.evaluator import Output
-from cerify.commands.options import Choice, LanguageChoice
+from cerify.commands.options import ChoiceOption, LanguageChoice
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.languages.language import EVALUATORS, Language, Options, OptionValues
 from cerify.plan import AUTOMATIC, Want, plan
-from cerify.semantics.cel.operators import OPERATORS
+from cerify.semantics.arguments import Selection
+from cerify.semantics.cel.syntax import OPERATORS
 from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.json_events import parse_json, schema_of_json, stream_of_json
-from cerify.semantics.selection import Selection
 
 FEATURES = (
     *(operator.name for operator in OPERATORS.values()),
@@ -35,14 +35,14 @@ FEATURES = (
 
 
 @click.command("engine")
-@click.option("--evaluator", type=Choice(sorted(EVALUATORS)), default=AUTOMATIC[0], show_default=True)
+@click.option("--evaluator", type=ChoiceOption(sorted(EVALUATORS)), default=AUTOMATIC[0], show_default=True)
 @click.option("--language", type=LanguageChoice(), default=DEFAULT, help="Of the hypothesis.")
 @click.option(
     "--hypothesis",
     metavar="AXIS=VALUE,...",
     help="Serve an engine that departs from the definition in these axes, in one language; see the page identify.",
 )
-def command(evaluator: str, language: str, hypothesis: str | None) -> None:
+def engine_command(evaluator: str, language: str, hypothesis: str | None) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""
     if hypothesis is not None:
         departed(language, hypothesis)
@@ -55,8 +55,8 @@ def command(evaluator: str, language: str, hypothesis: str | None) -> None:
 
 def departed(language: str, text: str) -> None:
     """Serve an engine at the point of the axes that the text names, as seq=strict,emit=at-end. Raises InputError."""
-    from cerify.conformance.hypotheses import interpretation_of
-    from cerify.conformance.hypotheses.axis import choices_of, read_hypothesis
+    from cerify.conformance.prediction import interpretation_of
+    from cerify.hypotheses.interpretation import choices_of, read_hypothesis
 
     interpretation = interpretation_of(language)
     choices = choices_of(read_hypothesis(text.split(","), interpretation.axes), interpretation.axes)

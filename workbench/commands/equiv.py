@@ -10,26 +10,48 @@ from typing import Any
 
 import click
 
-from cerify.api import BOUND, contained, equivalent
-from cerify.commands.files import schema_of
-from cerify.commands.options import LEVELS, OUTPUT, AtLeast, LanguageChoice, argument, language, option, takes
-from cerify.equivalence.claim import Claim, Level
-from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.verdict import Bounded, Contained, Different, Equivalent, Undecided, Verdict
-from cerify.explanations.evidence import braces, row
-from cerify.languages import COMMON, LANGUAGES
+from cerify.api import BOUND, contained, equivalent, match, parse
+from cerify.commands.options import (
+    LEVELS,
+    OUTPUT,
+    AtLeast,
+    LanguageChoice,
+    argument,
+    language,
+    option,
+    schema_of,
+    takes,
+)
+from cerify.conformance.cases import line_of_case
+from cerify.conformance.model import Case
+from cerify.equivalence.complete_tests import marked_dfa, vectors
+from cerify.equivalence.verdict import (
+    Bounded,
+    Certificate,
+    Claim,
+    Contained,
+    Different,
+    Equivalent,
+    Level,
+    Undecided,
+    Verdict,
+)
+from cerify.explanations.explanation import braces, row
+from cerify.languages import COMMON, LANGUAGES, language_named
 from cerify.languages.language import Language
-from cerify.semantics.events import TIME, Event, Match
-from cerify.semantics.json_events import json_of_event
-from cerify.semantics.output_files import write_whole
-from cerify.terminal import echo
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import CerifyError, errors_in
+from cerify.semantics.events import TIME, Event, Match, Schema, Stream
+from cerify.semantics.files import write_whole
+from cerify.semantics.json_events import json_of_event, json_of_schema, text_of
+from cerify.terminal import echo, picked, printable
 
 COLOURS = {"equivalent": "green", "contained": "green", "different": "red", "undecided": "yellow"}
 UNDECIDED = 3
 
 
 @dataclass(frozen=True)
-class Arguments:
+class EquivArguments:
     """The options of a call."""
 
     left: str = argument()
@@ -53,8 +75,8 @@ class Arguments:
 
 
 @click.command()
-@takes(Arguments)
-def command(args: Arguments) -> int:
+@takes(EquivArguments)
+def equiv_command(args: EquivArguments) -> int:
     """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
 
     If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
@@ -200,3 +222,101 @@ def _with_text(event: Event) -> Event:
 def _match_json(match: Match) -> list[int] | dict[str, list[int]]:
     """The positions, or at the level of valuations what each variable holds."""
     return list(match.events) if match.bindings is None else {A: list(places) for A, places in match.bindings}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# cerify verify: whether a certificate of equivalence or containment proves what it claims.
+
+SHOWN = 1000  # characters of a schema
+SECONDS = 600  # whoever sends a certificate cannot keep the checker busy for longer
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def verify_command(file: Path, as_json: bool) -> int:
+    """Check the certificate in FILE, as cerify equiv --certificate writes it, without trusting who found it.
+
+    Exit status: 0 if it proves its claim, 1 if not, 2 if it is no certificate, a query of it does not fit its schema,
+    or the check takes more than ten minutes.
+    """
+    certificate = Certificate.from_json(text_of(file), str(file))
+    try:
+        wrong = language_named(certificate.language).flaw(certificate, Budget(seconds=SECONDS))
+    except CerifyError as error:
+        error.span = None  # a line of its query could say that something is proved
+        error.message = f"{file}: {error.message}"
+        raise
+    if as_json:
+        answer = picked(certificate, "language", "claim", "level", "left", "right")
+        answer |= {"schema": bool(certificate.schema), "proved": wrong is None, "reason": wrong}
+        echo(json.dumps(answer, ensure_ascii=False))
+        return 0 if wrong is None else 1
+    claim = {"equivalent": "is equivalent to", "contained": "is contained in"}[certificate.claim]
+    what = "complex events" if certificate.level == "events" else "valuations"
+    under = "" if certificate.schema is None else f", under the schema {_shown(certificate.schema)}"
+    stated = f"{printable(certificate.left)}  {claim}  {printable(certificate.right)}  ({what}{under})"
+    if wrong is None:
+        echo(f"proved: {stated}", colour="green")
+        return 0
+    echo(f"not proved: {stated}", colour="red")
+    echo(printable(wrong))
+    return 1
+
+
+def _shown(schema: Schema) -> str:
+    """A schema on one line, cut where it is long."""
+    text = printable(json.dumps(json_of_schema(schema), ensure_ascii=False))
+    rest = len(text) - SHOWN
+    return text if rest <= 0 else f"{text[:SHOWN]}… and {rest:,} characters more, which the file has"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `cerify vectors`: streams on which every implementation of bounded size that is wrong shows it.
+
+
+@click.command("vectors")
+@click.argument("query")
+@click.option("--states", type=AtLeast(1), help="Of the implementation.  [default: those of the query]")
+@click.option("--schema", "schema_text", metavar="JSON|FILE", help="Only events of this schema.")
+@click.option("--out", type=OUTPUT, help="Write the cases to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary.")
+def vectors_command(query: str, states: int | None, schema_text: str | None, out: Path | None, as_json: bool) -> int:
+    """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
+
+    Every engine that behaves like a deterministic automaton of at most --states states, and is wrong on some
+    stream, is wrong on one of these.
+    """
+    schema = None if schema_text is None else schema_of(schema_text)
+    with errors_in(query):
+        automaton = marked_dfa(parse(query), schema)
+        streams = vectors(automaton, states)
+        made = (Stream([automaton.events[type_] for type_ in types], schema) for types in streams)
+        lines = [line_of_case(_case(query, number, S, schema)) for number, S in enumerate(made, start=1)]
+    if out is None:
+        for line in lines:
+            echo(line)
+    else:
+        write_whole(out, "".join(f"{line}\n" for line in lines))
+    if not as_json:
+        own, kinds = len(automaton.steps), len(automaton.events)
+        echo(
+            f"{len(streams)} streams of {sum(map(len, streams))} events; the query has {own} states over {kinds} kinds "
+            f"of events; complete for implementations of at most {states or own} states",
+            error=True,
+        )
+    return 0
+
+
+def _case(query: str, number: int, S: Stream, schema: Schema | None) -> Case:
+    return Case(
+        id=f"vectors/{number}",
+        feature="vectors",
+        clause="the W-method, docs/theory/complete-tests.md",
+        language="cel",
+        query=query,
+        schema=None if schema is None else json_of_schema(schema),
+        events=[json_of_event(event) for event in S],
+        output="matches",
+        matches=match(query, S, evaluator="denotational"),
+    )

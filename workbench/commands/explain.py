@@ -5,26 +5,43 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from cerify.api import read_query
+from cerify.api import diagram_of, hoa_of, planned, preference_tree, read_query, record
 from cerify.automata.evaluator import Output
-from cerify.commands.files import Source, warn_of_never
-from cerify.commands.options import EVENTS, OUTPUT, AtLeast, Choice, argument, group, language, option, takes
-from cerify.explanations.explainer import Explainer, Request
-from cerify.explanations.text import explanation_lines, listing_lines
+from cerify.commands.options import (
+    EVENTS,
+    OUTPUT,
+    AtLeast,
+    ChoiceOption,
+    FileSource,
+    argument,
+    echo_written,
+    either,
+    group,
+    language,
+    option,
+    takes,
+    warn_of_never,
+)
+from cerify.draw.diagram import Diagram, document, dot, markup, page, svg
+from cerify.draw.stepper import stepper, summary
+from cerify.draw.timeline import MOST_ROWS, WHOLE, drawn, match_row, places_row
+from cerify.explanations.explanation import Explainer, Request, explanation_lines, listing_lines
+from cerify.languages.language import Options
 from cerify.semantics.arguments import short_repr
 from cerify.semantics.errors import InputError, errors_in
-from cerify.semantics.events import ComplexEvent, Valuation
-from cerify.semantics.output_files import write_whole
+from cerify.semantics.events import ComplexEvent, Stream, Valuation
+from cerify.semantics.files import write_whole
 from cerify.terminal import echo, echo_lines
 
 
 @dataclass(frozen=True)
-class Arguments:
+class ExplainArguments:
     """The options of a call."""
 
     query: str = argument()
@@ -40,7 +57,7 @@ class Arguments:
     )
     output: Output = option(
         "--output",
-        type=Choice(get_args(Output)),
+        type=ChoiceOption(get_args(Output)),
         default="matches",
         help="Without --match: explain each match, or each valuation of each.",
     )
@@ -49,14 +66,14 @@ class Arguments:
     )
     derivations: int = option("--derivations", type=AtLeast(1), default=1, metavar="N", help="With --match.")
     limit: int = option("--limit", type=AtLeast(1), default=10, metavar="N", help="Without --match.")
-    source: Source = group(Source)
+    source: FileSource = group(FileSource)
     as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
     html_file: Path | None = option("--html", type=OUTPUT, metavar="FILE", help="Write a page.")
 
 
 @click.command()
-@takes(Arguments)
-def command(args: Arguments) -> int:
+@takes(ExplainArguments)
+def explain_command(args: ExplainArguments) -> int:
     """Explain why positions of FILE are a match of QUERY, or why they are not.
 
     With --valuation, why its variables bind what they bind. Without either, explain the matches of the stream in their
@@ -83,7 +100,7 @@ def command(args: Arguments) -> int:
         listing = explainer.all(request) if found is None else None
         shown = [found] if listing is None else listing.found
         if args.html_file is not None:
-            from cerify.explanations.html import render
+            from cerify.explanations.explanation import render
 
             write_whole(args.html_file, render(explainer, shown, listing))
         if args.as_json:
@@ -127,3 +144,159 @@ def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
         for p in places:
             explainer.require_on_stream(p, "--valuation")
     return frozenset((A, p) for A, places in read_.items() for p in places)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# cerify draw: the automaton of a query, a stream with its matches, or what is preferred to them, as a picture.
+
+SUFFIXES = (".svg", ".html")
+
+
+@dataclass(frozen=True)
+class DrawArguments:
+    """The options of a call."""
+
+    query: str = argument()
+    file: str | None = argument(required=False, type=EVENTS)
+    tree: int | None = option(
+        "--tree", type=int, metavar="ROW", help="With FILE, the labellings from ROW by preferment (MATCH_RECOGNIZE)."
+    )
+    language: str = language()
+    output_file: Path | None = option(
+        "-o", "--output", type=OUTPUT, metavar="FILE", help="Where the picture goes: FILE.svg, or FILE.html for a page."
+    )
+    printed: str | None = either(
+        option("--svg", flag_value="svg", help="Print the picture."),
+        option("--dot", flag_value="dot", help="Print the automaton for Graphviz."),
+        option(
+            "--hoa", flag_value="hoa", help="Print the automaton in the HOA format (not of SASE+, MATCH_RECOGNIZE)."
+        ),
+    )
+    source: FileSource = group(FileSource)
+    as_json: bool = option("--json", is_flag=True, help="With -o, print what was written as one JSON object.")
+
+
+@click.command()
+@takes(DrawArguments)
+def draw_command(args: DrawArguments) -> int:
+    """Draw the automaton of QUERY; with FILE, draw the events of FILE and what QUERY matches there.
+
+    With --tree, draw which labellings of the rows from ROW on are tried, the most preferred one first.
+
+    FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The picture needs no other file and follows
+    the reader's choice of light or dark. With -o it goes to a file, with --svg, --dot or --hoa to standard output.
+
+    Exit status: 0 if it was drawn, 2 on an error.
+    """
+    _require_consistent(args)
+    query, output_file = args.query, args.output_file
+    with errors_in(query):
+        if args.printed == "hoa":
+            echo(hoa_of(query, args.language, args.source.schema), newline=False)
+            return 0
+        if args.file is None or args.tree is not None:
+            title = "Automaton" if args.tree is None else "Labellings"
+            diagram = _diagram(args)
+            if args.printed == "dot":
+                echo(dot(diagram), newline=False)
+                return 0
+            inline = svg(diagram)
+            node, edge = ("node", "branch") if diagram.is_tree else ("state", "arrow")
+            says = f"{_count(len(diagram.states), node)}, {_count(len(diagram.edges), edge)}"
+        else:
+            title = "Stream and matches"
+            inline, says = _stream(query, args.language, args.source.read_for(query, args.language, args.file))
+    if output_file is None:
+        echo(document(inline), newline=False)
+        return 0
+    if output_file.suffix == ".svg":
+        text = document(inline)
+    else:
+        text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=markup(inline))
+    write_whole(output_file, text)
+    echo_written(query, args.language, output_file, says, args.as_json)
+    return 0
+
+
+def _require_consistent(args: DrawArguments) -> None:
+    """Raises UsageError for options that do not go together."""
+    output_file, printed = args.output_file, args.printed
+    if (output_file is None) == (printed is None):
+        raise click.UsageError("say where the picture goes: -o FILE, or one of --svg, --dot, --hoa to print it")
+    if args.tree is not None and (args.file is None or printed == "hoa"):
+        raise click.UsageError("--tree needs FILE, the table whose row is meant, and goes with -o, --svg or --dot")
+    if args.file is not None and args.tree is None and printed in ("dot", "hoa"):
+        raise click.UsageError(f"--{printed} is for an automaton; a stream with its matches takes --svg or -o")
+    if args.as_json and output_file is None:
+        raise click.UsageError("--json goes with -o: without it the picture is what is printed")
+    if output_file is not None and output_file.suffix not in SUFFIXES:
+        raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
+
+
+def _diagram(args: DrawArguments) -> Diagram:
+    """The automaton, or the tree of labellings."""
+    if args.file is None or args.tree is None:
+        return diagram_of(args.query, args.language, args.source.schema)
+    S = args.source.read_for(args.query, args.language, args.file)
+    return preference_tree(args.query, S, args.tree, args.language)
+
+
+def _stream(query: str, language: str, S: Stream) -> tuple[str, str]:
+    plan = planned(query, language, S.schema, Options(), None)
+    if plan.language.takes_place:
+        found = list(plan.matches(S))
+        shown = found if len(S) <= WHOLE else found[:MOST_ROWS]
+        rows = [places_row(" ".join(query.split()), [match.at for match in shown])]
+        says = f"{_count(len(S), 'event')}, it takes place at {len(found)}"
+    else:
+        found = list(islice(plan.matches(S), MOST_ROWS + 1))
+        shown = found[:MOST_ROWS]
+        rows = list(map(match_row, shown))
+        says = f"{_count(len(S), 'event')}, {_count(len(shown), 'match')}"
+    if len(found) > len(shown):
+        says = f"{says}; only the first {len(shown)} are drawn" if rows[0].at is None else f"{says}, and there are more"
+    return drawn(S, rows), says
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 'es' if word.endswith('ch') else 's'}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# cerify step: the run of an evaluator over a stream, as a page that goes forward and back.
+
+
+@dataclass(frozen=True)
+class StepArguments:
+    """The options of a call."""
+
+    query: str = argument()
+    file: str = argument(type=EVENTS)
+    language: str = language()
+    output_file: Path = option(
+        "-o", "--output", type=OUTPUT, metavar="FILE", required=True, help="Where the page goes: FILE.html."
+    )
+    valuations: bool = option("--valuations", is_flag=True, help="Keep which variable has which positions (CEL).")
+    source: FileSource = group(FileSource)
+    as_json: bool = option("--json", is_flag=True, help="Print what was written as one JSON object.")
+
+
+@click.command()
+@takes(StepArguments)
+def step_command(args: StepArguments) -> int:
+    """Show the evaluator at work: QUERY over the events of FILE, one step for each event.
+
+    FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The page needs no other file: it shows the
+    stream, the automaton with its active states, what they hold, and the matches, and goes forward and back.
+
+    Exit status: 0 if it was written, 2 on an error.
+    """
+    if args.output_file.suffix != ".html":
+        raise click.UsageError(f"-o takes a file that ends in .html, not {args.output_file.name}")
+    with errors_in(args.query):
+        S = args.source.read_for(args.query, args.language, args.file)
+        run = record(args.query, S, args.language, "valuations" if args.valuations else "matches")
+        text = stepper(run)
+    write_whole(args.output_file, text)
+    echo_written(args.query, args.language, args.output_file, summary(run), args.as_json)
+    return 0

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
-from cerify.commands import fuzz_spark, fuzz_streams
-from cerify.commands.fuzz_shown import print_disagreement, rerun, result_of, why
 from cerify.commands.options import (
     CONSUMPTIONS,
     FILE,
@@ -24,46 +24,292 @@ from cerify.commands.options import (
     OUTPUT_FOLDER,
     SELECTIONS,
     AtLeast,
-    Choice,
+    ChoiceOption,
     argument,
     completes,
+    interruptible,
     language,
     option,
+    progress,
+    progress_bar,
     takes,
 )
-from cerify.commands.progress import interruptible, progress
-from cerify.conformance.campaign_plan import MIXES, TOGETHER, Job, Part
 from cerify.conformance.campaigns import (
+    MIXES,
+    TOGETHER,
     BoundMaker,
     ClaimedMaker,
     EngineEvaluator,
+    Job,
+    KnownDisagreements,
+    PlanShare,
     SelectedMaker,
     Streams,
     built_in,
     definition,
     generated_languages,
     plan_of,
+    read_known,
 )
-from cerify.conformance.claims import Claims, claims_of_engine, unknown_names
+from cerify.conformance.cases import Claims, claims_of_engine, unknown_names
+from cerify.conformance.defects import why_of
 from cerify.conformance.engines import NAMES, command_of
-from cerify.conformance.harness import Engine
-from cerify.conformance.known import KnownDisagreements, read_known
-from cerify.conformance.process import Limits
-from cerify.conformance.words import CONTRADICTION, FUZZED_OUTCOMES, plural, shown
-from cerify.console import screen
-from cerify.equivalence.differential.campaign import Disagreement, Plan, Summary, campaign, one_case
-from cerify.equivalence.differential.causes import by_cause, cause
-from cerify.equivalence.differential.checkpoint import Checkpoint
-from cerify.equivalence.differential.judge import Answer, Output
+from cerify.conformance.harness import Engine, Limits
+from cerify.conformance.model import (
+    CONTRADICTION,
+    FUZZED_OUTCOMES,
+    Case,
+    CaseResult,
+    difference,
+    plural,
+    sentence,
+    shown,
+)
+from cerify.conformance.report import event_text, labelled, match_command, result_json
+from cerify.conformance.run import StreamSearch, search
+from cerify.equivalence.differential import (
+    Answer,
+    CampaignPlan,
+    Checkpoint,
+    Disagreement,
+    Output,
+    Summary,
+    by_cause,
+    campaign,
+    cause,
+    one_case,
+)
 from cerify.languages import language_named
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Language
-from cerify.semantics.errors import InternalError
-from cerify.semantics.json_events import json_of_event
-from cerify.semantics.selection import Selection
-from cerify.terminal import echo, picked
+from cerify.semantics.arguments import Selection
+from cerify.semantics.errors import InputError, InternalError, Unsupported
+from cerify.semantics.files import write_whole
+from cerify.semantics.json_events import json_of_event, json_of_schema
+from cerify.semantics.packages import rich_table
+from cerify.terminal import echo, picked, screen
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from rich.console import Console
+
+    from cerify.spark.campaign import Ran
+    from cerify.spark.campaign_report import CampaignVerdicts
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A disagreement of `cerify fuzz`, as it is printed for a person.
+
+
+def result_of(d: Disagreement, language: Language[Any], consumption: Consumption = Consumption.NONE) -> CaseResult:
+    """The shrunk disagreement as the result of a case; without an answer of the definition the case expects nothing."""
+    schema = d.stream.schema
+    case = Case(
+        id=f"case {d.index}",
+        feature="",
+        clause="",
+        language=language.name,
+        query=language.show(d.phi),
+        schema=None if schema is None else json_of_schema(schema),
+        events=[json_of_event(event) for event in d.stream],
+        output=d.output,
+        matches=[] if isinstance(d.left, str) else sorted(d.left),
+        consumption=consumption,
+    )
+    got, detail = (None, d.right) if isinstance(d.right, str) else (sorted(d.right), "")
+    return CaseResult(case, "disputed" if d.disputed else "error" if got is None else "failed", got, detail)
+
+
+def why(result: CaseResult) -> str:
+    """The explanation of the first difference; "" if there is none."""
+    consumption = result.case.consumption
+    return why_of(result, {} if consumption is Consumption.NONE else {"consumption": consumption.value})
+
+
+def rerun(index: int, engine: Sequence[str]) -> str:
+    """The line for a shell that asks the case again, with the options of this call that bear on it, and its engine."""
+    context = click.get_current_context()
+    words = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in BEARING or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        for one in value if parameter.multiple else (value,):
+            words += [parameter.opts[0], str(one)]
+    return shlex.join(["cerify", "fuzz", *words, "--case", str(index), *(("--", *engine) if engine else ())])
+
+
+BEARING = frozenset(
+    {"language", "evaluators", "engine", "seed", "nodes", "events", "profile", "streams", "selection", "consumption"}
+    | {"output", "together", "time_limit", "memory"}
+)
+"""The options of `cerify fuzz` that say what a case is, and how its engine is run."""
+
+
+def print_disagreement(
+    console: Console, result: CaseResult, notes: Mapping[str, str], again: Sequence[str] = ()
+) -> None:
+    """Print the difference, the query, the events, both answers, the notes by label, why, and how to see it again.
+
+    notes may replace what is expected, where the definition gave no answer.
+    """
+    case, got = result.case, result.matches
+    console.print()
+    if got is None or "expected" in notes:
+        console.print("no answer", style="bold")
+    else:
+        console.print(difference(set(case.matches), set(got)), style="bold")
+    texts = {
+        "query": case.query,
+        "stream": "\n".join(f"{i}: {event_text(event)}" for i, event in enumerate(case.events)) or "no events",
+        "expected": shown(case.matches, 20) or "nothing",
+        "got": result.detail if got is None else shown(got, 20) or "nothing",
+        **notes,
+        "why": why(result),
+        "again": "\n".join([*again, *([match_command(case)] if result.outcome != "disputed" else [])]),
+    }
+    for label, text in texts.items():
+        for line in labelled(label, text):
+            console.print(line)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `cerify fuzz --spark URL --out DIR`: the campaign as a Spark job, and what its folder says.
+
+
+def run_spark(url: str, job: Job, cases: int, first: int, out: Path, as_json: bool) -> int:
+    """Run or go on with a campaign, write the page, print the rest; the exit status."""
+    try:
+        from cerify.spark.campaign import campaign
+        from cerify.spark.session import session
+    except ImportError as error:
+        raise Unsupported(f"--spark needs PySpark: pip install 'cerify[spark]' ({error})") from None
+    from cerify.spark.campaign_report import found_in, render
+
+    started: list[SparkSession] = []
+
+    def spark() -> SparkSession:
+        if not started:
+            # spark-submit has been told by its user
+            settings = {} if "PYSPARK_GATEWAY_PORT" in os.environ else {"spark.ui.enabled": "false"}
+            started.append(session(url, **settings))
+        return started[0]
+
+    try:
+        with progress_bar() as bar:
+            task = bar.add_task("cases", total=cases)
+            ran = campaign(job, cases, out, spark, first=first, progress=lambda done: bar.update(task, completed=done))
+    finally:
+        for each in started:
+            each.stop()
+    found = found_in(out)
+    write_whole(out / "report.html", render(found))
+    (_print_spark_json if as_json else _print_spark)(found, ran, out)
+    return 0 if found.agreed and not found.wrong and ran.ended is None else 1
+
+
+def _print_spark_json(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
+    called = asdict(ran) | {"seconds": round(ran.seconds, 3)}
+    echo(protocol.line({"summary": found.json(), "this_call": called}))
+    for disagreement in found.disagreements():
+        echo(protocol.line(disagreement))
+
+
+def _print_spark(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
+    from cerify.spark.campaign_report import result_of
+
+    console = screen(soft_wrap=True)
+    console.print(f"{found.cases:,} cases against the semantics, seed {found.job.seed}", style="bold")
+    for outcome, words in FUZZED_OUTCOMES.items():
+        console.print(f"  {words:26} {found.totals[outcome]:>9,}")
+    table = rich_table.Table("", "some match", "no match", "not carried", "budget", "disagree", "disputed", box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, counts in found.by_evaluator.items():
+        table.add_row(name, *(f"{counts[outcome]:,}" for outcome in FUZZED_OUTCOMES))
+    console.print(table)
+    for (language_name, evaluator, cause_name), group in found.groups.items():
+        result = result_of(group[0])
+        notes = {
+            "by": evaluator,
+            "cause": cause_name,
+            "from": f"{language_name}, case {', '.join(str(case) for case in sorted({row['case'] for row in group}))}",
+        }
+        if group[0]["note"]:
+            notes["note"] = group[0]["note"]
+        print_disagreement(console, result, notes)
+    if found.sample:
+        console.print()
+    if found.totals["disputed"]:
+        console.print(f"{found.totals['disputed']:,} disputed: {CONTRADICTION}")
+        for row in found.disputed:
+            console.print(f"  {row['language']}, case {row['case']}: {row['query']}: {row['detail']}")
+    if ran.before:
+        console.print(f"{ran.before:,} cases were done before")
+    if ran.deaths:
+        console.print(f"{ran.deaths:,} workers died")
+    if ran.ended is not None:
+        console.print(f"ended early: {ran.ended}")
+    if not found.agreed and not found.wrong:
+        console.print("no case could be compared")
+    console.print(f"{found.per_second:,.0f} cases per second of a worker; {ran.cases:,} cases now, {ran.seconds:.1f} s")
+    console.print(f"report: {out / 'report.html'}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `cerify fuzz --query --all-streams`: one query on all short streams.
+
+
+def run_streams(
+    argv: Sequence[str], language: Language[Any], query: str, longest: int, limits: Limits, as_json: bool
+) -> int:
+    """Ask an engine and print what was found; the status of the command. Raises InputError if it does not start."""
+    with progress() as shown, interruptible(), Engine(argv, limits) as engine:
+        name = f"{engine.info.name} {engine.info.version}"
+        if language.name not in engine.info.languages:
+            raise InputError(f"the engine does not speak {language.name}, but {', '.join(engine.info.languages)}")
+        output = "valuations" if language.results else "matches"
+        found = search(engine, language, query, longest, output, lambda done, total: shown("asking", done, total))
+    (_print_streams_json if as_json else _print_streams)(name, query, found)
+    return 0 if not (found.wrong or found.disputed) and not found.ended and found.skipped < found.asked else 1
+
+
+def _print_streams_json(name: str, query: str, found: StreamSearch) -> None:
+    summary = {
+        "tested": name,
+        "query": query,
+        **picked(found, "planned", "asked", "skipped"),
+        "wrong": len(found.wrong),
+        "disputed": len(found.disputed),
+        "ended": found.ended or None,
+        "shortest": None if found.shortest is None else result_json(found.shortest),
+    }
+    echo(protocol.line({"summary": summary}))
+    for result in (*found.wrong, *found.disputed):
+        echo(protocol.line(result_json(result)))
+
+
+def _print_streams(name: str, query: str, found: StreamSearch) -> None:
+    console = screen(soft_wrap=True)
+    console.print(f"{name}: {query} on all short streams", style="bold")
+    text = f"{len(found.wrong):,} of {found.asked:,} streams are answered wrongly"
+    if (shortest := found.shortest) is not None:
+        text += f", the shortest {' '.join(event['type'] for event in shortest.case.events)}"
+    console.print(text)
+    if found.disputed:
+        first = found.disputed[0]
+        types = " ".join(event["type"] for event in first.case.events)
+        console.print(
+            f"{len(found.disputed):,} have no verdict, which is a fault of cerify; on {types}, {first.detail}",
+            style="red",
+        )
+    if found.skipped:
+        console.print(f"{found.skipped:,} skipped")
+    if found.ended:
+        console.print(f"ended early: {found.ended}")
+    if shortest is not None:
+        print_disagreement(console, replace(shortest, detail=sentence(shortest)), {})
+
 
 Progress = Callable[[Summary], None]
 UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
@@ -81,13 +327,13 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 
 
 @dataclass(frozen=True)
-class Arguments:
+class FuzzArguments:
     """The options of a call."""
 
     language: str = language()
     evaluators: tuple[str, ...] = option(
         "--evaluator",
-        type=Choice(UNDER_TEST),
+        type=ChoiceOption(UNDER_TEST),
         multiple=True,
         help="A built-in evaluator; with --spark more than one, or all by default.",
     )
@@ -100,12 +346,12 @@ class Arguments:
     events: int = option("--events", type=click.IntRange(1, 100), default=10, help="Length of a stream, at most.")
     profile: str | None = option(
         "--profile",
-        type=Choice(PROFILES),
+        type=ChoiceOption(PROFILES),
         help="What the formulas are made of; each language has its own.  [default: its first: core, base, or plain]",
     )
     streams: Streams | None = option(
         "--streams",
-        type=Choice(["guided", "random"]),
+        type=ChoiceOption(["guided", "random"]),
         help="Streams led to a match, three in four, or as chance has them.  [default: guided, for CEL]",
     )
     selection: str = option(
@@ -118,7 +364,7 @@ class Arguments:
         help="What a match takes away from later ones.",
     )
     output: Literal["matches", "valuations", "both"] = option(
-        "--output", type=Choice(list(OUTPUTS)), default="matches", help="What has to agree."
+        "--output", type=ChoiceOption(list(OUTPUTS)), default="matches", help="What has to agree."
     )
     stop_after: int = option(
         "--stop-after",
@@ -160,7 +406,7 @@ class Arguments:
         help="For --spark: the folder of the campaign, in which it goes on where it ended.",
     )
     mix: str | None = option(
-        "--mix", type=Choice(list(MIXES)), help="For --spark: several languages with every operator."
+        "--mix", type=ChoiceOption(list(MIXES)), help="For --spark: several languages with every operator."
     )
     first: int = option("--first", type=AtLeast(0), default=0, help="For --spark: the first case's number.")
     memory: int = option("--memory", type=AtLeast(16), default=2048, help="Cap of an engine in MiB.")
@@ -229,7 +475,7 @@ class Arguments:
     def job(self) -> Job:
         """The campaign as workers of Spark take it."""
         return Job(
-            parts=(Part(self.language, self.profile_name, self.output),) if self.mix is None else MIXES[self.mix],
+            parts=(PlanShare(self.language, self.profile_name, self.output),) if self.mix is None else MIXES[self.mix],
             evaluators=self.evaluators or (() if self.argv else UNDER_TEST),
             engine=tuple(self.argv),
             seed=self.seed,
@@ -241,7 +487,7 @@ class Arguments:
             memory=self.memory,
         )
 
-    def plan(self) -> Plan:
+    def plan(self) -> CampaignPlan:
         """The campaign in this process. Raises Unsupported for a selection that the language does not have."""
         plan = plan_of(
             self.known_language,
@@ -262,14 +508,14 @@ class Arguments:
             return plan
         return replace(plan, maker=SelectedMaker(self.known_language, plan.maker, selection))
 
-    def checkpoint(self, plan: Plan, name: str) -> Checkpoint | nullcontext[None]:
+    def checkpoint(self, plan: CampaignPlan, name: str) -> Checkpoint | nullcontext[None]:
         """The file to resume from, if there is one."""
         return nullcontext() if self.resume is None else Checkpoint(self.resume, plan, name)
 
 
 @click.command("fuzz")
-@takes(Arguments)
-def command(args: Arguments) -> int:
+@takes(FuzzArguments)
+def fuzz_command(args: FuzzArguments) -> int:
     """Test an engine on random cases: compare with the semantics, shrink what differs.
 
     COMMAND starts the engine, which speaks the protocol on standard input and output.
@@ -282,9 +528,9 @@ def command(args: Arguments) -> int:
     """
     args.require_consistent()
     if args.spark is not None and args.out is not None:
-        return fuzz_spark.run(args.spark, args.job(), args.cases, args.first, args.out, args.as_json)
+        return run_spark(args.spark, args.job(), args.cases, args.first, args.out, args.as_json)
     if args.query is not None and args.longest is not None:
-        return fuzz_streams.run(
+        return run_streams(
             args.argv,
             args.known_language,
             args.query,
@@ -300,7 +546,7 @@ def command(args: Arguments) -> int:
     return 0 if (summary.agreed or summary.disagreements) and not wrong and summary.ended is None else 1
 
 
-def run(args: Arguments, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
+def run(args: FuzzArguments, known: KnownDisagreements) -> tuple[str, CampaignPlan, Summary]:
     """Run a campaign in this process: what is tested, the plan, and what was found."""
     with progress() as shown:
 
@@ -312,8 +558,8 @@ def run(args: Arguments, known: KnownDisagreements) -> tuple[str, Plan, Summary]
 
 
 def compared(
-    args: Arguments,
-    plan: Plan,
+    args: FuzzArguments,
+    plan: CampaignPlan,
     processes: int,
     progress: Progress,
     checkpoint: Checkpoint | None,
@@ -330,7 +576,9 @@ def compared(
     return campaign(plan, processes, args.stop_after, progress, checkpoint, cause_of, args.max_seconds)
 
 
-def run_evaluator(args: Arguments, progress: Progress, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
+def run_evaluator(
+    args: FuzzArguments, progress: Progress, known: KnownDisagreements
+) -> tuple[str, CampaignPlan, Summary]:
     """Run a campaign with a built-in evaluator under test. Raises InternalError if a process of it dies."""
     name = args.evaluators[0]
     workers = args.processes or min(os.cpu_count() or 1, -(-args.cases // 500))
@@ -342,7 +590,7 @@ def run_evaluator(args: Arguments, progress: Progress, known: KnownDisagreements
         raise InternalError("a process of the campaign died; was there enough memory?") from None
 
 
-def run_engine(args: Arguments, progress: Progress, known: KnownDisagreements) -> tuple[str, Plan, Summary]:
+def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreements) -> tuple[str, CampaignPlan, Summary]:
     """Run a campaign with an engine under test. Raises InputError if it does not start."""
     with Engine(args.argv, args.limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
@@ -376,13 +624,15 @@ def run_engine(args: Arguments, progress: Progress, known: KnownDisagreements) -
 # --- for a program ----------------------------------------------------------------------------------------------------
 
 
-def _print_json(name: str, plan: Plan, args: Arguments, summary: Summary, known: KnownDisagreements) -> None:
+def _print_json(
+    name: str, plan: CampaignPlan, args: FuzzArguments, summary: Summary, known: KnownDisagreements
+) -> None:
     echo(protocol.line({"summary": _summary(name, plan, args.profile_name, summary) | {"known": known.causes}}))
     for disagreement in (*summary.disagreements, *summary.disputes):
         echo(protocol.line(_disagreement(disagreement, plan, args)))
 
 
-def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str, Any]:
+def _summary(name: str, plan: CampaignPlan, profile: str, summary: Summary) -> dict[str, Any]:
     return {
         "tested": name,
         "profile": profile,
@@ -397,7 +647,7 @@ def _summary(name: str, plan: Plan, profile: str, summary: Summary) -> dict[str,
     }
 
 
-def _disagreement(d: Disagreement, plan: Plan, args: Arguments) -> dict[str, Any]:
+def _disagreement(d: Disagreement, plan: CampaignPlan, args: FuzzArguments) -> dict[str, Any]:
     result = result_of(d, args.known_language, args.consuming)
     return {
         "case": d.index,
@@ -421,7 +671,7 @@ def _answer(given: Answer) -> Any:
 # --- for a person -----------------------------------------------------------------------------------------------------
 
 
-def _print(name: str, plan: Plan, call: Arguments, summary: Summary, known: KnownDisagreements) -> None:
+def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary, known: KnownDisagreements) -> None:
     console = screen(soft_wrap=True)
     number = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     console.print(f"{name} against the semantics: {number} cases, {call.profile_name}, seed {plan.seed}", style="bold")
@@ -452,7 +702,7 @@ def _print(name: str, plan: Plan, call: Arguments, summary: Summary, known: Know
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 
-def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], args: Arguments) -> None:
+def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], args: FuzzArguments) -> None:
     d = group[0]  # the lightest stands for all
     notes = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
     if d.second is not None:

@@ -12,14 +12,25 @@ from typing import Any
 import click
 
 from cerify.commands.options import FILE, OUTPUT, LanguageChoice, argument, completes, option, takes
-from cerify.grade import sheet
-from cerify.grade.exercises import FILE as COURSE
-from cerify.grade.exercises import LEVELS, Exercise, UnusableAnswer, exercise, exercises, grade_command
-from cerify.grade.grading import Right, graded
-from cerify.grade.text import feedback, json_of, solution, statement
+from cerify.grade import grading
+from cerify.grade.grading import FILE as COURSE
+from cerify.grade.grading import (
+    LEVELS,
+    Exercise,
+    Right,
+    UnusableAnswer,
+    exercise,
+    exercises,
+    feedback,
+    graded,
+    json_of,
+    solution,
+    statement,
+)
+from cerify.grade.grading import grade_command as grading_grade_command
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.output_files import write_whole
+from cerify.semantics.files import write_whole
 from cerify.terminal import echo
 
 
@@ -29,7 +40,7 @@ def _ids(ctx: click.Context) -> Mapping[str, Exercise]:
 
 
 @dataclass(frozen=True)
-class Arguments:
+class GradeArguments:
     """The options of a call."""
 
     id: str | None = argument(metavar="[ID]", required=False, shell_complete=completes(_ids))
@@ -90,8 +101,8 @@ class Arguments:
 
 
 @click.command()
-@takes(Arguments)
-def command(args: Arguments) -> int:
+@takes(GradeArguments)
+def grade_command(args: GradeArguments) -> int:
     """Practise: write a formula for a sentence.
 
     Alone it lists the exercises; with an ID it prints the sentence; with a FORMULA too it decides whether the formula
@@ -138,9 +149,9 @@ def _graded(task: Exercise, formula: str, as_json: bool) -> int:
     return 0 if isinstance(grade, Right) else 1
 
 
-def _sheet(args: Arguments, file: Path) -> int:
+def _sheet(args: GradeArguments, file: Path) -> int:
     try:
-        answers = sheet.read_answers(file)
+        answers = grading.read_answers(file)
     except InputError as error:
         raise _not_marked(args, error) from None
     limited = args.source != COURSE or args.language is not None or args.session is not None
@@ -150,7 +161,7 @@ def _sheet(args: Arguments, file: Path) -> int:
         raise InputError(error.withheld) from None
     if not tasks:
         raise _not_marked(args, InputError(f"{file} answers none of the exercises that `cerify grade` lists"))
-    found = sheet.results(answers, tasks)
+    found = grading.results(answers, tasks)
     text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
     if args.out is not None:
         write_whole(args.out, text)
@@ -167,14 +178,14 @@ def _sheet(args: Arguments, file: Path) -> int:
     return 0 if found["score"] == len(tasks) else 1
 
 
-def _not_marked(args: Arguments, error: InputError) -> InputError:
+def _not_marked(args: GradeArguments, error: InputError) -> InputError:
     """The error, which is in the file of marks too, if there is one: Gradescope reads it in any case."""
     if args.out is not None:
-        write_whole(args.out, json.dumps(sheet.not_marked(error), indent=1) + "\n")
+        write_whole(args.out, json.dumps(grading.not_marked(error), indent=1) + "\n")
     return error
 
 
-def _list(args: Arguments) -> int:
+def _list(args: GradeArguments) -> int:
     tasks = list(args.tasks.values())
     if args.as_json:
         for task in tasks:
@@ -185,7 +196,7 @@ def _list(args: Arguments) -> int:
         echo(LANGUAGES[name].title)
         for task in together:
             echo(f"  {task.id:{width}}  {LEVELS[task.level]:8}  {task.sentence}")
-    again = grade_command(args.source)
+    again = grading_grade_command(args.source)
     echo(f"{again} ID tells more of one, {again} ID FORMULA grades, {again} --show ID has the answer")
     return 0
 

@@ -13,18 +13,19 @@ import click
 
 from cerify.api import planned, read_query
 from cerify.automata.evaluator import Consumption, Output
-from cerify.commands.files import Source, warn_of_never
 from cerify.commands.options import (
     CONSUMPTIONS,
     EVENTS,
     SELECTIONS,
     AtLeast,
-    Choice,
+    ChoiceOption,
+    FileSource,
     argument,
     group,
     language,
     option,
     takes,
+    warn_of_never,
 )
 from cerify.languages.language import (
     DENOTATIONAL,
@@ -36,10 +37,9 @@ from cerify.languages.language import (
     reading_options,
 )
 from cerify.plan import Plan
-from cerify.semantics.budget import Budget, timed_items
+from cerify.semantics.arguments import Budget, Selection, timed_items
 from cerify.semantics.errors import MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.selection import Selection
 from cerify.semantics.values import Value, plain, show_time
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
@@ -47,7 +47,7 @@ TABLE_ROWS = 100
 
 
 @dataclass(frozen=True)
-class Arguments:
+class MatchArguments:
     """The options of a call."""
 
     query: str = argument()
@@ -55,14 +55,14 @@ class Arguments:
     language: str = language()
     evaluator: str | None = option(
         "--evaluator",
-        type=Choice(EVALUATORS),
+        type=ChoiceOption(EVALUATORS),
         help="By automaton, by automaton in compiled loops, or by the definition: slow, for all formulas.  "
         "[default: automaton, or the definition where no automaton carries the query]",
     )
-    source: Source = group(Source)
+    source: FileSource = group(FileSource)
     output: Literal["matches", "rows"] = option(
         "--output",
-        type=Choice(["matches", "rows"]),
+        type=ChoiceOption(["matches", "rows"]),
         default="matches",
         help="The matches, or the table that a query makes of them (MATCH_RECOGNIZE).",
     )
@@ -102,8 +102,8 @@ class Arguments:
 
 
 @click.command()
-@takes(Arguments)
-def command(args: Arguments) -> int:
+@takes(MatchArguments)
+def match_command(args: MatchArguments) -> int:
     """Print the matches of QUERY over the events in FILE.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count from 0.
@@ -130,7 +130,7 @@ def command(args: Arguments) -> int:
         return status
 
 
-def _print(lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, args: Arguments) -> int:
+def _print(lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, args: MatchArguments) -> int:
     """Prints what the plan finds, and returns the exit status."""
     if args.output == "rows":
         return _print_rows(lang.output_table(plan.query, S, plan.unsorted(S), options), args)
@@ -166,7 +166,7 @@ def _print_json(matches: Iterable[Match]) -> int:
     return status
 
 
-def _print_rows(made: OutputTable, args: Arguments) -> int:
+def _print_rows(made: OutputTable, args: MatchArguments) -> int:
     """With --json one object, with all rows unless there is a limit."""
     shown = made.rows[: args.limit or (None if args.as_json else TABLE_ROWS)]
     if args.as_json:

@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import threading
+import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import field, fields
-from functools import partial, wraps
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from cerify.automata.evaluator import Consumption
-from cerify.equivalence.claim import Level
-from cerify.languages import DEFAULT, LANGUAGES, meant_language
-from cerify.semantics.arguments import MOST, did_you_mean, short_repr
-from cerify.semantics.errors import CerifyError
-from cerify.semantics.selection import Selection
+from cerify.equivalence.verdict import Level
+from cerify.languages import DEFAULT, LANGUAGES, language_named, meant_language
+from cerify.languages.language import Language
+from cerify.plan import require_fit
+from cerify.semantics.arguments import MOST, Budget, Selection, did_you_mean, short_repr
+from cerify.semantics.errors import (
+    BudgetExceeded,
+    CerifyError,
+    InputError,
+    InputWarning,
+    QueryWarning,
+    Unsupported,
+    shortened,
+)
+from cerify.semantics.events import TIME, TYPE, Schema, Stream
+from cerify.semantics.files import STDIN, Format, read, read_schema
+from cerify.semantics.packages import naming_extras
+from cerify.terminal import echo, ending_signals, printable, screen
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 T = TypeVar("T")
 
 
-class Choice(click.Choice):  # type: ignore[type-arg]
+class ChoiceOption(click.Choice):  # type: ignore[type-arg]
     """One of some names; for another one, the name that is most like it is in the message."""
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
@@ -43,9 +65,9 @@ class AtLeast(click.IntRange):
         return number
 
 
-SELECTIONS = Choice([one.value for one in Selection])
-CONSUMPTIONS = Choice([one.value for one in Consumption])
-LEVELS = Choice(get_args(Level))
+SELECTIONS = ChoiceOption([one.value for one in Selection])
+CONSUMPTIONS = ChoiceOption([one.value for one in Consumption])
+LEVELS = ChoiceOption(get_args(Level))
 FILE = click.Path(path_type=Path)
 
 
@@ -82,7 +104,7 @@ OUTPUT_FOLDER = OutputPath(file_okay=False, path_type=Path)
 PARAMETERS, GROUP = "parameters", "group"  # keys of a field's metadata
 
 
-class LanguageChoice(Choice):
+class LanguageChoice(ChoiceOption):
     """The names of the languages, also of those that are registered after the command is imported."""
 
     def __init__(self) -> None:
@@ -174,3 +196,172 @@ def _made(kind: type[T], values: dict[str, Any]) -> T:
         for one in fields(kind)  # type: ignore[arg-type]
     }
     return kind(**found)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The files of commands: events that are read, with the options that say how.
+
+SOON = 1.0  # seconds for the question whether a query can match at all
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """How events are read, as the options say."""
+
+    schema_text: str | None = option(
+        "--schema",
+        metavar="JSON|FILE",
+        help='As {"T": {"id": "int", "tmp": "float"}}; or a file of events, of which it is the schema.',
+    )
+    time_column: str | None = option("--time", metavar="COLUMN", help="The field with the events' time.")
+    type_column: str = option("--type", metavar="COLUMN", default=TYPE, help="The one with the type.")
+    format_: Format | None = option(  # noqa: RUF009
+        "--format", type=ChoiceOption(get_args(Format)), help="If not what the file's suffix says."
+    )
+    strict: bool = option(
+        "--strict", is_flag=True, help="A name that no event has, or values of two kinds compared, is an error."
+    )
+
+    @cached_property
+    def schema(self) -> Schema | None:
+        """The schema that is given. Raises InputError."""
+        if self.schema_text is None:
+            return None
+        return schema_of(self.schema_text, self.type_column, self.time_column)
+
+    def read_for(self, query: str, language: str, file: str) -> Stream:
+        """The events of a file that a query is to be run over; warnings about the two are written to standard error.
+
+        With --strict the first of these is an error. Raises InputError, IllFormed.
+        """
+        lang = language_named(language)
+        S = self.read(file, lang.row_type)
+        for warning in require_fit(lang, lang.parse(query), S, self.strict):
+            warn(warning, query)
+        return S
+
+    def read(self, file: str, default_type: str | None = None) -> Stream:
+        """The events of a file; of standard input if it is called -. Raises InputError."""
+        schema = self.schema
+        with _notes():
+            S = read(
+                file,
+                format=self.format_,
+                schema=schema,
+                type_column=self.type_column,
+                time_column=self.time_column,
+                default_type=default_type,
+            )
+        if self.time_column is not None and len(S) and not _has_time(S):
+            name = "standard input" if file == STDIN else file
+            raise InputError(f"{name}: no event has a value in the column {self.time_column!r} for the time")
+        return S
+
+
+def _has_time(S: Stream) -> bool:
+    """Whether an event has a time; a stream with a table is looked at by its column."""
+    if S.is_columnar:
+        return TIME in S.table.column_names and S.table[TIME].null_count < len(S)
+    return any(TIME in event.attributes for event in S.events)
+
+
+def schema_of(
+    text: str, type_column: str = TYPE, time_column: str | None = None, default_type: str | None = None
+) -> Schema:
+    """The schema that an option gives, as JSON or a file. Raises InputError, IllFormed.
+
+    default_type is the type of events in the file that have none; None makes them an error.
+    """
+    with _notes():
+        return read_schema(text, type_column=type_column, time_column=time_column, default_type=default_type)
+
+
+def warn(warning: QueryWarning, query: str) -> None:
+    """Writes a warning to standard error, with the place in the query that it is about."""
+    warning.text, warning.message = query, shortened(warning.message)
+    echo(f"cerify: warning: {warning}", error=True)
+
+
+def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: str) -> None:
+    """Writes to standard error what of a query without matches has none on any stream, where that is soon decided."""
+    with suppress(BudgetExceeded, Unsupported), Budget(seconds=SOON).timed():
+        for problem in lang.check(query, schema).problems:
+            if problem.rule == "never":
+                warn(QueryWarning(problem.hinted, problem.span), text)
+
+
+@contextmanager
+def _notes() -> Iterator[None]:
+    """Writes what is left out of the files that are read inside to standard error."""
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always", InputWarning)
+        yield
+    for warning in issued:
+        echo(f"cerify: note: {shortened(str(warning.message))}", error=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The progress of long commands on standard error: a bar on a terminal, elsewhere a line now and then.
+
+EVERY = 20.0  # seconds between two lines where there is no terminal
+
+Report = Callable[[str, int, int], None]
+"""Called with the name of a step, how much of it is done, and how much there is."""
+
+
+def progress_bar(transient: bool = True) -> Progress:
+    """A bar on standard error with a description, how much is done of how much, and the time taken.
+
+    It is gone in the end where it is transient. Raises MissingPackage.
+    """
+    with naming_extras():
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = screen(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=transient, disable=not console.is_terminal)
+
+
+@contextmanager
+def progress(every: float = EVERY) -> Iterator[Report]:
+    """What shows how far the work is: with a bar on a terminal, which is gone in the end, and else with lines."""
+    with progress_bar() as bar:
+        task = bar.add_task("starting", total=None)
+        last = time.monotonic()
+
+        def report(what: str, done: int, total: int) -> None:
+            nonlocal last
+            bar.update(task, description=what, completed=done, total=total)
+            if bar.disable and time.monotonic() - last >= every:
+                last = time.monotonic()
+                echo(f"cerify: {printable(what)}: {done:,} of {total:,}", error=True)
+
+        yield report
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """While it is open, SIGTERM and SIGHUP are a KeyboardInterrupt: what was found until then is reported."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's alone
+        yield
+        return
+    before = {number: signal.signal(number, interrupt) for number in ending_signals()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a command prints of a file that it has written.
+
+
+def echo_written(query: str, language: str, file: Path, summary: str, as_json: bool) -> None:
+    """Print the file and what it shows, as a line or as one JSON object."""
+    answer = {"language": language, "query": query, "file": str(file), "summary": summary}
+    echo(json.dumps(answer, ensure_ascii=False) if as_json else f"{file}: {summary}")

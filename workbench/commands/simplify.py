@@ -9,23 +9,42 @@ from typing import Any
 
 import click
 
+from cerify.api import check, read_query
 from cerify.automata.cea.compile import compilable
-from cerify.commands.files import schema_of
-from cerify.commands.options import LEVELS, OUTPUT, AtLeast, argument, option, takes
-from cerify.equivalence.claim import Level
+from cerify.commands.options import (
+    LEVELS,
+    OUTPUT,
+    AtLeast,
+    ChoiceOption,
+    LanguageChoice,
+    argument,
+    language_option,
+    option,
+    schema_of,
+    takes,
+)
+from cerify.equivalence.decide.cel import InStar, NotInStar, star_form
+from cerify.equivalence.rewrite.normal_forms import NODES
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
-from cerify.semantics.budget import Budget
+from cerify.equivalence.verdict import Level, Undecided
+from cerify.explanations.explanation import braces, row
+from cerify.languages import DEFAULT, LANGUAGES, language_named
+from cerify.languages.language import Language
+from cerify.semantics.arguments import Budget, depth_limited
+from cerify.semantics.cel.check import beyond_star, require_typed
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import size
-from cerify.semantics.cel.wellformed import require_typed
-from cerify.semantics.errors import InputError, errors_in
-from cerify.semantics.output_files import write_whole
+from cerify.semantics.cel.syntax import Formula, show, size
+from cerify.semantics.errors import BudgetExceeded, InputError, ParseError, Unsupported, errors_in, underline
+from cerify.semantics.events import TYPE, ComplexEvent, Stream
+from cerify.semantics.files import write_whole
+from cerify.semantics.json_events import json_of_event
+from cerify.semantics.parsing import MAX_DEPTH
+from cerify.semantics.sase.syntax import read_reading
 from cerify.terminal import echo
 
 
 @dataclass(frozen=True)
-class Arguments:
+class SimplifyArguments:
     """The options of a call."""
 
     query: str = argument()
@@ -48,8 +67,8 @@ class Arguments:
 
 
 @click.command()
-@takes(Arguments)
-def command(args: Arguments) -> None:
+@takes(SimplifyArguments)
+def simplify_command(args: SimplifyArguments) -> None:
     """Write QUERY, a formula of CEL, smaller, with the same meaning.
 
     Every step on a unary query, or on a unary part of another, is proved for all streams. Other steps stand on a law,
@@ -106,3 +125,223 @@ def _write(path: Path, found: Simplified) -> None:
         why = "could not be decided as a whole" if compilable(found.original) else "compares events with each other"
         raise InputError(f"there is no certificate: the query {why}")
     write_whole(path, found.proof.to_json() + "\n")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# cerify check: whether a formula parses, which fragment it is in, and what of it makes no sense under a schema.
+
+
+@click.command()
+@click.argument("query")
+@language_option
+@click.option(
+    "--schema",
+    "schema_text",
+    metavar="JSON|FILE",
+    help="Attributes of each event type, or a file of events that shows them: look for type errors.",
+)
+@click.option("--time", "time_column", metavar="COLUMN", help="The field with the time, in a file of events.")
+@click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def check_command(
+    query: str, language: str, schema_text: str | None, time_column: str | None, type_column: str, as_json: bool
+) -> int:
+    """Tell whether QUERY parses, what fragment it is in, and whether it fits a schema.
+
+    Exit status: 0 if there is no problem, 1 if there is one, 2 if QUERY is no formula.
+    """
+    schema = None
+    if schema_text is not None:
+        schema = schema_of(schema_text, type_column, time_column, language_named(language).row_type)
+    with errors_in(query):
+        known = check(query, schema, language=language)
+    if as_json:
+        listed = [
+            {"rule": p.rule, "message": p.message, "mend": p.mend, "span": p.span and [p.span.start, p.span.end]}
+            for p in known.problems
+        ]
+        answer: dict[str, Any] = {
+            "language": language,
+            "fragment": known.fragment,
+            "satisfiable": known.satisfiable,
+            "problems": listed,
+        }
+        if known.predicates:
+            answer["predicates"] = [{"name": P, "variables": list(variables)} for P, variables in known.predicates]
+        echo(json.dumps(answer, ensure_ascii=False))
+        return 1 if known.problems else 0
+    echo(known.summary)
+    if known.predicates:
+        needed = ", ".join(f"{P}({', '.join(variables)})" for P, variables in known.predicates)
+        echo(f"needs registered predicates: {needed}")
+    for problem in known.problems:
+        echo("")
+        echo(f"{problem.rule}: {problem.message}", colour="red")
+        if problem.span is not None:
+            echo(underline(query, problem.span))
+        echo(f"to mend it: {problem.mend}")
+    if not known.problems:
+        echo("no problems" if schema_text else "no problems; give a schema to have its types checked too")
+    return 1 if known.problems else 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# cerify normalize: a formula in a normal form that means the same.
+
+FORMS = ("disjunctive", "push-in", "push-filters", "star", "safe", "lp-normal")
+
+
+@click.command()
+@click.argument("query")
+@click.option("--to", "form", type=ChoiceOption(FORMS), required=True, help="Which form.")
+@language_option
+@click.option("--nodes", type=AtLeast(1), default=NODES, show_default=True, help="The most nodes of a result.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def normalize_command(query: str, form: str, language: str, nodes: int, as_json: bool) -> int:
+    """Rewrite QUERY to a normal form that has the same meaning, and print it with the nodes before and after.
+
+    Of CEL: disjunctive, push-in, push-filters, star. Of core-CEL: disjunctive, safe, lp-normal.
+    All but star are rewritten by rules; star, a formula of CEL*, is decided: where there is none, two streams show it,
+    and the exit status is 1; it is 3 if it could not be decided.
+    """
+    lang, phi = read_query(query, language)
+    forms = lang.normal_forms
+    if form not in forms:
+        raise click.UsageError(f"--to {form} is not for --language {language}, which has {', '.join(forms) or 'none'}")
+    rewrite = forms[form]
+    if rewrite is None:
+        return star(query, as_json)
+    with errors_in(query), depth_limited(phi.span):
+        psi = rewrite(phi, nodes)
+        result, before, after = lang.show(psi), lang.size(phi), lang.size(psi)
+    if as_json:
+        size = {"before": before, "after": after}
+        answer = {"language": language, "query": query, "to": form, "result": result, "size": size}
+        echo(json.dumps(answer, ensure_ascii=False))
+    else:
+        echo(f"{result}\nsize {before} -> {after}")
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The form `star` of cerify normalize: the query in CEL*, or the two streams that show that it cannot be written so.
+
+NONE, UNDECIDED = 1, 3
+
+
+def star(query: str, as_json: bool) -> int:
+    """Print the form, or why there is none, and return the exit status."""
+    phi = parse(query)
+    with errors_in(query), depth_limited(phi.span):
+        found = star_form(phi)
+        psi = _smaller(found.phi) if isinstance(found, InStar) else None
+    if as_json:
+        sizes = None if psi is None else {"before": size(phi), "after": size(psi)}
+        answer = {"language": "cel", "query": query, "to": "star", "result": psi and show(psi), "size": sizes}
+        echo(json.dumps(answer | _star_json(found), ensure_ascii=False))
+    elif psi is not None:
+        echo(f"{show(psi)}\nsize {size(phi)} -> {size(psi)}")
+    else:
+        echo("\n".join(_text(found)))
+    return 0 if psi is not None else UNDECIDED if isinstance(found, Undecided) else NONE
+
+
+def _smaller(phi: Formula) -> Formula:
+    """The formula simplified, if that is one of CEL* too."""
+    psi = simplify(phi).phi
+    return phi if beyond_star(psi) else psi
+
+
+def _text(found: InStar | NotInStar | Undecided) -> list[str]:
+    match found:
+        case NotInStar((S, C), unmatched):
+            lines = ["not in CEL*: whether events are a match depends on others", *_marked(S, C, "a match")]
+            if unmatched is None:
+                return [*lines, "it is reported after an event that it does not have"]
+            return [*lines, *_marked(*unmatched, "the same events, and no match")]
+        case Undecided(reason):
+            return [f"undecided: {reason}"]
+        case InStar():
+            return []
+
+
+def _marked(S: Stream, C: ComplexEvent, said: str) -> list[str]:
+    return [
+        *(f"  {p}  {row(event)}" for p, event in enumerate(S)),
+        f"after event {len(S) - 1} {braces(sorted(C))}: {said}",
+    ]
+
+
+def _star_json(found: InStar | NotInStar | Undecided) -> dict[str, Any]:
+    match found:
+        case NotInStar(matched, unmatched):
+            return {"matched": _side(*matched), "unmatched": None if unmatched is None else _side(*unmatched)}
+        case Undecided(reason):
+            return {"undecided": reason}
+        case InStar():
+            return {}
+
+
+def _side(S: Stream, C: ComplexEvent) -> dict[str, Any]:
+    return {"events": [json_of_event(event) for event in S], "match": sorted(C)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# cerify translate: a query in another language, with the same complex events at every position.
+#
+# An event expression takes place at single events: there these are the ends of the matches.
+
+
+@click.command()
+@click.argument("query")
+@click.option(
+    "--from", "--language", "from_", type=LanguageChoice(), default=DEFAULT, show_default=True, help="That of QUERY."
+)
+@click.option("--to", type=LanguageChoice(), required=True, help="The language to write it in.")
+@click.option("--reading", multiple=True, metavar="NAME=VALUE", help="SASE+: another reading, as window=closed.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def translate_command(query: str, from_: str, to: str, reading: tuple[str, ...], as_json: bool) -> int:
+    """Write QUERY in another language, so that it has the same complex events at every position of every stream.
+
+    An event expression takes place where a match ends.
+
+    Exit status: 0 if it could be translated, 1 if not, 2 if QUERY is no formula.
+    """
+    if from_ == to:
+        raise click.UsageError("--from and --to are the same language")
+    lang = LANGUAGES[from_]
+    if to not in lang.translations:
+        known = ", ".join(f"{name} to {other}" for name, one in LANGUAGES.items() for other in one.translations)
+        raise click.UsageError(f"there is no translation from {from_} to {to}; there are {known}")
+    if reading and "reading" not in lang.settings:
+        raise click.UsageError("--reading is for queries of SASE+")
+    read = read_reading(reading)
+    _, phi = read_query(query, from_)
+    text: str | None = None
+    refusal: Unsupported | BudgetExceeded | None = None
+    try:
+        with errors_in(query):
+            text = _written(lang.translations[to](phi, read), LANGUAGES[to])
+    except (Unsupported, BudgetExceeded) as error:
+        refusal = error
+    if as_json:
+        span = refusal and refusal.span and [refusal.span.start, refusal.span.end]
+        reason = None if refusal is None else {"message": refusal.message, "span": span}
+        answer = {"from": from_, "to": to, "query": text, "refused": reason}
+        echo(json.dumps(answer, ensure_ascii=False))
+    else:
+        echo(str(text) if refusal is None else f"no translation: {refusal.described()}")
+    return 0 if refusal is None else 1
+
+
+def _written(psi: Any, language: Language[Any]) -> str:
+    """The text of a tree, if it is parsed as that tree again."""
+    text = language.show(psi)
+    try:
+        if language.parse(text) == psi:
+            return text
+    except ParseError:
+        pass
+    except BudgetExceeded:
+        raise BudgetExceeded(f"in the other language it would be nested more than {MAX_DEPTH} operators deep") from None
+    raise Unsupported("a type, variable or attribute is called like a word of the other language; give it another name")

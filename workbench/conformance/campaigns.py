@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import dataclasses
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
+from pathlib import Path
 from random import Random
-from typing import Any, Literal, assert_never
+from typing import Any, Literal, TypeAlias, assert_never
 
+from cerify import protocol
 from cerify.automata.evaluator import Consumption
-from cerify.conformance.claims import Claims, in_order_of_time
+from cerify.conformance.cases import Claims, in_order_of_time
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import Case, of_output
-from cerify.conformance.second_opinion import SecondOpinionIn
-from cerify.equivalence.differential.campaign import Plan
-from cerify.equivalence.differential.judge import Evaluator, GiveUp, NoAnswer, Output
+from cerify.conformance.oracle import SecondOpinionIn
+from cerify.equivalence.differential import (
+    Answer,
+    CampaignPlan,
+    Disagreement,
+    Evaluator,
+    GiveUp,
+    NoAnswer,
+    Output,
+    Query,
+    answer,
+    cause,
+    failure_form,
+)
 from cerify.equivalence.generate.generator import CaseMaker, StreamMaker
-from cerify.languages import LANGUAGES
+from cerify.equivalence.shrink.shrink import QueryOperations
+from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
-from cerify.semantics.budget import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.arguments import Budget, Selection
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.json_events import json_of_event, json_of_schema
-from cerify.semantics.selection import Selection
+from cerify.semantics.json_events import (
+    json_of_event,
+    json_of_schema,
+    lines_of,
+    parse_json,
+    schema_of_json,
+    stream_of_json,
+)
 
 DEFINITION_BUDGET = Budget(valuations=1_000_000)
 
@@ -216,7 +240,9 @@ def built_in(
     return {name: BuiltInEvaluator(language, name, budget, consumption) for name in names}
 
 
-def plan_of(language: Language[Any], profile: str, streams: Streams | None, left: Evaluator, **settings: Any) -> Plan:
+def plan_of(
+    language: Language[Any], profile: str, streams: Streams | None, left: Evaluator, **settings: Any
+) -> CampaignPlan:
     """A campaign of the language and one of its profiles; its right evaluator is the left one, until it is replaced.
 
     streams: None for guided ones where the language has these. settings: other fields of the plan.
@@ -225,7 +251,7 @@ def plan_of(language: Language[Any], profile: str, streams: Streams | None, left
     if operations is None:
         raise Unsupported(f"a query in {language.title} is not shrunk, so there are no campaigns")
     maker = generator.case if streams == "random" or generator.guided is None else generator.guided
-    return Plan(
+    return CampaignPlan(
         left,
         left,
         generator.profiles[profile],
@@ -235,3 +261,235 @@ def plan_of(language: Language[Any], profile: str, streams: Streams | None, left
         second_opinion=SecondOpinionIn(language.name),
         **settings,
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The plan of a campaign: plain data that is sent to workers, and the numbered cases that it stands for.
+#
+# Case i of a plan is the same in every process and in every call. With one part it is case i of the same campaign in
+# one process (`cerify fuzz` with that seed), where `together` is 1.
+
+TOGETHER = 8  # cases that share their query, where a campaign is to be large
+TRIES = 400  # questions to an evaluator for each disagreement that is shrunk
+
+Asked = Literal["matches", "valuations", "both", "alternate"]
+"""The outputs compared on a case; alternate: one of the two, in turns."""
+
+
+@dataclass(frozen=True)
+class PlanShare:
+    """A language with one of its profiles, the outputs compared, and its share of the campaign, as a weight."""
+
+    language: str
+    profile: str
+    output: Asked = "matches"
+    share: int = 1
+
+
+AUTOMATA = (
+    PlanShare("cel", "everything", "alternate", 36),
+    PlanShare("cel", "typed-everything", "alternate", 18),
+    PlanShare("cel", "windows", "alternate", 34),
+    PlanShare("core-cel", "core", share=4),
+    PlanShare("core-cel", "strategies", share=4),
+    PlanShare("core-cel", "everything", share=4),
+)
+MIXES: Mapping[str, tuple[PlanShare, ...]] = {
+    "automata": AUTOMATA,
+    "all": (
+        *AUTOMATA,
+        *(PlanShare("sase", profile, share=8) for profile in language_named("sase").generator().profiles),
+        *(
+            PlanShare("event-expression", profile, share=6)
+            for profile in language_named("event-expression").generator().profiles
+        ),
+    ),
+}
+"""Campaigns over several languages, each with every operator: CEL and core-CEL; these, SASE+ and event expressions."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A campaign, all but how many cases it has.
+
+    evaluators: the built-in ones that are held against the definition; each language has those of these names.
+    engine: the command that starts an engine under test, empty for none. together: how many cases in a row share their
+    query. valuations: the budget of the definition; states and matches: that of the evaluators; seconds: what each has
+    for a case; memory: MiB that an engine may use, or the built-in evaluators of a worker; restarts: of an engine, by
+    each worker.
+    """
+
+    parts: tuple[PlanShare, ...]
+    evaluators: tuple[str, ...]
+    engine: tuple[str, ...] = ()
+    seed: int = 0
+    nodes: int = 12
+    events: int = 10
+    streams: Streams = "guided"
+    together: int = 1
+    valuations: int = 20_000
+    states: int = 3_000
+    matches: int = 20_000
+    seconds: float = 10.0
+    memory: int = 2048
+    restarts: int = 50
+
+    def text(self) -> str:
+        """The job as JSON."""
+        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+
+    @classmethod
+    def of_text(cls, text: str) -> Job:
+        """The job that text() wrote. Raises InputError."""
+        try:
+            obj: dict[str, Any] = json.loads(text)
+            parts = tuple(PlanShare(**part) for part in obj.pop("parts"))
+            return cls(parts, tuple(obj.pop("evaluators")), tuple(obj.pop("engine")), **obj)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"this is not the plan of a campaign: {error!r}") from None
+
+    def part(self, index: int) -> PlanShare:
+        """The part that a case belongs to; cases that share their query have the same."""
+        if len(self.parts) == 1:
+            return self.parts[0]
+        rng = Random(f"{self.seed}/part/{index // self.together}")
+        return rng.choices(self.parts, [part.share for part in self.parts])[0]
+
+    def case(self, index: int) -> tuple[PlanShare, Query, Stream, tuple[Output, ...]]:
+        """The case of that number: its part, its query and stream, and which outputs are asked for."""
+        part = self.part(index)
+        phi, S = self.plans[part].case(index)
+        return part, phi, S, asked_of(part, index)
+
+    @cached_property
+    def plans(self) -> Mapping[PlanShare, CampaignPlan]:
+        """Of each part the campaign of one process; its right evaluator is the definition itself, until replaced."""
+        return {part: self._plan(part) for part in self.parts}
+
+    def _plan(self, part: PlanShare) -> CampaignPlan:
+        return plan_of(
+            language_named(part.language),
+            part.profile,
+            self.streams,
+            self.definition(part),
+            cases=0,
+            seed=self.seed,
+            nodes=self.nodes,
+            events=self.events,
+            together=self.together,
+            tries=TRIES,
+        )
+
+    def definition(self, part: PlanShare) -> Evaluator:
+        """The evaluator that the others are compared with."""
+        return definition(language_named(part.language), Budget(valuations=self.valuations))
+
+    def built_in(self, part: PlanShare) -> Mapping[str, Evaluator]:
+        """The built-in evaluators under test."""
+        own = built_in(language_named(part.language), Budget(states=self.states, matches=self.matches))
+        return {name: own[name] for name in self.evaluators if name in own}
+
+
+def asked_of(part: PlanShare, index: int) -> tuple[Output, ...]:
+    """The outputs that are asked of a case."""
+    match part.output:
+        case "both":
+            return "matches", "valuations"
+        case "alternate":
+            return ("valuations",) if index % 2 else ("matches",)
+        case output:
+            return (output,)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Disagreements that an earlier campaign found: what an engine is known to answer wrongly, and still does.
+
+WORD = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+CauseAndForm: TypeAlias = tuple[str, str]
+"""The cause of a disagreement, and the form of its query."""
+
+
+@dataclass(frozen=True)
+class KnownExample:
+    """A disagreement of an earlier call: its cause, its case, and what was answered, as JSON."""
+
+    cause: str
+    query: Query
+    stream: Stream
+    output: Output
+    got: Any
+
+
+@dataclass
+class KnownDisagreements:
+    """The examples of an earlier call, and the kinds of those that the engine answers in the same way now."""
+
+    examples: list[KnownExample] = field(default_factory=list)
+    present: set[CauseAndForm] = field(default_factory=set)
+
+    def ask_again(self, plan: CampaignPlan) -> None:
+        """Ask the engine of a campaign all examples, and note the kinds of those that it answers as before."""
+        for example in self.examples:
+            with suppress(Unsupported, BudgetExceeded, GiveUp):
+                got = answer(plan.right, example.query, example.stream, example.output)
+                if _same(got, example.got):
+                    self.present.add((example.cause, form(plan.language, example.query)))
+
+    def has(self, d: Disagreement, operations: QueryOperations[Any]) -> bool:
+        """Whether an example with the same cause and a query of the same form is still answered as before."""
+        return (str(cause(d, operations)), form(operations, d.phi)) in self.present
+
+    @property
+    def causes(self) -> list[str]:
+        """The causes of which an example is still answered as before."""
+        return sorted({name for name, _ in self.present})
+
+    @property
+    def gone(self) -> list[str]:
+        """The causes of which no example is answered as before."""
+        return sorted({example.cause for example in self.examples}.difference(self.causes))
+
+
+def read_known(path: Path, language: Language[Any]) -> KnownDisagreements:
+    """The disagreements in a file that `cerify fuzz --json` printed. Raises InputError."""
+    parsed = [(parse_json(text, where), where) for text, where in lines_of(path)]
+    return KnownDisagreements(
+        [_example(obj, where, language) for obj, where in parsed if not (isinstance(obj, dict) and "summary" in obj)]
+    )
+
+
+def _example(obj: Any, where: str, language: Language[Any]) -> KnownExample:
+    try:
+        schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
+        stream = stream_of_json(obj["events"], schema, where)
+        return KnownExample(obj["cause"], language.parse(obj["query"]), stream, obj["output"], obj["got"])
+    except (KeyError, TypeError):
+        raise InputError(f"{where} is no disagreement: give what `cerify fuzz --json` printed") from None
+    except CerifyError as error:
+        raise InputError(f"{where} is no disagreement about {language.title}: {error.message}") from None
+
+
+def form(operations: QueryOperations[Any], query: Query) -> str:
+    """The query with numbers in place of its names, and all constants of a kind alike; comparators stay."""
+    named = {*operations.names(query), *operations.attributes(query), *operations.types(query)}
+    number: dict[str, str] = {}
+
+    def replaced(word: re.Match[str]) -> str:
+        text = word[0]
+        if text in named:
+            return number.setdefault(text, f"n{len(number)}")
+        return "''" if text[0] == "'" else "0" if text[0].isdigit() else text
+
+    return WORD.sub(replaced, operations.show(query))
+
+
+def _same(given: Answer, stored: Any) -> bool:
+    """Whether an answer is the stored one; of failures whether they are of the same form."""
+    if isinstance(given, str) or isinstance(stored, str):
+        return isinstance(given, str) and isinstance(stored, str) and failure_form(given) == failure_form(stored)
+    return _lines(map(protocol.json_of_match, given)) == _lines(stored)
+
+
+def _lines(matches: Iterable[Any]) -> list[str]:
+    return sorted(map(protocol.line, matches))

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import datetime
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TypeVar
+from types import UnionType
+from typing import Any, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from cerify import protocol
-from cerify.conformance.model import Case, of_output
+from cerify.conformance.model import Case, CaseResult, of_output
+from cerify.conformance.prediction import INTERPRETATIONS
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
-from cerify.semantics.budget import Budget
+from cerify.protocol import EngineInfo, bounded
+from cerify.semantics.arguments import Budget, did_you_mean
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.events import Match
-from cerify.semantics.json_events import lines_of, parse_json, schema_of_json, stream_of_json
+from cerify.semantics.events import TIME, Event, Match, Stream
+from cerify.semantics.json_events import event_of_json, lines_of, parse_json, schema_of_json, stream_of_json
+from cerify.semantics.trees import node_word
+from cerify.semantics.values import show_time
 
 T = TypeVar("T")
 
@@ -98,7 +105,7 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
         return _case(obj | {"matches": [protocol.json_of_match(match) for match in meant]})
     answer = protocol.checked({"id": obj["id"], "matches": obj["matches"]}, "answer", where)
     given = _of_field("matches", where, partial(protocol.answer_of_json, answer, obj["output"], len(obj["events"])))
-    if isinstance(given, protocol.Matches) and given.problem:
+    if isinstance(given, protocol.MatchesAnswer) and given.problem:
         raise InputError(f"{where}: the field 'matches': {given.problem}")
     case = _case(obj)
     if set(case.matches) != set(meant):
@@ -148,3 +155,342 @@ def line_of_case(case: Case) -> str:
             "matches": [protocol.json_of_match(match) for match in case.matches],
         }
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A query as a tree in JSON, which the protocol sends beside its text, so that no adapter needs a parser.
+#
+# A node is an object whose key "node" names its class in the syntax tree, with a key for each of its fields. The
+# negation of a condition is "Complement", since event expressions have a "Not" of their own. Tuples and sets are
+# lists, a timestamp is {"node": "Timestamp", "value": ISO 8601 text}; where in the text a node stands is left out.
+# `nodes` lists the nodes of a language with their fields, `choices` the fields that have one of a few values.
+
+Json = dict[str, Any]
+BASES = frozenset({"Derived", "RowNode", "SaseNode"})  # classes whose subclasses are nodes
+LEFT_OUT = frozenset({"span", "having_span"})
+
+
+@lru_cache(maxsize=1_000)
+def parsed(language: str, query: str) -> Any:
+    """A query as its syntax tree; None for a text that is no query of the language."""
+    try:
+        return LANGUAGES[language].parse(query)
+    except CerifyError:
+        return None
+
+
+@lru_cache(maxsize=1_000)
+def tree_of_text(language: str, query: str) -> Json | None:
+    """The tree of a query; None for a text that is no query of the language, or that is nested too deeply."""
+    try:
+        tree: Json | None = tree_of(parsed(language, query))
+    except RecursionError:
+        return None
+    return tree
+
+
+def tree_of(value: Any) -> Any:
+    """A syntax tree, or a part of one, in JSON."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"node": _name(type(value))} | {name: tree_of(getattr(value, name)) for name in _names(type(value))}
+    match value:
+        case datetime():
+            return {"node": "Timestamp", "value": show_time(value)}
+        case frozenset():
+            return sorted(map(tree_of, value))
+        case tuple():
+            return list(map(tree_of, value))
+    return value
+
+
+def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
+    """The names of the nodes that trees of a language consist of, each with its fields."""
+    return {name: ("value",) if kind is datetime else tuple(_names(kind)) for name, kind in _kinds(language).items()}
+
+
+def choices(language: str) -> Mapping[str, Mapping[str, Sequence[Any]]]:
+    """For each node the fields that have one of a few values, as the comparator of a comparison, each with these."""
+    found = {name: _choices(kind) for name, kind in _kinds(language).items() if kind is not datetime}
+    return {name: fields for name, fields in found.items() if fields}
+
+
+def _kinds(language: str) -> Mapping[str, type]:
+    """Return the class of each node of a language by the node's word; of a timestamp datetime."""
+    found: dict[str, type] = {"Timestamp": datetime}
+    waiting, seen = list(LANGUAGES[language].trees), set()
+    own = waiting[0].__module__
+    while waiting:
+        kind = waiting.pop()
+        if not is_dataclass(kind) or kind in seen:
+            continue
+        seen.add(kind)
+        if kind.__name__ not in BASES:
+            found[_name(kind)] = kind
+        hints = get_type_hints(kind)
+        waiting += [part for name in _names(kind) for part in _classes_in(hints[name])]
+        waiting += [sub for sub in kind.__subclasses__() if sub.__module__ in (own, kind.__module__)]
+    return dict(sorted(found.items()))
+
+
+def _classes_in(hint: Any) -> Iterable[type]:
+    """Yield the classes that a type hint mentions."""
+    if isinstance(hint, type) and get_origin(hint) is None:
+        yield hint
+    for part in get_args(hint):
+        yield from _classes_in(part)
+
+
+def _choices(kind: type) -> dict[str, list[Any]]:
+    hints = get_type_hints(kind)
+    return {name: values for name in _names(kind) if (values := _literals(hints[name]))}
+
+
+def _literals(hint: Any) -> list[Any]:
+    """The values of a Literal, or of a union of such and None; none for another type."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    parts = [[None] if part is type(None) else _literals(part) for part in get_args(hint)]
+    return [value for part in parts for value in part] if all(parts) and get_origin(hint) in (Union, UnionType) else []
+
+
+def nodes_in(tree: Any) -> Iterable[Json]:
+    """All nodes of a tree in JSON, itself first."""
+    if isinstance(tree, dict):
+        yield tree
+        for value in tree.values():
+            yield from nodes_in(value)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from nodes_in(value)
+
+
+def _name(kind: Any) -> str:
+    return node_word(kind)
+
+
+def _names(kind: Any) -> Iterable[str]:
+    return (field.name for field in fields(kind) if field.name not in LEFT_OUT)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What an engine claims of a language, by its answer to *start* or by what it skips, and which cases that leaves.
+
+PREDICATES = {
+    "Comparison": "comparison",
+    "OneOf": "in",
+    "InRange": "range",
+    "Like": "like",
+    "Arithmetic": "arithmetic",
+    "Complement": "not",
+    "Both": "and",
+    "Either": "or",
+}
+"""The names that claims have for the nodes of conditions; beside them there is "correlated"."""
+
+WARNED = 20  # unknown names of a field that a warning names
+PROBES = 3  # the shortest queries with an operator that an engine is asked before the operator counts as skipped
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What an engine claims of one language; None: all there is. Names are those of the language's operators.
+
+    ordered_time: whether the engine takes streams only in which no event is earlier than the one before it.
+    """
+
+    operators: frozenset[str] | None = None
+    strategies: frozenset[str] | None = None
+    predicates: frozenset[str] | None = None
+    output: frozenset[str] | None = None
+    ordered_time: bool = False
+
+    @property
+    def described(self) -> str:
+        """The claims as text, the same for equal ones."""
+        claimed = {field.name: getattr(self, field.name) for field in fields(self)}
+        return ", ".join(
+            f"{name} {' '.join(sorted(of)) if isinstance(of, frozenset) else of}" for name, of in claimed.items() if of
+        )
+
+    def why_not(self, case: Case) -> str:
+        """Why the engine is not asked this case; "" if it is."""
+        events = (event_of_json(event, None, case.id) for event in case.events)
+        return self.objection(case.language, case.query, events, case.output)
+
+    def asked(self, case: Case) -> Case:
+        """The case as the engine is asked it: for its matches alone if results are more than it claims."""
+        if not self.only_matches(case.language):
+            return case
+        return replace(case, output="matches", matches=of_output(case.matches, case.language, "matches"))
+
+    def only_matches(self, language: str) -> bool:
+        """Whether the engine claims no results of a language that has them."""
+        return LANGUAGES[language].results and self.output == frozenset({"matches"})
+
+    def objection(self, language: str, query: Any, S: Iterable[Event], output: str) -> str:
+        """Why a query, as text or parsed, over a stream is not claimed; "" if it is."""
+        if self.output is not None and not LANGUAGES[language].results and output not in self.output:
+            return f"it does not claim the output {output}"
+        if self.ordered_time and not in_order(S):
+            return "it claims streams in the order of time only"
+        if self.predicates is not None:
+            tree = tree_of_text(language, query) if isinstance(query, str) else tree_of(query)
+            left = frozenset() if tree is None else predicates_of(tree) - self.predicates
+            if left:
+                return f"it does not claim the predicates {', '.join(sorted(left))}"
+        if self.operators is None and self.strategies is None:
+            return ""
+        used = operators_of(language, query)
+        strategies = INTERPRETATIONS[language].strategies if used else used
+        for what, names, claimed in (
+            ("operators", used - strategies, self.operators),
+            ("strategies", used & strategies, self.strategies if self.strategies is not None else self.operators),
+        ):
+            if claimed is not None and not names <= claimed:
+                return f"it does not claim the {what} {', '.join(sorted(names - claimed))}"
+        return ""
+
+
+def claims_of_json(claims: Mapping[str, Json], language: str) -> Claims:
+    """What the claims in an answer to *start* say about a language; without any, all is claimed."""
+    claimed = claims.get(language, {})
+
+    def names(field: Literal["operators", "strategies", "predicates", "output"]) -> frozenset[str] | None:
+        return frozenset(claimed[field]) if field in claimed else None
+
+    return Claims(
+        names("operators"), names("strategies"), names("predicates"), names("output"), bool(claimed.get("ordered_time"))
+    )
+
+
+@lru_cache
+def names_of(language: str) -> frozenset[str]:
+    """The names of the operators and strategies in the suite's queries in a language, which claims may have."""
+    return frozenset().union(
+        *(operators_of(language, query) for query in {c.query for c in load(None) if c.language == language})
+    )
+
+
+@lru_cache
+def features_of(language: str) -> frozenset[str]:
+    """The features of the suite's cases in a language."""
+    return frozenset(case.feature for case in load(None) if case.language == language)
+
+
+def unknown_names(claims: Mapping[str, Json]) -> Iterator[str]:
+    """A sentence for each name, or for many, of an operator or a strategy in claims that is none; features are some."""
+    for language, claimed in claims.items():
+        for field in ("operators", "strategies"):
+            if not claimed.get(field) or language not in INTERPRETATIONS:
+                continue
+            others = set(claimed[field]) - features_of(language)
+            unknown = sorted(others - names_of(language)) if others else []  # all queries are parsed for them
+            for name in unknown[:WARNED]:
+                names = names_of(language)
+                meant = did_you_mean(name, names) or f"; there are {', '.join(sorted(names))}"
+                yield f"claims.{language}.{field}: no operator has the name {bounded(name)!r}{meant}"
+            if len(unknown) > WARNED:
+                yield f"claims.{language}.{field}: nor have {len(unknown) - WARNED:,} more names"
+
+
+@lru_cache(maxsize=10_000)
+def operators_of(language: str, query: Any) -> frozenset[str]:
+    """The names of the operators of a query, as text or parsed; event types, and what every query has, are left out."""
+    if language not in INTERPRETATIONS:
+        return frozenset()
+    phi = LANGUAGES[language].parse(query) if isinstance(query, str) else query
+    names = INTERPRETATIONS[language].operators(phi) - {"event", "condition"}
+    return frozenset("within" if name.startswith("within-") else name for name in names)
+
+
+def predicates_of(tree: Json) -> frozenset[str]:
+    """The kinds of conditions in a tree; "correlated" if one of them compares events with each other."""
+    found = {PREDICATES[node["node"]] for node in nodes_in(tree) if node["node"] in PREDICATES}
+    for node in nodes_in(tree):
+        if node["node"] in PREDICATES:
+            mentioned = {one["variable"] for one in nodes_in(node) if one.get("variable") and "name" in one}
+            if len(mentioned) > 1:
+                found.add("correlated")
+        if node["node"] == "Correlated":
+            found.add("correlated")
+    return frozenset(found)
+
+
+def in_order(S: Iterable[Event]) -> bool:
+    """Whether no event of a stream is earlier than one before it."""
+    latest: int | float | datetime | None = None
+    for event in S:
+        match event.get(TIME):
+            case datetime() | int() | float() as time:
+                if latest is not None and type(latest) is type(time) and time < latest:  # type: ignore[operator]
+                    return False
+                latest = time
+    return True
+
+
+def in_order_of_time(S: Stream) -> Stream:
+    """The stream with its events that have a time sorted by it; those without one stay where they are."""
+
+    def order(event: Event) -> tuple[bool, Any]:
+        return isinstance(event.get(TIME), datetime), event.get(TIME)
+
+    timed = iter(sorted((event for event in S if event.get(TIME) is not None), key=order))
+    return Stream([event if event.get(TIME) is None else next(timed) for event in S], S.schema)
+
+
+def learnt(run: Callable[[Case], CaseResult], language: str, cases: Iterable[Case]) -> Claims:
+    """The claims of an engine, from what it skips: not the operators that it skips in the shortest queries with them.
+
+    A query is run only if all its other operators were answered, so that the skip is because of the one. Where no such
+    query is left, one with two or more that are new is run: in some languages no query has a single operator.
+    """
+    mine = sorted((c for c in cases if c.language == language), key=lambda c: (len(c.query), len(c.events), c.id))
+    known = [(case, operators_of(language, case.query)) for case in mine]
+    answered: set[str] = set()
+    left = frozenset[str]().union(*(names for _, names in known))
+    tried: dict[str, int] = dict.fromkeys(left, 0)
+    asked: set[str] = set()
+    most = 1
+    while most <= len(left):
+        before = len(answered)
+        for case, names in known:
+            new = names - answered
+            if case.query in asked or not 0 < len(new) <= most or any(tried[name] == PROBES for name in new):
+                continue
+            asked.add(case.query)
+            for name in new:
+                tried[name] += 1
+            if run(case).outcome != "skipped":
+                answered |= new
+                if most > 1:
+                    break
+        most = 1 if len(answered) > before else most + 1
+    return Claims(operators=frozenset(answered))
+
+
+class StartedEngine(Protocol):
+    """An engine that runs cases, with its answer to *start*."""
+
+    info: EngineInfo
+
+    def run(self, case: Case, /) -> CaseResult: ...
+
+
+def claims_of_engine(engine: StartedEngine, language: str) -> Claims:
+    """The claims in an engine's answer to *start*; without any, the operators that it does not skip."""
+    if language in engine.info.claims:
+        return claims_of_json(engine.info.claims, language)
+    cases = list(probes(load(None), language))
+    claims = learnt(engine.run, language, cases)
+    every = frozenset[str]().union(*(operators_of(language, case.query) for case in cases))
+    return Claims() if claims.operators == every else claims
+
+
+def probes(cases: Iterable[Case], language: str) -> Iterator[Case]:
+    """Of each feature of the suite the cases with the shortest queries, each query once."""
+    by_feature: dict[str, dict[str, Case]] = {}
+    for case in cases:
+        if case.language == language:
+            by_feature.setdefault(case.feature, {}).setdefault(case.query, case)
+    for of_queries in by_feature.values():
+        yield from (of_queries[query] for query in sorted(of_queries, key=lambda q: (len(q), q))[:PROBES])

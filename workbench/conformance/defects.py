@@ -3,13 +3,242 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
-from cerify.conformance.causes import Choice, Choices, causes_of, chosen_for
-from cerify.conformance.model import Defect, Result
+from cerify.api import match
+from cerify.conformance.model import Case, CaseResult, Defect, DefectCause
+from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Kernel, Peeler
-from cerify.conformance.why import why_of
+from cerify.conformance.prediction import AXES, INTERPRETATIONS, MatchPredictor, interpretation_of
+from cerify.equivalence.shrink.shrink import shrink, shrink_stream
+from cerify.explanations.explanation import Request, explanation_lines
+from cerify.hypotheses.interpretation import EngineError, choices_of
+from cerify.languages import LANGUAGES
+from cerify.languages.language import DENOTATIONAL, Language
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.events import Match, Stream
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The likely causes of defects: the choices of another semantics that give the answers which the engine gave.
+
+Choice: TypeAlias = tuple[str, str]
+"""An axis and one of its values."""
+
+Given: TypeAlias = frozenset[Match] | str | None
+"""The matches of an answer, the word "error" for an error, None where there is neither."""
+
+PASSED = 150  # cases that the engine passed on which a choice must not predict a wrong answer
+MOSTLY = 0.5  # the share of the answers that a cause has to give
+EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can make a right answer
+SAMPLE = 120  # failing cases on which choices are compared
+COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
+SHOWN = 3  # causes of a defect that are listed
+
+
+def given_by(result: CaseResult) -> Given:
+    """What the engine answered; None too where the matches are the expected ones, and only their form is wrong."""
+    if result.outcome == "error":
+        return "error"
+    if result.matches is None or set(result.matches) == set(result.case.matches):
+        return None
+    return frozenset(result.matches)
+
+
+@dataclass
+class Choices:
+    """The choices of a language, and what an engine with some of them answers; each question is answered once.
+
+    passed: cases that the engine passed. held: the choices that the expected matches have, by axis, where they are not
+    those of the definition: each answer is one with these, but for the axes that are chosen. excluded: whether no
+    choice is considered, since the answers do not depend on the queries.
+    """
+
+    language: str
+    passed: Sequence[Case] = ()
+    held: Mapping[str, str] = field(default_factory=dict)
+    excluded: bool = False
+    _streams: dict[str, Stream] = field(default_factory=dict)
+    _possible: dict[Choice, bool] = field(default_factory=dict)
+
+    @cached_property
+    def _predictor(self) -> MatchPredictor:
+        return MatchPredictor(self.language)
+
+    def __iter__(self) -> Iterator[Choice]:
+        """Every value of every axis but the expected one."""
+        for axis in () if self.excluded else AXES.get(self.language, {}).values():
+            expected = self.held.get(axis.name, axis.default)
+            yield from ((axis.name, value) for value in axis.values if value != expected)
+
+    def answer(self, case: Case, chosen: Iterable[Choice]) -> Given:
+        """What an engine with these choices answers; None where that is not modelled."""
+        text = repr((case.events, case.schema))
+        try:
+            if text not in self._streams:
+                self._streams[text] = stream_of(case)
+            given = {**self._predictor.default, **self.held, **dict(chosen)}
+            found = self._predictor.matches(case.query, self._streams[text], text, given, case.output)
+        except (CerifyError, RecursionError):
+            return None
+        return None if found == "unmodelled" else found
+
+    def concerns(self, case: Case, axes: Container[str]) -> bool:
+        """Whether one of the axes bears on the query of a case."""
+        with suppress(CerifyError, RecursionError):
+            return any(axis.name in axes for axis in self._predictor.axes_of(case.query))
+        return False
+
+    def reproduces(self, chosen: Iterable[Choice], result: CaseResult) -> bool:
+        """Whether an engine with these choices gives the answer that was given."""
+        given = given_by(result)
+        return given is not None and self.answer(result.case, chosen) == given
+
+    def possible(self, choice: Choice) -> bool:
+        """Whether the choice gives the right answer to the cases that the engine passed, with few exceptions."""
+        if choice not in self._possible:
+            wrong, most = 0, EXCEPTIONS * min(len(self.passed), PASSED)
+            for case in self.passed[:PASSED]:
+                given = self.answer(case, [choice])
+                wrong += given is not None and given != frozenset(case.matches)
+                if wrong > most:
+                    break
+            self._possible[choice] = wrong <= most
+        return self._possible[choice]
+
+
+def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
+    """The fewest choices found that between them give the answers to the smallest cases, each one by itself.
+
+    Of those that explain equally many of these, the one that together with those found before explains most failing
+    cases is taken. Then come those that give an answer that is left together with those found before. In the end each
+    is compared with its rivals again, now that the others are known.
+    """
+    sample = failing[:: max(1, len(failing) // SAMPLE)]
+    taken: list[Choice] = []
+    covers: dict[Choice, set[int]] = {}
+    left = set(range(len(smallest)))
+
+    def taking(candidates: Mapping[Choice, set[int]]) -> None:
+        """Takes choices until none of the candidates gives an answer that is left."""
+        while free := {
+            c: len(found & left) for c, found in candidates.items() if found & left and not _taken(c, taken)
+        }:
+            best = [c for c, number in free.items() if number == max(free.values())]
+            joint = {c: sum(choices.reproduces([*taken, c], one) for one in sample) for c in best}
+            choice = max(joint, key=lambda c: joint[c])
+            taken.append(choice)
+            covers[choice] = candidates[choice]
+            left.difference_update(candidates[choice])
+
+    def giving(beside: Sequence[Choice], among: Iterable[int]) -> dict[Choice, set[int]]:
+        """The choices that give some of the answers beside others, with these answers."""
+        found = {c: {i for i in among if choices.reproduces([*beside, c], smallest[i])} for c in choices}
+        return {c: answers for c, answers in found.items() if answers and choices.possible(c)}
+
+    taking(giving([], tuple(left)))
+    if taken and left:
+        taking(giving(tuple(taken), tuple(left)))
+    only = [covers[c].difference(*(covers[other] for other in taken if other != c)) or covers[c] for c in taken]
+    return revised(choices, taken, [[smallest[i] for i in own] for own in only], failing)
+
+
+def revised(
+    choices: Choices, taken: Sequence[Choice], smallest: Sequence[Sequence[CaseResult]], failing: Sequence[CaseResult]
+) -> list[Choice]:
+    """The choices, each replaced by one that explains more of the answers, now that the others are known.
+
+    smallest: for each choice the smallest cases that it explains; what replaces it does so beside the others.
+    """
+    found = list(taken)
+    for n, choice in enumerate(found):
+        rest = found[:n] + found[n + 1 :]
+        rivals = [
+            c
+            for c in choices
+            if c == choice or (not _taken(c, rest) and all(choices.reproduces([*rest, c], one) for one in smallest[n]))
+        ]
+        if len(rivals) > 1:
+            asked = answered_about(choices, {axis for axis, _ in rivals}, failing)
+            number = {c: sum(choices.answer(case, [*rest, c]) == given for case, given in asked) for c in rivals}
+            found[n] = max(rivals, key=lambda c: (number[c], c == choice))
+    return found
+
+
+def answered_about(choices: Choices, axes: set[str], failing: Sequence[CaseResult]) -> list[tuple[Case, Given]]:
+    """Cases with what the engine answered, those on whose queries one of the axes bears."""
+    wrong = [(one.case, given_by(one)) for one in failing if choices.concerns(one.case, axes)]
+    right: list[tuple[Case, Given]] = [(c, frozenset(c.matches)) for c in choices.passed if choices.concerns(c, axes)]
+    return [one for some in (wrong, right) for one in some[:: -(-len(some) // COMPARED) or 1]]
+
+
+def _taken(choice: Choice, taken: Iterable[Choice]) -> bool:
+    return any(axis == choice[0] for axis, _ in taken)
+
+
+def causes_of(
+    choices: Choices, results: Sequence[CaseResult], first: Choice | None = None, beside: Sequence[Choice] = ()
+) -> tuple[DefectCause, ...]:
+    """The choices that give the first result, of a smallest case, and half of all; `first` in front if given.
+
+    beside: the causes of other defects, together with which `first` may give an answer too.
+    """
+    number = {
+        c: sum(choices.reproduces([c], one) for one in results)
+        for c in choices
+        if c == first or (choices.reproduces([c], results[0]) and choices.possible(c))
+    }
+    if first is not None:
+        ways = ([first], [*beside, first])
+        number[first] = sum(any(choices.reproduces(way, one) for way in ways) for one in results)
+    enough = (c for c in number if number[c] and (c == first or number[c] >= MOSTLY * len(results)))
+    ordered = sorted(enough, key=lambda c: (c != first, -number[c]))
+    return tuple(DefectCause(*c, number[c], len(results)) for c in ordered[:SHOWN])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Why the semantics differs from an engine: an explanation of a missing match, or of why an extra one is none.
+
+LINES = 24  # of an explanation; the rest is left out
+
+
+def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
+    """The explanation of the first difference as text; "" where there is none, or no explanation.
+
+    held: the choices of a policy or a reading that bear on the case. The semantics does not explain what is expected by
+    these, and a note says so.
+    """
+    if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
+        return ""
+    expected, got = set(result.case.matches), set(result.matches or ())
+    different = sorted(expected - got) or sorted(got - expected)
+    inside = [m for m in different if m.events and max((m.at, *m.events)) < len(result.case.events)]
+    if not inside:
+        return ""
+    if held:
+        says = ", ".join(f"{axis}={value}" for axis, value in held.items())
+        return f"the engine is held to {says}: that is not the definition's meaning"
+    with suppress(CerifyError):
+        return explained(result, inside[0])
+    return ""
+
+
+def explained(result: CaseResult, match: Match) -> str:
+    """Why a match is one, or why it is none. Raises Unsupported, BudgetExceeded."""
+    case = result.case
+    language = LANGUAGES[case.language]
+    explainer = language.explainer(language.parse(case.query), stream_of(case), case.query)
+    found = explainer.one(Request(events=frozenset(match.events), at=match.at))
+    if found is None:
+        return ""
+    text = "\n".join(line.text.rstrip() for line in explanation_lines(explainer, found))
+    lines = text.strip().splitlines()
+    return "\n".join(lines[:LINES] + (["..."] if len(lines) > LINES else []))
+
 
 EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
 MATCH = re.compile(r"\{.*\}")  # in a sentence about the form of an answer
@@ -18,7 +247,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Group:
+class DefectGroup:
     """Kernels that are one defect, the smallest first, with the choice that explains them, if there is one.
 
     beside: the choices that explain other defects.
@@ -36,14 +265,14 @@ class Group:
 
 def defects_behind(
     peeler: Peeler,
-    failures: Sequence[Result],
-    results: Sequence[Result],
+    failures: Sequence[CaseResult],
+    results: Sequence[CaseResult],
     progress: Progress = lambda what, done, total: None,
 ) -> list[Defect]:
     """The defects behind the failures of a run with these results, those that explain most cases first."""
     kernels = peeler.kernels(failures, lambda done, total: progress("looking for defects", done, total))
     by_id = {result.case.id: result for result in results}
-    found: list[tuple[Group, Choices]] = []
+    found: list[tuple[DefectGroup, Choices]] = []
     for language in dict.fromkeys(kernel.signature.language for kernel in kernels):
         passed = sorted(
             (r.case for r in results if r.outcome == "passed" and r.case.language == language),
@@ -58,13 +287,13 @@ def defects_behind(
     return [_defect(f"d{i}", *pair, by_id) for i, pair in enumerate(found, 1)]
 
 
-def always_empty(results: Sequence[Result]) -> bool:
+def always_empty(results: Sequence[CaseResult]) -> bool:
     """Whether the engine gave no match in any of its answers, though several of them should have had some."""
     answers = [result for result in results if result.matches is not None]
     return not any(one.matches for one in answers) and sum(bool(one.case.matches) for one in answers) >= EMPTY
 
 
-def described(results: Sequence[Result], empty: bool) -> str:
+def described(results: Sequence[CaseResult], empty: bool) -> str:
     """What is wrong with answers where that has nothing to do with the operators of the queries; "" otherwise."""
     if empty and results[0].matches is not None:
         return "the engine gives no match in any of its answers"
@@ -73,7 +302,9 @@ def described(results: Sequence[Result], empty: bool) -> str:
     return ""
 
 
-def _grouped(peeler: Peeler, kernels: Sequence[Kernel], failing: Sequence[Result], choices: Choices) -> list[Group]:
+def _grouped(
+    peeler: Peeler, kernels: Sequence[Kernel], failing: Sequence[CaseResult], choices: Choices
+) -> list[DefectGroup]:
     """The kernels, where those that one choice explains are together, and the cases go to what explains them.
 
     Those that do not depend on the operators of their queries are together too.
@@ -87,12 +318,12 @@ def _grouped(peeler: Peeler, kernels: Sequence[Kernel], failing: Sequence[Result
             own = text, MATCH.sub("", kernel.result.detail)
         groups.setdefault(own or kernel.signature, []).append(kernel)
     return [
-        Group(tuple(group), key if key in chosen else None, tuple(c for c in chosen if c != key))
+        DefectGroup(tuple(group), key if key in chosen else None, tuple(c for c in chosen if c != key))
         for key, group in groups.items()
     ]
 
 
-def _needed(choices: Choices, chosen: Sequence[Choice], result: Result, known: Container[object]) -> Choice | None:
+def _needed(choices: Choices, chosen: Sequence[Choice], result: CaseResult, known: Container[object]) -> Choice | None:
     """One of the choices without which the others do not give the answer, if there is one, one that is not known."""
     if not choices.reproduces(chosen, result):
         return None
@@ -100,7 +331,7 @@ def _needed(choices: Choices, chosen: Sequence[Choice], result: Result, known: C
     return next((c for c in needed if c not in known), next(iter(needed), None))
 
 
-def _defect(id_: str, group: Group, choices: Choices, by_id: dict[str, Result]) -> Defect:
+def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, CaseResult]) -> Defect:
     kernels = sorted(group.kernels, key=lambda k: (len(k.result.case.query), len(k.result.case.events)))
     first = kernels[0]
     others = tuple(r for k in kernels for r in (k.result, *k.variants) if r is not first.result)
@@ -122,3 +353,205 @@ def _defect(id_: str, group: Group, choices: Choices, by_id: dict[str, Result]) 
         held=choices.held,
         bearing=bearing,
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How a failing case is made smaller, from the text of its query.
+
+Fails = Callable[[str, Stream], bool]
+"""Whether the engine still fails on this query and this stream; a typed error that it raises counts as no."""
+
+
+def shrink_case(language: Language[Any], query: str, S: Stream, fails: Fails, tries: int) -> None:
+    """Call fails with ever smaller queries and streams, starting again from those on which it is true.
+
+    It is called `tries` times at most. Of a language that does not say how its queries get simpler only the stream
+    gets shorter.
+    """
+    if (operations := language.operations()) is None:
+        shrink_stream(S, partial(fails, query), tries)
+        return
+    shrink(operations, language.parse(query), S, lambda phi, S: fails(operations.show(phi), S), tries)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The likely causes of what an engine reported over pieces of its stream: hypotheses under which it reports the same.
+#
+# A log has what was reported, and its engine cannot be run again. Engines that depart from the definition in one axis
+# (see hypotheses) are run instead: one that reports exactly what the log has is a likely cause, and its difference
+# from the definition can be shrunk to a short query and stream.
+
+PlainMatch = tuple[int, tuple[int, ...]]
+"""A position, and the positions of the events of a match that is reported there."""
+
+Report = frozenset[PlainMatch]
+"""What is reported over a whole stream."""
+
+Reports = Callable[[str, Stream], Report | None]
+"""From a query and a stream to what an engine reports; None where it answers with an error."""
+
+BUDGET = Budget(valuations=200_000, seconds=2.0)
+
+CANDIDATES = 3000  # smaller cases tried for each cause
+TOGETHER = 24  # pieces that all wrong semantics are compared with at a time
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive events of a stream, the matches to be reported inside them, and those that were."""
+
+    S: Stream
+    expected: Report
+    reported: Report
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A piece with a wrong report, and other pieces of the same stream, right or wrong.
+
+    A semantics that reports nothing at all explains each match that is missing; those beside it tell it apart.
+    """
+
+    piece: Piece
+    beside: tuple[Piece, ...] = ()
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The shortest query and stream found on which a wrong semantics departs from the meaning."""
+
+    query: str
+    S: Stream
+    expected: Report
+    reported: Report
+
+
+@dataclass(frozen=True)
+class LogCause:
+    """A hypothesis as axis=value, others that fit as well, and what it explains."""
+
+    name: str
+    alike: tuple[str, ...]
+    explains: tuple[Evidence, ...]
+    smallest: Smallest | None
+
+
+def causes(
+    query: str, language: str, evidence: Iterable[Evidence], progress: Progress = lambda what, done, total: None
+) -> tuple[list[LogCause], list[Evidence]]:
+    """The fewest hypotheses found that report what was reported, and the evidence that none of them explains.
+
+    Of some at a time the hypothesis that explains most is taken, with all that it explains. Raises ParseError.
+    """
+    LANGUAGES[language].parse(query)
+    left, found, unknown = list(evidence), list[LogCause](), list[Evidence]()
+    total = len(left)
+    known: dict[tuple[str, int], bool] = {}
+
+    def reports(name: str, piece: Piece) -> bool:
+        key = name, id(piece)
+        if key not in known:
+            known[key] = False
+            with suppress(CerifyError):
+                said = SUSPECTS[language][name](query, piece.S)
+                known[key] = said is not None and piece.reported == {(n, C) for n, C in said if n < len(piece.S)}
+        return known[key]
+
+    def explains(name: str, one: Evidence) -> bool:
+        return all(reports(name, piece) for piece in (one.piece, *one.beside))
+
+    while left:
+        progress("looking for causes", total - len(left), total)
+        some = left[:TOGETHER]
+        number = {name: sum(explains(name, one) for one in some) for name in SUSPECTS[language]}
+        most = max(number.values())
+        if not most:
+            unknown, left = [*unknown, *some], left[TOGETHER:]
+            continue
+        names = [name for name in number if number[name] == most]
+        explained = [one for one in left if explains(names[0], one)]
+        left = [one for one in left if not explains(names[0], one)]
+        alike = tuple(name for name in names[1:] if all(explains(name, one) for one in explained))
+        small = smallest(query, language, SUSPECTS[language][names[0]], [one.piece for one in explained])
+        found.append(LogCause(names[0], alike, tuple(explained), small))
+    progress("looking for causes", total, total)
+    return found, unknown
+
+
+def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece]) -> Smallest | None:
+    """The smallest case found, going down from the piece with the fewest events."""
+    best: Smallest | None = None
+
+    def fails(query: str, S: Stream) -> bool:
+        nonlocal best
+        expected, reported = meant(query, language, S), reports(query, S)
+        if reported is None or reported == expected:
+            return False
+        best = Smallest(query, S, expected, reported)
+        return True
+
+    start = min(pieces, key=lambda piece: len(piece.S)).S
+    if fails(query, start):
+        shrink_case(LANGUAGES[language], query, start, fails, CANDIDATES)
+    return best
+
+
+def meant(query: str, language: str, S: Stream) -> Report:
+    """The positions and events of the matches by the definition. Raises CerifyError."""
+    found = match(query, S, language=language, evaluator=DENOTATIONAL, budget=BUDGET)
+    return frozenset((m.at, m.events) for m in found)
+
+
+def thinned(
+    query: str, language: str, piece: Piece, about: PlainMatch, said: int | None = None
+) -> tuple[Piece, PlainMatch]:
+    """The piece without the events that do not matter for whether this match is due; and where the match is then.
+
+    said is where it was reported, if it was elsewhere.
+    What an engine would have reported about fewer events nobody knows: what is left of the log is kept.
+    """
+    kept = list(range(len(piece.S)))
+    due = about in piece.expected
+    for event in reversed(range(len(piece.S))):
+        if event in (about[0], said, *about[1]):
+            continue
+        fewer = [e for e in kept if e != event]
+        with suppress(CerifyError):
+            if (_moved(about, fewer) in meant(query, language, _part(piece.S, fewer))) == due:
+                kept = fewer
+    S = _part(piece.S, kept)
+    inside = {(at, C) for at, C in piece.reported if {at, *C} <= set(kept)}
+    reported = frozenset(_moved(one, kept) for one in inside)
+    return Piece(S, meant(query, language, S), reported), _moved(about, kept)
+
+
+def _part(S: Stream, kept: Sequence[int]) -> Stream:
+    return Stream([S[e] for e in kept], S.schema)
+
+
+def _moved(one: PlainMatch, kept: Sequence[int]) -> PlainMatch:
+    number = {e: i for i, e in enumerate(kept)}
+    return number[one[0]], tuple(number[e] for e in one[1])
+
+
+def _reports(language: str, axis: str, value: str, query: str, S: Stream) -> Report | None:
+    """What an engine reports whose meaning departs from the definition in one axis. Raises CerifyError."""
+    interpretation = interpretation_of(language)
+    try:
+        found = interpretation.matches(
+            LANGUAGES[language].parse(query), S, choices_of({axis: value}, interpretation.axes), budget=BUDGET
+        )
+    except EngineError:
+        return None
+    return frozenset((m.at, m.events) for m in found)
+
+
+SUSPECTS: Mapping[str, Mapping[str, Reports]] = {
+    language: {
+        f"{axis.name}={value}": partial(_reports, language, axis.name, value)
+        for axis in one.axes.values()
+        for value in axis.values[1:]
+    }
+    for language, one in INTERPRETATIONS.items()
+}
+"""For each language what engines report that depart from the definition in one axis, by the axis and its value."""

@@ -3,24 +3,401 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import combinations, count
+from typing import IO, Any, Literal, NoReturn, TypeAlias
 
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
 from cerify.conformance import sql
-from cerify.conformance.claims import Claims, claims_of_json
-from cerify.conformance.losses import Losses
-from cerify.conformance.model import Case, Outcome, Result
-from cerify.conformance.process import GRACE, EngineFailure, EngineProcess, Limits, excerpt
-from cerify.conformance.query_tree import tree_of_text
-from cerify.equivalence.differential.judge import WROTE
-from cerify.semantics.budget import Budget
+from cerify.conformance.cases import Claims, claims_of_json, tree_of_text
+from cerify.conformance.model import Case, CaseResult, Outcome
+from cerify.conformance.prediction import INTERPRETATIONS
+from cerify.equivalence.differential import WROTE
+from cerify.languages import LANGUAGES
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import Match
 from cerify.semantics.json_events import parse_json
+from cerify.semantics.packages import psutil
+
+# ---------------------------------------------------------------------------------------------------------------------
+# An engine's process: lines in and out, with limits on time, memory and output, and nothing left running after it.
+#
+# On Linux this process becomes the parent of what an engine detaches from itself (prctl(2), PR_SET_CHILD_SUBREAPER),
+# so that a daemon that forked twice is found and killed too.
+
+LONGEST_LINE = 64 * 2**20  # bytes; an answer of ten million positions has fewer
+SOON = 0.005  # seconds until one looks again whether killed processes have ended
+WAITING_LINES = 4  # lines read ahead; a flood then waits in the pipe
+KEPT_STDERR = 4096  # characters, of the beginning and of the end
+SHOWN_STDERR = 500  # the same, as they are shown
+POLL = 0.05  # seconds between two looks at the process and its memory
+KILLED = 5.0  # seconds within which a killed process has ended, also on a busy machine
+GRACE = 0.2  # seconds in which the last words of a process that has ended may still arrive
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
+MARK = "CERIFY_ENGINE"  # the variable of the environment that an engine's processes inherit
+STARTED = count()
+
+Cause = Literal["crashed", "timeout", "memory", "protocol"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an engine may use: seconds for its start and for each answer, bytes of resident memory, restarts."""
+
+    start_seconds: float = 60.0
+    run_seconds: float = 10.0
+    memory: int = 2 * 2**30
+    restarts: int = 10
+
+
+class EngineFailure(Exception):
+    """The engine did not answer; after this its process has to be replaced."""
+
+    def __init__(self, cause: Cause, detail: str) -> None:
+        super().__init__(detail)
+        self.cause = cause
+        self.detail = detail
+
+
+class Excerpt:
+    """The beginning and the end of a text that arrives in pieces."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was added."""
+        self._begin, self._end = "", ""
+        self._left_out = False
+
+    def add(self, text: str) -> None:
+        """Add a piece."""
+        room = KEPT_STDERR - len(self._begin)
+        end = self._end + text[room:]
+        self._begin, self._end = self._begin + text[:room], end[-KEPT_STDERR:]
+        self._left_out |= len(end) > KEPT_STDERR
+
+    def text(self) -> str:
+        """The text, or its first and its last lines with "..." between them; a line too long for that is cut."""
+        between = "\n...\n" if self._left_out else ""
+        whole = (self._begin + between + self._end).strip()
+        if len(whole) <= 2 * SHOWN_STDERR:
+            return whole
+        begin, end = whole[:SHOWN_STDERR], whole[-SHOWN_STDERR:]
+        first = begin.rpartition("\n")[0] if whole[SHOWN_STDERR] != "\n" else begin
+        last = end.partition("\n")[2] if whole[-SHOWN_STDERR - 1] != "\n" else end
+        return f"{first or begin}\n...\n{last or end}"
+
+
+def _runs(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+class EngineProcess:
+    """A started process, spoken to line by line. Close it, or use it as a context."""
+
+    def __init__(self, argv: Sequence[str], limits: Limits) -> None:
+        self.limits = limits
+        self._mark = f"{os.getpid()}.{next(STARTED)}"
+        _adopt_orphans()
+        try:
+            self._process = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                env=os.environ | {MARK: self._mark},
+            )
+        except OSError as error:
+            hint = ""
+            if isinstance(error, FileNotFoundError) and " " in argv[0]:
+                hint = "; give the program and its arguments apart, without quotation marks around them all"
+            raise InputError(f"the engine cannot be started: {argv[0]}: {error.strerror or error}{hint}") from None
+        self._lines: queue.Queue[bytes | EngineFailure | None] = queue.Queue(WAITING_LINES)
+        self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._sent = threading.Event()  # set when all that was to be written is written
+        self._stderr = Excerpt()
+        self._closed = False
+        self._family: set[psutil.Process] = set()  # all that the process has started, as far as it was seen
+        self._looked = 0.0
+        self._drainer = threading.Thread(target=self._drain, daemon=True)
+        self._drainer.start()
+        for work in (self._read, self._write):
+            threading.Thread(target=work, daemon=True).start()
+
+    def ask(self, text: str, seconds: float, meanwhile: Callable[[], object] | None = None) -> bytes:
+        """The next line after this one was sent. Raises EngineFailure. meanwhile: is called when it has been sent."""
+        if (early := self.early()) is not None:
+            raise EngineFailure("protocol", f"wrote a line that nobody asked for: {excerpt(early)}")
+        self._stderr.clear()
+        self._sent.clear()
+        self._to_write.put(text.encode() + b"\n")
+        deadline = time.monotonic() + seconds
+        if meanwhile is not None:
+            self._sent.wait(min(POLL, seconds))
+            meanwhile()
+        while True:
+            line = self._next_line(min(POLL, deadline - time.monotonic()))
+            if isinstance(line, bytes):
+                self._look()
+                return line
+            if line != "nothing":
+                self._fail(line)
+            self._look()
+            if self._process.poll() is not None:  # a child may hold the pipe open, so that its end is not seen
+                line = self._next_line(GRACE)
+                if isinstance(line, bytes):
+                    return line
+                self._fail(None if line == "nothing" else line)
+            if time.monotonic() >= deadline:
+                raise EngineFailure("timeout", f"no answer within {seconds:g} s{self.last_words()}")
+
+    def early(self, seconds: float = 0.0) -> bytes | None:
+        """A line that is there, or comes within the seconds, though nothing was asked. Raises EngineFailure."""
+        line = self._next_line(seconds)
+        if line is None or isinstance(line, EngineFailure):
+            self._fail(line)
+        return None if line == "nothing" else line
+
+    def _next_line(self, seconds: float) -> bytes | EngineFailure | Literal["nothing"] | None:
+        try:
+            return self._lines.get(timeout=max(0.0, seconds))
+        except queue.Empty:
+            return "nothing"
+
+    def tell(self, text: str) -> None:
+        """Send a line that is not answered."""
+        self._to_write.put(text.encode() + b"\n")
+
+    def wait(self, seconds: float) -> int | None:
+        """The exit status, None if the process goes on for longer than the seconds."""
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def stderr(self) -> str:
+        """The beginning and the end of what the process wrote on standard error since the last question, or its start.
+
+        Some runtimes print the message of an error at the top, others at the bottom.
+        """
+        return self._stderr.text()
+
+    def last_words(self) -> str:
+        """The same, as part of a message."""
+        words = self.stderr()
+        return f"; on its standard error: {words}" if words else ""
+
+    def close(self) -> None:
+        """End the process and all that it has started."""
+        if self._closed:
+            return
+        self._closed = True
+        with contextlib.suppress(psutil.Error):
+            self._family.update(psutil.Process(self._process.pid).children(recursive=True))
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait()
+        if left := self._ended(KILLED):
+            pids = ", ".join(str(child.pid) for child in left)
+            warnings.warn(f"the engine has left processes that cannot be ended: {pids}", stacklevel=2)
+        self._to_write.put(None)
+        with contextlib.suppress(queue.Empty):  # a reader that waits to hand on a line finds room, and then the end
+            while True:
+                self._lines.get_nowait()
+
+    def _ended(self, seconds: float) -> list[psutil.Process]:
+        """Kills all that the engine has started; what still runs after the seconds.
+
+        A killed process is adopted only when its parent has ended too, so what there is to wait for changes on the way.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            detached = self._adopted()
+            self._family |= detached
+            for child in self._family:
+                with contextlib.suppress(psutil.Error):
+                    child.kill()
+            psutil.wait_procs(detached, max(0.0, deadline - time.monotonic()))
+            left = [child for child in self._family if _runs(child)]
+            if not left or time.monotonic() >= deadline:
+                return left
+            time.sleep(SOON)
+
+    def _adopted(self) -> set[psutil.Process]:
+        """What the engine has detached from itself and this process has adopted, with its children.
+
+        It is distinguished from other children of this process by having been seen below the engine, or by the engine's
+        mark in its environment.
+        """
+        found: set[psutil.Process] = set()
+        for child in psutil.Process().children():
+            with contextlib.suppress(psutil.Error):
+                if child in self._family or child.environ().get(MARK) == self._mark:
+                    found |= {child, *child.children(recursive=True)}
+        return found
+
+    def __enter__(self) -> EngineProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _fail(self, end: EngineFailure | None) -> NoReturn:
+        if end is not None:
+            raise end
+        status = self.wait(1.0)
+        self._drainer.join(GRACE)
+        how = f"by signal {-status}" if status is not None and status < 0 else f"with status {status}"
+        raise EngineFailure("crashed", f"the process ended {how} before it answered{self.last_words()}")
+
+    def _look(self) -> None:
+        """See what the process has started and what memory it all uses, unless that was just seen."""
+        if time.monotonic() - self._looked < POLL:
+            return
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(self._process.pid)
+            children = process.children(recursive=True)
+            self._family.update(children)
+            used = sum(p.memory_info().rss for p in (process, *children))
+            if used > self.limits.memory:
+                cap = self.limits.memory / 2**20
+                raise EngineFailure("memory", f"used {used / 2**20:.0f} MiB of memory; the cap is {cap:.0f} MiB")
+        self._looked = time.monotonic()
+
+    def _read(self) -> None:
+        out = self._pipe(self._process.stdout)
+        while True:
+            line = out.readline(LONGEST_LINE)
+            if not line:
+                break
+            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                self._lines.put(EngineFailure("protocol", f"wrote a line of more than {LONGEST_LINE} bytes"))
+                break
+            if line.strip():
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def _write(self) -> None:
+        into = self._pipe(self._process.stdin)
+        while (text := self._to_write.get()) is not None:
+            try:
+                into.write(text)
+                into.flush()
+                self._sent.set()
+            except (OSError, ValueError):
+                return  # the process is gone, which its output will tell
+        with contextlib.suppress(OSError):
+            into.close()
+
+    def _drain(self) -> None:
+        for chunk in iter(lambda: self._pipe(self._process.stderr).read1(4096), b""):  # type: ignore[attr-defined]
+            self._stderr.add(chunk.decode(errors="replace"))
+
+    @staticmethod
+    def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+        assert stream is not None
+        return stream
+
+
+def _adopt_orphans() -> None:
+    """Make this process the parent of what its descendants detach from themselves, where the system can do that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+
+
+def excerpt(text: bytes) -> str:
+    """The beginning of a line, for a message."""
+    shown = text.decode(errors="replace").strip()
+    return shown if len(shown) <= 200 else shown[:200] + "…"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which queries an engine does not come back from, so that a run does not spend all its restarts on them.
+
+HANGS = 2  # queries with the same operators that may pass the time limit in a run that skips
+LOST = 3  # queries with an operator, or with two, that the engine may be lost on as long as it answers none with these
+
+Part: TypeAlias = tuple[str, ...]
+"""The name of an operator, or of two."""
+
+
+@dataclass
+class Losses:
+    """The queries that engines of one command answered, and the operators of those from which they did not come back.
+
+    skips: whether a query is not asked where the engine passed the time limit on two with the same operators, or never
+    came back from queries with one of its operators, or two. False where cases are shrunk or drawn, since another case
+    with the operators may be answered.
+    """
+
+    skips: bool = False
+    hung: Counter[str] = field(default_factory=Counter)
+    lost: dict[Part, list[str]] = field(default_factory=dict)
+    answered: set[Part] = field(default_factory=set)
+    unread: set[tuple[str, str]] = field(default_factory=set)
+
+    def answer(self, case: Case) -> None:
+        """Record that the engine came back from a case; its query is not read before something is lost."""
+        self.unread.add((case.language, case.query))
+
+    def lose(self, case: Case, cause: Cause, detail: str) -> None:
+        """Record that the engine had to be ended on a case, and why."""
+        self.hung[operators_of(case)] += cause == "timeout"
+        for part in parts(case.language, case.query):
+            self.lost.setdefault(part, []).append(detail)
+
+    def why_not(self, case: Case) -> str | None:
+        """Why a case is not worth a restart; None if it is to be asked."""
+        if not (self.skips and self.lost):
+            return None
+        if self.hung[names := operators_of(case)] >= HANGS:
+            return f"not asked, as {HANGS} queries with {names or 'no operators'} passed the time limit"
+        while self.unread:
+            language, query = self.unread.pop()
+            self.answered.update(parts(language, query))
+        for part in parts(case.language, case.query):
+            lost = self.lost.get(part, [])
+            if len(lost) >= LOST and part not in self.answered:
+                return f"not asked, as {len(lost)} queries with {' and '.join(part)} had no answer: {lost[-1]}"
+        return None
+
+
+@lru_cache(maxsize=10_000)
+def parts(language: str, text: str) -> tuple[Part, ...]:
+    """The operators of a query, and every two of them; a window with what it measures."""
+    query = LANGUAGES[language].parse(text)
+    names = set(LANGUAGES[language].constructs(query))
+    if language in INTERPRETATIONS:
+        names |= INTERPRETATIONS[language].operators(query)
+    exact = sorted(name for name in names if not any(other.startswith(f"{name}-") for other in names))
+    return (*((name,) for name in exact), *combinations(exact, 2))
+
+
+def operators_of(case: Case) -> str:
+    """The names of the operators of a case's query, as text."""
+    language = LANGUAGES[case.language]
+    return ", ".join(sorted(language.constructs(language.parse(case.query))))
+
 
 STOP_SECONDS = 2.0
 LONGEST_START = 2**16  # bytes of the answer to start, all of whose names and claims are kept
@@ -28,7 +405,7 @@ WRONG_MATCHES = 30_000  # characters of JSON of the matches that are kept of an 
 
 
 @dataclass(frozen=True)
-class Wrong:
+class ProtocolBreach:
     """A line that answers a case, and breaks the protocol otherwise."""
 
     detail: str
@@ -66,11 +443,11 @@ class Engine:
             detail = error.detail.replace("\n", "\n  ")  # what it wrote begins no line of the message
             raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
-    def run(self, case: Case, then: Case | None = None) -> Result:
+    def run(self, case: Case, then: Case | None = None) -> CaseResult:
         """The result of a case as a report keeps it: as that of `answer`, but with few of the wrong matches."""
         return _kept(self.answer(case, then))
 
-    def answer(self, case: Case, then: Case | None = None) -> Result:
+    def answer(self, case: Case, then: Case | None = None) -> CaseResult:
         """The result of a case, which has the output that the engine claims.
 
         then: the case that is asked next, if that is known; its message is made while the engine answers this one.
@@ -83,9 +460,9 @@ class Engine:
         outcome, detail, matches = self._outcome(case, claims)
         seconds = time.perf_counter() - started
         if outcome == "passed":
-            return Result(case, outcome, matches, detail, seconds)
+            return CaseResult(case, outcome, matches, detail, seconds)
         stderr = self._process.stderr() if self._process is not None else ""
-        return Result(case, outcome, matches, detail, seconds, stderr=stderr, translation=self._translation)
+        return CaseResult(case, outcome, matches, detail, seconds, stderr=stderr, translation=self._translation)
 
     def _outcome(self, case: Case, claims: Claims) -> tuple[Outcome, str, Sequence[Match] | None]:
         """What became of a case: the outcome, why, and the matches if there are some."""
@@ -118,10 +495,10 @@ class Engine:
                 return "skipped", f"unsupported: {message}", None
             case protocol.Failed(code, message):
                 return "error", f"{code}: {message}", None
-            case protocol.Matches(matches, problem):
+            case protocol.MatchesAnswer(matches, problem):
                 right = set(matches) == set(case.matches) and not problem
                 return "passed" if right else "failed", problem, matches
-            case Wrong(detail):
+            case ProtocolBreach(detail):
                 return "protocol", detail, None
 
     def close(self) -> None:
@@ -174,7 +551,7 @@ class Engine:
         except InputError as error:
             raise EngineFailure("protocol", _wrong(error, text)) from None
 
-    def _ask(self, case: Case) -> protocol.Answer | Wrong | None:
+    def _ask(self, case: Case) -> protocol.Answer | ProtocolBreach | None:
         """The answer; None if a second answer to an earlier case came in its place. Raises EngineFailure.
 
         A line that answers the case, but is wrong in itself, is the fault of this answer: the process goes on.
@@ -204,7 +581,7 @@ class Engine:
             case = claims_of_json(self.info.claims, case.language).asked(case)
             self._prepared = case, protocol.line(message_of(case))
 
-    def _read(self, case: Case, text: bytes) -> protocol.Answer | Wrong | None:
+    def _read(self, case: Case, text: bytes) -> protocol.Answer | ProtocolBreach | None:
         """As _ask, of the line that came. Raises BudgetExceeded."""
         try:
             obj = parse_json(text, "the answer")
@@ -222,7 +599,7 @@ class Engine:
                 answer = sql.answer(case, answer["tables"])
             return protocol.answer_of_json(answer, case.output, len(case.events))
         except InputError as error:
-            return Wrong(_wrong(error, text))
+            return ProtocolBreach(_wrong(error, text))
 
 
 def _wrong(error: InputError, text: bytes) -> str:
@@ -230,7 +607,7 @@ def _wrong(error: InputError, text: bytes) -> str:
     return f"{protocol.bounded(error.message)}{WROTE}{excerpt(text)}"
 
 
-def _kept(result: Result) -> Result:
+def _kept(result: CaseResult) -> CaseResult:
     """The result with all matches that are expected, and of the others those that fit in WRONG_MATCHES."""
     matches, expected, room = result.matches or (), set(result.case.matches), WRONG_MATCHES
     kept = []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, assert_never
 
 from cerify.automata.evaluator import Consumption
+from cerify.equivalence import differential
 from cerify.languages import LANGUAGES
 from cerify.semantics.events import Match
 
@@ -69,7 +70,7 @@ def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]
 
 
 @dataclass(frozen=True)
-class Result:
+class CaseResult:
     """The result of one case: the engine's matches where it gave some, and a sentence where it did not.
 
     second: the matches by the plain definition, where these were computed: of a disputed case they contradict the
@@ -89,7 +90,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Cause:
+class DefectCause:
     """A choice of another semantics, by its axis and value: of `of` wrong answers it gives as many as it explains."""
 
     axis: str
@@ -115,11 +116,11 @@ class Defect:
     id: str
     kind: FailureKind
     operators: tuple[str, ...]
-    result: Result
-    original: Result
+    result: CaseResult
+    original: CaseResult
     cases: tuple[str, ...]
-    variants: tuple[Result, ...] = ()
-    causes: tuple[Cause, ...] = ()
+    variants: tuple[CaseResult, ...] = ()
+    causes: tuple[DefectCause, ...] = ()
     description: str = ""
     why: str = ""
     stopped: str = ""
@@ -153,12 +154,12 @@ class Report:
     engine: str
     version: str
     suite: str
-    results: Sequence[Result]
+    results: Sequence[CaseResult]
     defects: Sequence[Defect]
     restarts: int
     seconds: float
     unasked: Mapping[str, int] = field(default_factory=dict)
-    disputed: Sequence[Result] = ()
+    disputed: Sequence[CaseResult] = ()
     known: frozenset[str] = frozenset()
     ended: str = ""
     held_to: str = ""
@@ -192,3 +193,146 @@ class Report:
     def claimed(self) -> int:
         """The number of cases that the engine did not skip."""
         return len(self.results) - self.totals["skipped"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How the answer to a case is wrong: the kinds of its difference from the expected one.
+
+UNANSWERED: dict[Outcome, FailureKind] = {
+    "error": "error",
+    "protocol": "error",
+    "timeout": "timeout",
+    "crashed": "crash",
+    "memory": "memory",
+}
+
+LOOKS: dict[FailureKind, Callable[[Match], object]] = {
+    "result": lambda m: (m.at, m.events, m.bindings),
+    "bindings": lambda m: (m.at, m.events),
+    "position": lambda m: (m.events, m.bindings),
+}
+"""What two matches have in common that differ in one thing alone."""
+
+
+def kinds_of(result: CaseResult) -> frozenset[FailureKind]:
+    """The kinds of a result's difference; none if it passed, was skipped, or is disputed."""
+    if result.outcome in UNANSWERED:
+        return frozenset({UNANSWERED[result.outcome]})
+    if result.outcome != "failed":
+        return frozenset()
+    return difference_kinds(result.case.matches, result.matches or ()) or frozenset({"extra"})
+
+
+def difference_kinds(expected: Iterable[Match], got: Iterable[Match]) -> frozenset[FailureKind]:
+    """How two sets of matches differ.
+
+    A missing match is paired with one that is not expected if they differ in one thing alone: the result, the bindings,
+    or the position; only what is left is missing, or extra.
+    """
+    missing, extra = set(expected) - set(got), set(got) - set(expected)
+    found: set[FailureKind] = set()
+    for kind, look in LOOKS.items():
+        if common := set(map(look, missing)) & set(map(look, extra)):
+            found.add(kind)
+            missing = {m for m in missing if look(m) not in common}
+            extra = {m for m in extra if look(m) not in common}
+    if missing:
+        found.add("missing")
+    if extra:
+        found.add("extra")
+    return frozenset(found)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The outcome of a case in words, for every form of the report.
+
+FUZZED_OUTCOMES: Mapping[differential.Outcome, str] = {
+    "matched": "agree on some match",
+    "empty": "agree that there is none",
+    "unsupported": "not carried by the engine",
+    "budget": "over a budget",
+    "disagreed": "disagree",
+    "disputed": "cerify contradicts itself",
+}
+"""The outcomes of random cases in words."""
+
+CONTRADICTION = "cerify contradicts itself: a fault of cerify, not of what is tested; please report it"
+
+
+def sentence(result: CaseResult) -> str:
+    """One sentence that says what the engine did with a case."""
+    match result.outcome:
+        case "passed":
+            return "the matches are the expected ones"
+        case "failed":
+            parts = (difference(set(result.case.matches), set(result.matches or ())), result.detail)
+            return "; ".join(part for part in parts if part)
+        case "skipped":
+            return f"skipped: {result.detail}"
+        case "error":
+            return f"answered with an error: {result.detail}"
+        case "crashed" | "timeout" | "memory" | "protocol" | "not_run" | "disputed":
+            return result.detail
+        case _:
+            assert_never(result.outcome)
+
+
+def second_sentence(result: CaseResult) -> str:
+    """One sentence about the second opinion on a wrong answer; "" if none was taken."""
+    if result.second is None or result.outcome == "disputed":
+        return ""
+    return "again by the plain definition, which expects the same"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun, as in "1 defect" or "1,200 cases"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def count_of(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def unasked_sentence(report: Report) -> str:
+    """One sentence about the cases in languages that the engine does not speak; empty if there are none."""
+    if not report.unasked:
+        return ""
+    counts = " and ".join(f"{count:,} in {language}" for language, count in report.unasked.items())
+    return f"Not asked, since the engine does not speak the language: {counts}."
+
+
+def difference(expected: set[Match], got: set[Match]) -> str:
+    """The missing matches and those that are not expected, in words."""
+    missing, extra = sorted(expected - got), sorted(got - expected)
+    places: dict[object, set[int]] = {}
+    for m in extra:
+        places.setdefault((m.events, m.bindings), set()).add(m.at)
+    reported = [(m.at, places.get((m.events, m.bindings), set())) for m in missing]
+    parts = []
+    if missing:
+        parts.append(f"missing {shown(missing)}")
+    if extra:
+        parts.append(f"not expected {shown(extra)}")
+    if any(others - {at} for at, others in reported):
+        parts.append("the same events are reported at another position")
+    if any(at in others for at, others in reported):
+        parts.append("the same match has another result")
+    return "; ".join(parts)
+
+
+def shown(matches: Collection[Match], most: int = 6) -> str:
+    """Some matches as text: events, position, bindings and result of each."""
+    texts = [shown_match(match) for match in list(matches)[:most]]
+    rest = len(matches) - most
+    return ", ".join(texts) + (f" and {rest} more" if rest > 0 else "")
+
+
+def shown_match(match: Match) -> str:
+    """A match as text, such as {0, 2} at 2, with its bindings and its result if it has them."""
+    text = f"{{{', '.join(map(str, match.events))}}} at {match.at}"
+    if match.bindings is not None:
+        bound = ", ".join(f"{A}: {', '.join(map(str, positions))}" for A, positions in match.bindings)
+        text = f"{text} ({bound})"
+    return text if match.result is None else f"{text} returns {match.result.text}"

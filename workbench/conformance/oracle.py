@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
-from cerify.conformance.hypotheses import AXES, answer
-from cerify.conformance.hypotheses.axis import choices_of
+from cerify.automata.evaluator import Output
 from cerify.conformance.model import Case, of_output
-from cerify.languages import LANGUAGES
+from cerify.conformance.prediction import AXES, answer
+from cerify.hypotheses.interpretation import EngineQuestion, allows, choices_of
+from cerify.languages import DEFAULT, LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.protocol import Failed
-from cerify.semantics.budget import Budget
-from cerify.semantics.errors import CerifyError, Unsupported
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
 from cerify.semantics.events import Match, Stream
-from cerify.semantics.json_events import json_of_event, json_of_schema, schema_of_json, stream_of_json
-from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.json_events import (
+    json_of_event,
+    json_of_schema,
+    lines_of,
+    parse_json,
+    schema_of_json,
+    stream_of_json,
+    text_of,
+)
+from cerify.semantics.sase.syntax import DECIDED, Reading
 
 BUDGET = Budget(valuations=200_000)
 
@@ -27,7 +37,7 @@ class Oracle:
     """The expected matches of queries: by the definition, under a reading of SASE+ or the choices of a policy.
 
     choices: for each language the value of each axis at which an engine may differ from the semantics; see
-    cerify.conformance.hypotheses.
+    cerify.conformance.prediction.
     """
 
     reading: Reading = DECIDED
@@ -107,3 +117,183 @@ def stream_of(case: Case) -> Stream:
     """The events of a case, with its schema."""
     schema = None if case.schema is None else schema_of_json(case.schema)
     return stream_of_json(case.events, schema, case.id, LANGUAGES[case.language].row_type)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Profiles: what an engine means, axis by axis, as data.
+
+Json = dict[str, Any]
+PROFILE = 1
+
+
+@dataclass(frozen=True)
+class AxisFinding:
+    """What the answers say about one axis.
+
+    value: the one that explains most answers; None if none explains them. alike: other values that explain as many,
+    and that no question distinguished. answers: how many answers bear on the axis; explained: how many of them the
+    value explains; exception: the question of those that it does not with the fewest events, and the shortest query.
+    """
+
+    value: str | None
+    alike: tuple[str, ...]
+    answers: int
+    explained: int
+    exception: EngineQuestion | None = None
+
+    def as_json(self) -> Json:
+        """The finding in the form of profile.json."""
+        exception = None
+        if self.exception is not None:
+            exception = {"query": self.exception.query, "events": [dict(event) for event in self.exception.events]}
+        found: Json = {
+            "value": self.value,
+            "answers": self.answers,
+            "explained": self.explained,
+            "exception": exception,
+        }
+        return found | ({"alike": list(self.alike)} if self.alike else {})
+
+
+@dataclass(frozen=True)
+class EngineProfile:
+    """What an engine means in one language, without the axes that its skips leave open.
+
+    stopped: why the questions ended early, "" if they did not. remarks: sentences about the answers as a whole.
+    """
+
+    name: str
+    version: str
+    language: str
+    axes: Mapping[str, AxisFinding]
+    questions: int
+    stopped: str = ""
+    remarks: tuple[str, ...] = ()
+
+    def as_json(self) -> Json:
+        """The profile in the form of profile.json."""
+        return {
+            "profile": PROFILE,
+            "engine": {"name": self.name, "version": self.version},
+            "language": self.language,
+            "axes": {name: finding.as_json() for name, finding in self.axes.items()},
+            "questions": self.questions,
+            **({"stopped": self.stopped} if self.stopped else {}),
+            **({"remarks": list(self.remarks)} if self.remarks else {}),
+        }
+
+
+def merged(axes: Mapping[str, AxisFinding], known: Mapping[str, str]) -> dict[str, AxisFinding]:
+    """The findings, those of axes as window@time and window@events as one, window, where all of them agree.
+
+    known: the base of each axis of the language by its name; axes of which one is named as the base stay as they are.
+    """
+    result = dict(axes)
+    for base in dict.fromkeys(known.values()):
+        names = [name for name, other in known.items() if other == base]
+        found = [axes[name] for name in names if name in axes]
+        if base in names or len(found) < 2 or len({f.value for f in found}) > 1 or any(f.alike for f in found):
+            continue
+        merged_one = AxisFinding(
+            found[0].value,
+            (),
+            sum(f.answers for f in found),
+            sum(f.explained for f in found),
+            next((f.exception for f in found if f.exception is not None), None),
+        )
+        result = {
+            (base if name == next(n for n in names if n in axes) else name): (merged_one if name in names else finding)
+            for name, finding in result.items()
+            if name not in names or name == next(n for n in names if n in axes)
+        }
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Policies: the choices that an engine declares, or that `cerify identify` found, read from a file.
+
+
+def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
+    """The value of each axis by language, from files about different languages. Raises InputError."""
+    chosen: dict[str, Mapping[str, str]] = {}
+    source: dict[str, Path] = {}
+    for path in paths:
+        for language, axes in read_policy(path).items():
+            if language in chosen:
+                raise InputError(
+                    f"{source[language]} and {path} are both policies for {language}: put their axes into one file"
+                )
+            chosen[language], source[language] = axes, path
+    return chosen
+
+
+def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
+    """The value of each axis by language: from a profile, or from several, a line each. Raises InputError."""
+    try:
+        profiles = [parse_json(text_of(path), str(path))]
+    except InputError:
+        profiles = [parse_json(text, where) for text, where in lines_of(path)]
+    if not profiles:
+        raise InputError(f"{path} has no profile; `cerify identify --json` writes one")
+    chosen: dict[str, dict[str, str]] = {}
+    for profile in profiles:
+        language, axes = _checked(profile, path)
+        chosen.setdefault(language, {}).update(axes)
+    return chosen
+
+
+def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
+    """The language of a profile, and the values of its axes that are not the default."""
+    if not isinstance(profile, dict) or not isinstance(profile.get("axes"), dict):
+        raise InputError(f'{path} is no profile: it has no "axes"; `cerify identify --json` writes one')
+    if (version := profile.get("profile", PROFILE)) != PROFILE:
+        raise InputError(
+            f"{path} is a profile of version {version!r}, where this cerify reads version {PROFILE}: have it written "
+            f'again by `cerify identify --json`, or change it to "profile": {PROFILE}, if its axes are those of today'
+        )
+    language = profile.get("language", DEFAULT)
+    known = AXES.get(language) if isinstance(language, str) else None
+    if known is None:
+        raise InputError(f"{path}: there are no axes of {language!r}; there are those of {', '.join(AXES)}")
+    chosen: dict[str, str] = {}
+    for name, found in profile["axes"].items():
+        value = found.get("value") if isinstance(found, dict) else found
+        own = [known[name]] if name in known else [axis for axis in known.values() if name == axis.base]
+        if not own:
+            raise InputError(f"{path}: there is no axis {name!r}; there are {', '.join(known)}")
+        if value is None:
+            continue
+        if not any(allows(axis, str(value)) for axis in own):
+            raise InputError(f"{path}: the axis {name} has the values {', '.join(own[0].values)}, not {value!r}")
+        if any(value != axis.default for axis in own):
+            chosen[name] = str(value)
+    return language, chosen
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A second opinion on a query and a stream: the matches by the plain definition, which skips no clause.
+
+CLAUSES = Budget(valuations=50_000)
+"""How many clauses are followed, which bounds the time: without a memory a query over a long stream has too many."""
+
+
+def second_opinion(
+    language: str, query: Any, S: Stream, output: Output, budget: Budget = CLAUSES
+) -> frozenset[Match] | None:
+    """The matches of a parsed query by the plain definition; None if the language has none, or the budget ends."""
+    if language not in LANGUAGES:
+        return None
+    try:
+        return frozenset(LANGUAGES[language].plain_matches(query, S, output, budget))
+    except (BudgetExceeded, Unsupported, RecursionError):
+        return None
+
+
+@dataclass(frozen=True)
+class SecondOpinionIn:
+    """`second_opinion` in one language, as campaigns take it."""
+
+    language: str
+
+    def __call__(self, query: Any, S: Stream, output: Output) -> frozenset[Match] | None:
+        return second_opinion(self.language, query, S, output)

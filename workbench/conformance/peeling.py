@@ -9,23 +9,265 @@ everywhere hides none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from itertools import count, islice, product
+from typing import Any, TypeAlias, TypeVar, assert_never
 
-from cerify.conformance.canonical import canonical
-from cerify.conformance.elements import Elements, elements, of_another_type, operations_of, without
-from cerify.conformance.model import Case, FailureKind, Result
+from cerify.automata.algebra.values import DEFAULT
+from cerify.conformance.model import UNANSWERED, Case, CaseResult, FailureKind, kinds_of
 from cerify.conformance.oracle import Oracle, stream_of
-from cerify.conformance.signature import UNANSWERED, kinds_of
-from cerify.equivalence.shrink.shrink import shrink, shrink_stream
-from cerify.equivalence.shrink.weight import Weight, weight
+from cerify.equivalence.shrink.shrink import (
+    QueryOperations,
+    Weight,
+    fewer_events,
+    renamed,
+    replacing,
+    shrink,
+    shrink_stream,
+    weight,
+)
 from cerify.languages import LANGUAGES
-from cerify.semantics.errors import CerifyError
-from cerify.semantics.events import Stream
+from cerify.languages.language import Language
+from cerify.semantics.errors import CerifyError, Unsupported
+from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
+from cerify.semantics.predicates import (
+    Anything,
+    Arithmetic,
+    Attribute,
+    Both,
+    Comparison,
+    Constant,
+    Either,
+    InRange,
+    Like,
+    Not,
+    OfType,
+    OneOf,
+    Predicate,
+    Term,
+)
+from cerify.semantics.values import Value, ValueType
 
-Ask: TypeAlias = Callable[[Case, Any, Stream], Result]
+# ---------------------------------------------------------------------------------------------------------------------
+# What a defect may depend on: the operators of a query, those inside its filters, and absent values; and how to do
+# without one of them.
+
+Elements: TypeAlias = frozenset[str]
+Pair: TypeAlias = tuple[Any, Stream]
+Q = TypeVar("Q")
+
+ABSENT = "absent"
+"""The element of a case in which an event lacks an attribute that the query reads."""
+
+UNBOUND = "unbound"
+"""The element of a query that names a variable which nothing binds."""
+
+TYPES = [f"{letter}{number}" for number in range(100) for letter in "ABCDEFGH"]  # names for new event types
+CHOICES = 8  # ways to put operands in the place of operators
+ALTERNATIVES = 40  # pairs without an element that are looked at
+FURTHER = 100  # the same for those that are one reduction further away
+
+
+def operations_of(language: Language[Any]) -> QueryOperations[Any] | None:
+    """How queries of the language get simpler; None where it does not say so."""
+    with suppress(Unsupported):
+        return language.operations()
+    return None
+
+
+def elements(language: Language[Any], query: Any, S: Stream) -> Elements:
+    """The names of the operators in a query, of those in its predicates, and ABSENT and UNBOUND where they apply."""
+    found = set(language.constructs(query))
+    if (operations := operations_of(language)) is not None:
+        found.update(name for P in operations.predicates(query) for name in _inside(P))
+        read = set(operations.attributes(query))
+        if any(_lacking(event, read, S) for event in S):
+            found.add(ABSENT)
+    if any(problem.rule == UNBOUND for problem in language.problems(query, S.schema)):
+        found.add(UNBOUND)
+    return frozenset(found)
+
+
+def _inside(P: Predicate | Term) -> Iterator[str]:
+    """The operators in a predicate; conjunctions and comparisons are none, since every filter has them."""
+    match P:
+        case Both(left, right):
+            yield from (*_inside(left), *_inside(right))
+        case Either(left, right):
+            yield from ("or in a filter", *_inside(left), *_inside(right))
+        case Not(inner):
+            yield from ("not in a filter", *_inside(inner))
+        case Comparison(_, left_, right_):
+            yield from (*_inside(left_), *_inside(right_))
+        case Arithmetic(operator, left_, right_):
+            yield from (operator, *_inside(left_), *_inside(right_))
+        case OneOf(term, _):
+            yield from ("one of", *_inside(term))
+        case InRange(term, _, _):
+            yield from ("between", *_inside(term))
+        case Like(term, _):
+            yield from ("like", *_inside(term))
+        case Anything() | OfType() | Attribute() | Constant():
+            return
+        case _:
+            assert_never(P)
+
+
+def _lacking(event: Event, read: set[str], S: Stream) -> set[str]:
+    """The attributes among those read that the event could have and lacks."""
+    declared = read if S.schema is None else read & set(S.schema.types.get(event.type, ()))
+    return declared - set(event.attributes)
+
+
+def without(language: Language[Any], query: Any, S: Stream, element: str, thorough: bool = False) -> Iterator[Pair]:
+    """Queries and streams that have no such element, and else what the given ones have, as near to them as found.
+
+    thorough: with those that are one event further away, or one reduction that leaves all other elements.
+    """
+    if (operations := operations_of(language)) is None:
+        return
+    if element == ABSENT:
+        yield from ((query, other) for other in _filled(set(operations.attributes(query)), S))
+        return
+    least = elements(language, query, S) - {element}
+    if any(language.operator_of(node) == element for node in language.subterms(query)):
+        found = _cut(language, query, element)
+    else:
+        found = (other for reduction in operations.reductions for other in reduction(query))
+    near = (
+        one for other in found for one in (other, *_bound_otherwise(operations, other), *_tuned(operations, other, S))
+    )
+    nearest = list(islice((one for one in near if elements(language, one, S) <= least), ALTERNATIVES))
+    yield from ((one, S) for one in nearest)
+    if thorough:
+        reduced = (other for one in nearest for reduction in operations.reductions for other in reduction(one))
+        yield from islice(((one, S) for one in reduced if elements(language, one, S) == least), FURTHER)
+        yield from ((one, other) for one in nearest for _, other in fewer_events(operations, one, S))
+
+
+def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
+    """The query with an operand in the place of each operator of that name, in several ways."""
+    number = sum(language.operator_of(node) == name for node in language.subterms(query))
+    most = max(len(language.children(n)) for n in language.subterms(query) if language.operator_of(n) == name)
+
+    def cut(node: Any, choice: Iterator[int]) -> Any:
+        below = language.children(node)
+        if language.operator_of(node) == name:
+            return cut(below[next(choice) % len(below)], choice)
+        return language.rebuilt(node, tuple(cut(child, choice) for child in below)) if below else node
+
+    for chosen in islice(product(range(most), repeat=min(number, 10)), CHOICES):
+        yield cut(query, iter((*chosen, *([0] * number))))
+    if most > 1:
+        yield cut(query, iter([most - 1] * number))
+
+
+def _bound_otherwise(operations: QueryOperations[Q], query: Q) -> Iterator[Q]:
+    """The query with event types in place of its variables, of which one may be bound no longer."""
+    types = sorted(set(operations.types(query)))
+    for variable in sorted(set(operations.names(query)) - set(types)):
+        yield from (renamed(operations, query, variable, R) for R in types)
+
+
+def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[tuple[Q, Stream]]:
+    """The query and the stream with a new event type in place of one name in the query, and for some of the events."""
+    used = {*operations.names(query), *(event.type for event in S), *(S.schema.types if S.schema is not None else ())}
+    new = next(name for name in TYPES if name not in used)
+    schema = S.schema
+    if schema is not None:
+        schema = Schema({**schema.types, new: dict(schema.attributes)})
+    for number in range(len(operations.names(query))):
+        other = operations.mapped(query, name=replacing(number, new))
+        for chosen in product((False, True), repeat=len(S)):
+            events = [Event(new, e.attributes) if c else e for e, c in zip(S, chosen, strict=True)]
+            yield other, Stream(events, schema)
+
+
+def _tuned(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[Q]:
+    """The query with a value of the stream in place of each constant, since other tests divide values elsewhere."""
+    if not operations.constants(query):
+        return
+    values = {v for event in S for v in event.attributes.values() if isinstance(v, int | float) and type(v) is not bool}
+    for v in sorted(values)[:4]:
+        yield operations.mapped(query, value=lambda old, v=v: v if type(old) in (int, float) else old)
+
+
+def _filled(read: set[str], S: Stream) -> Iterator[Stream]:
+    """The stream with values in place of those that are absent: such as others have, and the simplest."""
+    present = {a: {e.attributes[a] for e in S if a in e.attributes} for a in read}
+    for number in range(3):
+        events = []
+        for event in S:
+            added: dict[str, Value] = {}
+            for a in sorted(_lacking(event, read, S)):
+                value_type: ValueType = S.schema.types[event.type][a] if S.schema is not None else "int"
+                choices = [*sorted(present[a], key=repr), DEFAULT[value_type]]
+                added[a] = choices[number % len(choices)]
+            events.append(Event(event.type, {**event.attributes, **added}))
+        yield Stream(events, S.schema)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Cases up to names: event types, variables and attributes in the order in which they occur.
+
+WORD = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]\w*")  # a string is a word too, so that nothing inside it is one
+CANONICAL_TYPES, VARIABLES, ATTRIBUTES = "ABCDEFGH", "XYZUVW", "xyzuvw"
+
+
+def canonical(language: Language[Any], query: Any, S: Stream) -> tuple[Any, Stream]:
+    """The query and the stream with the names A, B, ... for types, X, Y, ... for variables, x, y, ... for attributes.
+
+    Raises ParseError, IllFormed where the query with these names is none.
+    """
+    text = language.show(query)
+    names = renaming(language, text, query, S)
+
+    def attributes(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {names.get(a, a): value for a, value in values.items()}
+
+    declared = (
+        None if S.schema is None else Schema({names.get(R, R): attributes(of) for R, of in S.schema.types.items()})
+    )
+    events = [Event(names.get(e.type, e.type), attributes(e.attributes)) for e in S]
+    other = WORD.sub(lambda word: names.get(word[0], word[0]), text)
+    return language.parse(other), Stream(events, declared)
+
+
+def renaming(language: Language[Any], text: str, query: Any, S: Stream) -> dict[str, str]:
+    """From the names in a query and a stream to canonical ones; empty if two names would become one."""
+    operations = operations_of(language)
+    if operations is None:
+        return {}
+    types = {*operations.types(query), *(event.type for event in S)}
+    attributes = {*operations.attributes(query), *(a for event in S for a in event.attributes)} - {TIME, TYPE}
+    variables = set(operations.names(query)) - types - attributes
+    if S.schema is not None:
+        types.update(S.schema.types)
+        attributes.update(a for of in S.schema.types.values() for a in of if a != TIME)
+    if types & attributes or types & variables:
+        return {}
+    order = list(dict.fromkeys((*WORD.findall(text), *(e.type for e in S), *sorted(types), *sorted(attributes))))
+    fresh = {
+        **_fresh(types, CANONICAL_TYPES, order),
+        **_fresh(variables, VARIABLES, order),
+        **_fresh(attributes, ATTRIBUTES, order),
+    }
+    return fresh if len(set(fresh.values())) == len(fresh) else {}
+
+
+def _fresh(names: set[str], letters: str, order: list[str]) -> dict[str, str]:
+    return dict(zip((name for name in order if name in names), _letters(letters), strict=False))
+
+
+def _letters(letters: str) -> Iterator[str]:
+    yield from letters
+    yield from (f"{letters[0]}{number}" for number in count(1))
+
+
+Ask: TypeAlias = Callable[[Case, Any, Stream], CaseResult]
 """The result of a case, whose query and stream are given parsed as well."""
 
 QUESTIONS = 30_000  # to the engine, for all failures together
@@ -56,7 +298,7 @@ class Failing:
     kind: FailureKind
     query: Any
     S: Stream
-    origin: Result
+    origin: CaseResult
 
 
 @dataclass(frozen=True)
@@ -67,10 +309,10 @@ class Kernel:
     """
 
     signature: Signature
-    result: Result
-    origin: Result
+    result: CaseResult
+    origin: CaseResult
     cases: tuple[str, ...]
-    variants: tuple[Result, ...] = ()
+    variants: tuple[CaseResult, ...] = ()
     stopped: str = ""
 
 
@@ -84,12 +326,12 @@ class Peeler:
     ask: Ask
     oracle: Oracle = field(default_factory=Oracle)
     stopped: str = ""
-    disputed: list[Result] = field(default_factory=list)
-    answered: dict[tuple[str, str, str], Result | None] = field(default_factory=dict)
+    disputed: list[CaseResult] = field(default_factory=list)
+    answered: dict[tuple[str, str, str], CaseResult | None] = field(default_factory=dict)
     slow: float = 0.0
 
     def kernels(
-        self, failures: Iterable[Result], progress: Callable[[int, int], None] = lambda d, t: None
+        self, failures: Iterable[CaseResult], progress: Callable[[int, int], None] = lambda d, t: None
     ) -> list[Kernel]:
         """The defects behind the failures, each with the cases that it explains, in no particular order.
 
@@ -100,7 +342,7 @@ class Peeler:
         others = [result for result in ordered if result.outcome in UNANSWERED]
         return [*self._kernels(answered, progress), *self._kernels(others, progress)]
 
-    def _kernels(self, ordered: Sequence[Result], progress: Callable[[int, int], None]) -> list[Kernel]:
+    def _kernels(self, ordered: Sequence[CaseResult], progress: Callable[[int, int], None]) -> list[Kernel]:
         groups: dict[Signature, list[Failing]] = {}
         for done, result in enumerate(ordered):
             progress(done, len(ordered))
@@ -114,7 +356,7 @@ class Peeler:
 
     # --- what a failure depends on ------------------------------------------------------------------------------------
 
-    def signatures(self, result: Result) -> dict[Signature, Failing]:
+    def signatures(self, result: CaseResult) -> dict[Signature, Failing]:
         """The signatures behind a failure, each with a case that has it alone."""
         language = LANGUAGES[result.case.language]
         query, S = language.parse(result.case.query), stream_of(result.case)
@@ -124,7 +366,7 @@ class Peeler:
             found |= self._taken_apart(Failing(kind, query, S, result))
         return found
 
-    def _unasked(self, result: Result, known: Iterable[Signature]) -> dict[Signature, Failing]:
+    def _unasked(self, result: CaseResult, known: Iterable[Signature]) -> dict[Signature, Failing]:
         """Without questions: a known signature that fits each kind of the failure, or one with all of its elements."""
         language = LANGUAGES[result.case.language]
         query, S = language.parse(result.case.query), stream_of(result.case)
@@ -168,7 +410,7 @@ class Peeler:
         result = self.result(query, S, like.origin.case)
         return result is not None and like.kind in kinds_of(result) and _same_error(result, like)
 
-    def result(self, query: Any, S: Stream, origin: Case) -> Result | None:
+    def result(self, query: Any, S: Stream, origin: Case) -> CaseResult | None:
         """What the engine does on a query and a stream; None where the definition has no answer, or none is asked."""
         key = _question(query, S, origin)
         if key not in self.answered:
@@ -179,7 +421,7 @@ class Peeler:
                 self.answered[key] = self._asked(query, S, origin)
         return self.answered[key]
 
-    def _asked(self, query: Any, S: Stream, origin: Case) -> Result | None:
+    def _asked(self, query: Any, S: Stream, origin: Case) -> CaseResult | None:
         if len(self.answered) > QUESTIONS:
             self.stopped = f"the search for smaller cases stopped after {QUESTIONS:,} questions"
             return None
@@ -320,7 +562,7 @@ class Peeler:
             shrink(operations, start.query, start.S, differs, TRIES)
         return best
 
-    def _named(self, failing: Failing) -> Result:
+    def _named(self, failing: Failing) -> CaseResult:
         """What the engine does on the case with its names made canonical, or as it is if that is not wrong alike."""
         origin = failing.origin.case
         language = LANGUAGES[origin.language]
@@ -394,6 +636,6 @@ def _weight(failing: Failing) -> Weight:
     return weight(operations, failing.query, failing.S)
 
 
-def _same_error(result: Result, like: Failing) -> bool:
+def _same_error(result: CaseResult, like: Failing) -> bool:
     """Whether an error has the same code; other failures have none."""
     return result.outcome != "error" or result.detail.split(":")[0] == like.origin.detail.split(":")[0]

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from itertools import zip_longest
+from dataclasses import dataclass, replace
+from itertools import product, zip_longest
 from typing import Any
 
-from cerify.conformance.claims import unknown_names
+from cerify.conformance.cases import unknown_names
 from cerify.conformance.defects import defects_behind
-from cerify.conformance.harness import Engine
-from cerify.conformance.losses import Losses
-from cerify.conformance.model import FAILURES, Case, Defect, Report, Result, of_output
-from cerify.conformance.oracle import Oracle, stream_of
-from cerify.conformance.peeling import INTERRUPTED, Peeler
-from cerify.conformance.process import Limits
-from cerify.conformance.second_opinion import second_opinion
-from cerify.conformance.words import shown
+from cerify.conformance.harness import Engine, Limits, Losses
+from cerify.conformance.model import FAILURES, Case, CaseResult, Defect, Report, of_output, shown
+from cerify.conformance.oracle import Oracle, second_opinion, stream_of
+from cerify.conformance.peeling import INTERRUPTED, Peeler, operations_of
 from cerify.languages import LANGUAGES
-from cerify.languages.language import DENOTATIONAL, Options
-from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import Match, Stream
+from cerify.languages.language import DENOTATIONAL, Language, Options
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
+from cerify.semantics.events import TIME, Event, Match, Stream
+from cerify.semantics.values import Value
 
 ASKED_AGAIN = 3  # times that the cases of a defect are, to see whether the answers stay the same
 
@@ -87,7 +84,7 @@ def conform(
     )
 
 
-def unsteady(defect: Defect, run: Callable[[Case], Result]) -> Defect:
+def unsteady(defect: Defect, run: Callable[[Case], CaseResult]) -> Defect:
     """The defect, described as one of an engine that changes its answers if it does when it is asked again."""
     for before in (defect.original, defect.result):
         for _ in range(ASKED_AGAIN if before.outcome == "failed" else 0):
@@ -99,13 +96,13 @@ def unsteady(defect: Defect, run: Callable[[Case], Result]) -> Defect:
     return defect
 
 
-def _nothing_asked(case: Case, query: Any, S: Stream) -> Result:
-    return Result(case, "not_run", detail="no engine is asked")
+def _nothing_asked(case: Case, query: Any, S: Stream) -> CaseResult:
+    return CaseResult(case, "not_run", detail="no engine is asked")
 
 
-def run_all(engine: Engine, cases: Sequence[Case], oracle: Oracle, progress: Progress) -> tuple[list[Result], str]:
+def run_all(engine: Engine, cases: Sequence[Case], oracle: Oracle, progress: Progress) -> tuple[list[CaseResult], str]:
     """The result of each case, and why the run ended early; "" if it did not."""
-    results: list[Result] = []
+    results: list[CaseResult] = []
     ended = ""
     try:
         for done, (case, then) in enumerate(zip_longest(cases, cases[1:])):
@@ -114,11 +111,11 @@ def run_all(engine: Engine, cases: Sequence[Case], oracle: Oracle, progress: Pro
         progress("running", len(cases), len(cases))
     except KeyboardInterrupt:
         ended = f"interrupted after {len(results):,} of {len(cases):,} cases"
-        results += [Result(case, "not_run", detail=ended) for case in cases[len(results) :]]
+        results += [CaseResult(case, "not_run", detail=ended) for case in cases[len(results) :]]
     return results, ended
 
 
-def reconsidered(result: Result, oracle: Oracle = Oracle()) -> Result:
+def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
     """The result of a case of a suite, disputed if its matches are not those of the definition, or of the plain one."""
     if result.outcome != "failed" or oracle.concerns(result.case.language):
         return result
@@ -135,7 +132,7 @@ def reconsidered(result: Result, oracle: Oracle = Oracle()) -> Result:
     return judged_again(result, phi, S, oracle)
 
 
-def judged_again(result: Result, phi: Any, S: Stream, oracle: Oracle = Oracle()) -> Result:
+def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracle()) -> CaseResult:
     """The result of a case whose matches are those of the definition, disputed if the plain definition gives others.
 
     The plain definition is that of the semantics, so that an engine which is held to other choices is not judged again.
@@ -150,8 +147,106 @@ def judged_again(result: Result, phi: Any, S: Stream, oracle: Oracle = Oracle())
     return replace(result, second=sorted(second))
 
 
-def disputed_by(result: Result, by: str, second: Collection[Match]) -> Result:
+def disputed_by(result: CaseResult, by: str, second: Collection[Match]) -> CaseResult:
     """The result as a disputed one: the second matches contradict the expected ones."""
     expected = shown(result.case.matches) or "nothing"
     detail = f"cerify contradicts itself: it expects {expected}, and {by} gives {shown(sorted(second)) or 'nothing'}"
     return replace(result, outcome="disputed", detail=detail, second=sorted(second))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One query on all short streams: how often an engine is wrong, and on which shortest one.
+
+MOST = 200_000  # streams
+VALUES = 3  # of each attribute
+OTHERS = ("Z", "Other", "Nothing")  # names for a type that the query does not name
+
+
+@dataclass(frozen=True)
+class StreamSearch:
+    """What an engine did on the streams: how many it was asked, the wrong answers, and why it ended early, or "".
+
+    disputed: the answers where the plain definition contradicts the expected matches, which is no fault of the engine.
+    """
+
+    asked: int
+    wrong: Sequence[CaseResult]
+    disputed: Sequence[CaseResult]
+    skipped: int
+    planned: int
+    ended: str = ""
+
+    @property
+    def shortest(self) -> CaseResult | None:
+        """The first wrong answer, which is on a shortest stream."""
+        return self.wrong[0] if self.wrong else None
+
+
+def events_of(language: Language[Any], query: Any) -> list[Event]:
+    """The events that streams are made of: of each type of the query, and one other, with some values of attributes.
+
+    The values are the query's own constants and their neighbours, as far as there is room.
+    """
+    operations = operations_of(language)
+    if operations is None:
+        raise InputError(f"the types of a query in {language.title} are not known; use the suite or `cerify match`")
+    types = list(dict.fromkeys(operations.types(query)))
+    other = next(name for name in OTHERS if name not in types)
+    attributes = sorted(set(operations.attributes(query)) - {TIME})
+    values = _values(operations.constants(query))
+    return [
+        Event(R, dict(zip(attributes, chosen, strict=True)))
+        for R in [*types, other]
+        for chosen in product(values, repeat=len(attributes))
+    ]
+
+
+def _values(constants: Sequence[Value]) -> list[Value]:
+    found: dict[Value, None] = {}
+    for value in constants:
+        found[value] = None
+        if isinstance(value, int | float) and type(value) is not bool:
+            found[value + 1] = None
+    for simple in (0, 1):
+        found[simple] = None
+    return list(found)[:VALUES]
+
+
+def all_streams(events: Sequence[Event], longest: int, timed: bool) -> Iterator[Stream]:
+    """All streams of at most that many events, the shortest first; timed: the event at position i is at second i."""
+    for length in range(1, longest + 1):
+        for chosen in product(events, repeat=length):
+            times = [{TIME: i} if timed else {} for i in range(length)]
+            yield Stream([Event(e.type, {**e.attributes, **at}) for e, at in zip(chosen, times, strict=True)])
+
+
+def search(
+    engine: Engine, language: Language[Any], text: str, longest: int, output: Any, progress: Any = lambda d, t: None
+) -> StreamSearch:
+    """What an engine does with a query on all streams of at most `longest` events. Raises ParseError, InputError."""
+    query = language.parse(text)
+    letters = events_of(language, query)
+    planned = sum(len(letters) ** length for length in range(1, longest + 1))
+    if planned > MOST:
+        raise InputError(f"there are {planned:,} streams of at most {longest} events; at most {MOST:,} are tried")
+    wrong: list[CaseResult] = []
+    disputed: list[CaseResult] = []
+    asked = skipped = 0
+    oracle, ended = Oracle(), ""
+    try:
+        for S in all_streams(letters, longest, "WITHIN" in text.upper()):
+            progress(asked, planned)
+            origin = Case(f"all/{asked}", "fuzz", "", language.name, text, None, (), output, ())
+            result = judged_again(engine.run(oracle.case(query, S, origin)), query, S, oracle)
+            asked += 1
+            skipped += result.outcome == "skipped"
+            if result.outcome == "not_run":
+                ended = result.detail
+                break
+            if result.outcome == "disputed":
+                disputed.append(result)
+            elif result.outcome in FAILURES:
+                wrong.append(result)
+    except KeyboardInterrupt:
+        ended = "interrupted"
+    return StreamSearch(asked, wrong, disputed, skipped, planned, ended)

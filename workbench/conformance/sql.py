@@ -12,19 +12,26 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from cerify import protocol
+from cerify.conformance.cases import parsed
 from cerify.conformance.model import Case
 from cerify.conformance.oracle import stream_of
-from cerify.conformance.query_tree import parsed
 from cerify.semantics import trees
-from cerify.semantics.budget import timed_items
+from cerify.semantics.arguments import timed_items
 from cerify.semantics.errors import CerifyError, InputError, Unsupported
 from cerify.semantics.events import Schema, Stream, result_of
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Measure, Order, Window
 from cerify.semantics.row_pattern.interpreter import table_of
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.resolve import columns_of
-from cerify.semantics.row_pattern.show import show, show_expression, texts
+from cerify.semantics.row_pattern.scalars import NumberedMatch, columns_of
+from cerify.semantics.row_pattern.syntax import (
+    MatchRecognize,
+    Measure,
+    Order,
+    RowDefinition,
+    RowWindow,
+    show,
+    show_expression,
+    texts,
+)
 from cerify.semantics.values import ValueType, plain
 
 TYPES: Mapping[ValueType, str] = {
@@ -36,7 +43,7 @@ TYPES: Mapping[ValueType, str] = {
 }
 TABLE, PLACE, NUMBER, LABEL = "cerify_rows", "cerify_place", "cerify_number", "cerify_label"
 WINDOW, COUNT, ROW = "cerify_window", "cerify_count", "cerify_row"
-TRUE = rows.Comparison(rows.Constant(1), "=", rows.Constant(1))
+TRUE = rows.RowComparison(rows.RowConstant(1), "=", rows.RowConstant(1))
 
 Row: TypeAlias = Mapping[str, Any]
 """The values of a row of a result by the names of the columns in lower case."""
@@ -63,20 +70,20 @@ def shown(q: MatchRecognize, length: int) -> list[MatchRecognize]:
     For MATCH_RECOGNIZE one that shows the labels of all rows, and where there are measures one that shows these. For
     WINDOW one whose further measures are the number of rows of the match, and the position and the label of each.
     """
-    number = Measure(rows.MatchNumber(), NUMBER)
-    q = replace(q, order=(*q.order, Order(rows.Column(PLACE))))
+    number = Measure(rows.RowMatchNumber(), NUMBER)
+    q = replace(q, order=(*q.order, Order(rows.RowColumn(PLACE))))
     if not q.define and q.primary:  # SQL requires DEFINE
-        q = replace(q, define=(Definition(q.primary[0], TRUE),))
+        q = replace(q, define=(RowDefinition(q.primary[0], TRUE),))
     if q.window is not None:
         return [replace(q, measures=(*q.measures, *_rows_of_match(q.window, length)))]
     labels = replace(q, pattern=_included(q.pattern), rows="all", measures=(number, Measure(rows.Classifier(), LABEL)))
     return [labels, *([replace(q, measures=(*q.measures, number))] if q.measures else [])]
 
 
-def _rows_of_match(window: Window, length: int) -> Iterator[Measure]:
+def _rows_of_match(window: RowWindow, length: int) -> Iterator[Measure]:
     yield Measure(rows.Count(), COUNT)
     for k in range(length if window.following is None else min(length, window.following + 1)):
-        yield Measure(rows.Logical("FIRST", rows.Column(PLACE), k), f"{PLACE}_{k}")
+        yield Measure(rows.Logical("FIRST", rows.RowColumn(PLACE), k), f"{PLACE}_{k}")
         yield Measure(rows.Logical("FIRST", rows.Classifier(), k), f"{LABEL}_{k}")
 
 
@@ -85,8 +92,8 @@ def select(table: str, q: MatchRecognize) -> str:
     if q.window is None:
         return f"SELECT * FROM {table} {show(q)}"
     parts = texts(q)
-    columns = [show_expression(one) for one in (rows.Column(PLACE), *q.partition)]
-    measured = (show_expression(rows.Column(one.name, quoted=one.quoted)) for one in q.measures)
+    columns = [show_expression(one) for one in (rows.RowColumn(PLACE), *q.partition)]
+    measured = (show_expression(rows.RowColumn(one.name, quoted=one.quoted)) for one in q.measures)
     columns += [f"{name} OVER {WINDOW} AS {name}" for name in measured]
     columns.append(f"ROW_NUMBER() OVER ({' '.join(filter(None, (parts['partition'], parts['order'])))}) AS {ROW}")
     return f"SELECT {', '.join(columns)} FROM {table} WINDOW {WINDOW} AS {show(q).removeprefix('WINDOW ')}"
@@ -136,7 +143,7 @@ def _with_table(S: Stream) -> str:
 
 def literal(value: Any) -> str:
     """A value as SQL writes it."""
-    return show_expression(rows.Constant(value))
+    return show_expression(rows.RowConstant(value))
 
 
 def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:

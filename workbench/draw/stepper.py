@@ -14,15 +14,25 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from cerify.draw.layout import INCH, Arrow, Point, graphviz, placed_arrow, placed_point
-from cerify.draw.page import ROOT, css, markup, page
-from cerify.draw.recording import Link, LinkKind, Node, Recording, StateRow, Step
-from cerify.draw.stream import every_column
-from cerify.draw.svg import arrow_svg, svg
-from cerify.draw.timeline import timeline
+from cerify.draw.diagram import (
+    INCH,
+    ROOT,
+    Arrow,
+    Point,
+    arrow_svg,
+    css,
+    graphviz,
+    markup,
+    page,
+    placed_arrow,
+    placed_point,
+    svg,
+)
+from cerify.draw.recording import DrawnNode, DrawnStep, Link, LinkKind, Recording, StateRow
+from cerify.draw.timeline import every_column, timeline
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match
-from cerify.semantics.predicate_text import show_value
+from cerify.semantics.predicates import show_value
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -83,7 +93,7 @@ def summary(run: Recording) -> str:
     return f"{_count(len(run.S), 'event')}{made}, {more}{_count(number, 'match', 'matches')}"
 
 
-def sentence(run: Recording, step: Step) -> str:
+def sentence(run: Recording, step: DrawnStep) -> str:
     """A step in labels."""
     if step.text:
         return step.text
@@ -96,7 +106,7 @@ def sentence(run: Recording, step: Step) -> str:
     return _summary(run, step, f"Event {step.position}: {event.type}{f' ({values})' if values else ''}.")
 
 
-def _summary(run: Recording, step: Step, what: str) -> str:
+def _summary(run: Recording, step: DrawnStep, what: str) -> str:
     active = ", ".join(run.diagram.states[q].name for q in sorted(step.active))
     text = [what, f"Active: {active}." if active else "No state is active."]
     if run.nodes:
@@ -133,7 +143,7 @@ def _count(number: int, word: str, words: str | None = None) -> str:
     return f"{number:,} {word if number == 1 else words or word + 's'}"
 
 
-def growth_svg(recording: Recording, at: Step | None = None) -> str:
+def growth_svg(recording: Recording, at: DrawnStep | None = None) -> str:
     """The nodes and links as inline SVG: those there are at a step, or all of the run, for a page that hides some.
 
     The colours are those of growth.css, which the page has to carry. Raises Unsupported where Graphviz is not there.
@@ -163,7 +173,7 @@ def growth_svg(recording: Recording, at: Step | None = None) -> str:
     return "".join(parts)
 
 
-def described(recording: Recording, at: Step | None = None) -> str:
+def described(recording: Recording, at: DrawnStep | None = None) -> str:
     """The nodes in words, for those who do not see them."""
     nodes = [node for node in recording.nodes if at is None or node.born <= at.position]
     links = [link for link in recording.links if at is None or link.born <= at.position]
@@ -212,18 +222,18 @@ def _column(p: int, x: float, height: float) -> str:
     )
 
 
-def _state(born: int, at: Step | None) -> str:
+def _state(born: int, at: DrawnStep | None) -> str:
     return " new" if at is not None and born == at.position else ""
 
 
-def _link(link: Link, arrow: Arrow, recording: Recording, at: Step | None) -> str:
+def _link(link: Link, arrow: Arrow, recording: Recording, at: DrawnStep | None) -> str:
     idle = "" if at is None or link.source in at.live else " idle"
     text = f"{recording.nodes[link.source].name} → {recording.nodes[link.target].name}: {MEANING[link.kind]}"
     drawn = arrow_svg(f"{link.kind}{_state(link.born, at)}{idle}", arrow, text)
     return drawn.replace("<g ", f'<g data-born="{link.born}" data-source="{link.source}" data-target="{link.target}" ')
 
 
-def _node(n: int, node: Node, place: Point, at: Step | None) -> str:
+def _node(n: int, node: DrawnNode, place: Point, at: DrawnStep | None) -> str:
     x, y = place
     idle = "" if at is None or n in at.live else " idle"
     wide = max(WIDTH, (max(len(node.label), len(node.name)) + 1) * CHARACTER)

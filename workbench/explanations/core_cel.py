@@ -2,19 +2,290 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import combinations, islice
+from typing import TypeAlias, assert_never
 
-from cerify.explanations.core_cel_derivation import Node, derivations, steps_of
-from cerify.explanations.core_cel_rejection import miscounted, reasons
-from cerify.explanations.explainer import Json, Listing, Request
-from cerify.explanations.plain import MembershipAnswer, PlainExplainer
-from cerify.explanations.step import Part, View, json_of_tree, numbered
-from cerify.semantics.core_cel.interpreter import Interpreter
-from cerify.semantics.core_cel.syntax import Formula
+from cerify.explanations.cel_derivation import comparison
+from cerify.explanations.explanation import (
+    ExplanationPart,
+    ExplanationStep,
+    ExplanationView,
+    Json,
+    Listing,
+    MembershipAnswer,
+    PlainExplainer,
+    Request,
+    braces,
+    event,
+    json_of_tree,
+    listed,
+    numbered,
+    tree_of,
+)
+from cerify.semantics.arguments import Budget
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import Variables, defined_outside_iteration, free, mentioned
+from cerify.semantics.core_cel.denote import Valuation, last_at_most, next_at_most, satisfies
+from cerify.semantics.core_cel.interpreter import Choice, CoreInterpreter, is_function, without
+from cerify.semantics.core_cel.syntax import OPERATORS, Formula, show, show_condition
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Match, Stream
+from cerify.semantics.predicates import mentions
+from cerify.semantics.trees import children, rebuilt
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Why a complex event belongs to a formula of core-CEL: its derivation by the clauses of cep17, sections 3 and 4.
+#
+# Letters as in cerify.semantics.core_cel.denote. The oracle is its Interpreter: each step's complex event and
+# valuation are a pair that the interpreter itself gives for the step's formula.
+
+
+@dataclass(frozen=True)
+class CoreDerivation:
+    """A step: C is a complex event of the formula under nu, with what the clause was applied with, and facts."""
+
+    formula: core.Formula
+    C: ComplexEvent
+    nu: Valuation
+    detail: str = ""
+    facts: tuple[str, ...] = ()
+    children: tuple[CoreDerivation, ...] = ()
+
+
+def derivations(phi: core.Formula, C: ComplexEvent, oracle: CoreInterpreter) -> Iterator[CoreDerivation]:
+    """All derivations of C from phi over the oracle's stream, in a fixed order. Raises BudgetExceeded."""
+    try:
+        for nu in _valuations(phi, C, oracle):
+            yield from _derive(phi, C, nu, oracle)
+    except RecursionError:
+        raise BudgetExceeded("the derivation is too deep; explain a shorter match", phi.span) from None
+
+
+def _valuations(phi: core.Formula, C: ComplexEvent, oracle: CoreInterpreter) -> list[Valuation]:
+    """The valuations under which phi has C."""
+    return sorted((nu for D, nu in oracle.meaning(phi, min(C)) if D == C), key=sorted)
+
+
+def _derive(phi: core.Formula, C: ComplexEvent, nu: Valuation, oracle: CoreInterpreter) -> Iterator[CoreDerivation]:
+    def over(psi: core.Formula, mus: Iterable[Valuation], detail: str, *facts: str) -> Iterator[CoreDerivation]:
+        for mu in mus:
+            for child in _derive(psi, C, mu, oracle):
+                yield CoreDerivation(phi, C, nu, detail, facts, (child,))
+
+    def parts(left: core.Formula, right: core.Formula, detail: str) -> Iterator[CoreDerivation]:
+        fresh = defined_outside_iteration(left) if isinstance(phi, core.CorePlus) else frozenset()
+        for C1, nu1, C2, nu2 in _splits(left, right, C, oracle):
+            if is_function(nu1 | nu2) and without(nu1 | nu2, fresh) == nu:
+                for one in _derive(left, C1, nu1, oracle):
+                    for two in _derive(right, C2, nu2, oracle):
+                        yield CoreDerivation(phi, C, nu, f"{detail}{braces(C1)}, then {braces(C2)}", (), (one, two))
+
+    S = oracle.S
+    match phi:
+        case core.CoreEventAtom(R, _):
+            yield CoreDerivation(phi, C, nu, f"S[{min(C)}] has type {R}", (event(min(C), S),))
+        case core.CoreFilter(psi, condition):
+            mus = _within(nu, mentioned(condition), _valuations(psi, C, oracle))
+            yield from over(psi, mus, "", f"{show_condition(condition)}: {values(condition, nu, S)}")
+        case core.CoreOr(left, right):
+            for side, psi in (("left", left), ("right", right)):
+                if (C, nu) in oracle.meaning(psi, min(C)):
+                    yield from over(psi, [nu], f"by the {side} side")
+        case core.CoreSeq(left, right):
+            yield from parts(left, right, "")
+        case core.CorePlus(psi):
+            fresh = defined_outside_iteration(psi)
+            mus = [mu for mu in _valuations(psi, C, oracle) if without(mu, fresh) == nu]
+            yield from over(psi, mus, "the last round")
+            yield from parts(psi, phi, "one round ")
+        case core.CoreStrict(psi):
+            yield from over(psi, [nu], "", f"all positions from {min(C)} to {max(C)}")
+        case core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+            mus = _within(nu, free(psi), _valuations(psi, C, oracle))
+            symbol = OPERATORS[type(phi)].symbol
+            losers = [D for D in rivals(phi, C, nu, oracle) if D != C and (symbol != "MAX" or D < C)]
+            yield from over(psi, mus, "", *(comparison(symbol, C, D) for D in losers[:3]))
+        case _:
+            assert_never(phi)
+
+
+def _within(nu: Valuation, X: Variables, mus: Iterable[Valuation]) -> list[Valuation]:
+    """The valuations that nu extends, to variables of X."""
+    return [mu for mu in mus if mu <= nu and {x for x, _ in nu - mu} <= X]
+
+
+def _splits(
+    left: core.Formula, right: core.Formula, C: ComplexEvent, oracle: CoreInterpreter
+) -> Iterator[tuple[ComplexEvent, Valuation, ComplexEvent, Valuation]]:
+    """The pairs of left and of right whose complex events are a first part of C and the rest."""
+    places = sorted(C)
+    for n in range(1, len(places)):
+        C1, C2 = frozenset(places[:n]), frozenset(places[n:])
+        for nu1 in _valuations(left, C1, oracle):
+            for nu2 in _valuations(right, C2, oracle):
+                yield C1, nu1, C2, nu2
+
+
+def rivals(phi: Choice, C: ComplexEvent, nu: Valuation, oracle: CoreInterpreter) -> list[ComplexEvent]:
+    """What the strategy compares C with: complex events with its last position, under what surrounds the strategy."""
+    fresh = defined_outside_iteration(phi.phi)
+    around = without(nu, fresh)
+    found = {D for D, mu in oracle.pairs(phi.phi) if max(D) == max(C) and is_function(without(mu, fresh) | around)}
+    return sorted(found, key=sorted)
+
+
+def values(condition: core.Condition, nu: Valuation, S: Stream) -> str:
+    """The events that the condition speaks of, with the values of the attributes that it mentions."""
+    at, shown = dict(nu), list[str]()
+    for atom in core.atoms(condition):
+        asked = (
+            (atom.variable, m.name) if isinstance(atom, core.Unary) else (m.variable, m.name)
+            for m in mentions(atom.predicate)
+        )
+        shown += [f"{x} is {event(at[x], S, [name])}" for x, name in asked if x in at]
+    return listed(dict.fromkeys(shown))
+
+
+def steps_of(root: CoreDerivation) -> ExplanationStep:
+    """A derivation as a tree of steps."""
+
+    def step(node: CoreDerivation, children: tuple[ExplanationStep, ...]) -> ExplanationStep:
+        operator = OPERATORS[type(node.formula)]
+        clause = f"{operator.clause}: {node.detail}" if node.detail else operator.clause
+        bound = ", ".join(f"{x} -> {p}" for x, p in sorted(node.nu))
+        fields = {"formula": show(node.formula), "events": sorted(node.C), "valuation": dict(sorted(node.nu))}
+        fields |= {"citation": operator.clause, "detail": node.detail, "evidence": list(node.facts)}
+        return ExplanationStep(show(node.formula), braces(node.C), bound, clause, node.facts, children, json=fields)
+
+    return tree_of(root, lambda node: node.children, step)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which conditions and strategies of a formula of core-CEL are in the way of a complex event.
+#
+# They are a smallest set without which the formula has it. A derivation from what is left shows what breaks each.
+
+TRIED = 256  # sets of conditions and strategies
+
+Restriction: TypeAlias = core.CoreFilter | core.Strategy
+
+
+def reasons(phi: core.Formula, C: ComplexEvent, S: Stream, budget: Budget = Budget()) -> tuple[str, ...]:
+    """What is in the way of C, which is no complex event of phi; () if it is more than conditions and strategies.
+
+    Raises BudgetExceeded.
+    """
+    phi = _single_conditions(phi)
+    places = [node for node in core.subformulas(phi) if isinstance(node, Restriction)]
+    sets = (left_out for n in range(1, len(places) + 1) for left_out in combinations(places, n))
+    for left_out in islice(sets, TRIED):
+        taken: dict[int, list[Restriction]] = {}
+        psi = _without(phi, {id(node) for node in left_out}, taken)
+        oracle = CoreInterpreter(S, budget)
+        for root in islice(derivations(psi, C, oracle), 1):
+            return tuple(dict.fromkeys(_broken(root, taken, oracle)))
+    return ()
+
+
+def miscounted(phi: core.Formula, C: ComplexEvent) -> str | None:
+    """That C has more events, or fewer, than any complex event of phi; None if it has not."""
+    least, most = _sizes(phi)
+    if least <= len(C) and (most is None or len(C) <= most):
+        return None
+    possible = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
+    return f"it has too {'few' if len(C) < least else 'many'} events: a match has {possible}, not {len(C)}"
+
+
+def _sizes(phi: core.Formula) -> tuple[int, int | None]:
+    """The least and the greatest number of events of a match, by the pattern alone; None: there is no greatest."""
+    match phi:
+        case core.CoreEventAtom():
+            return 1, 1
+        case core.CoreSeq(left, right):
+            (a, b), (c, d) = _sizes(left), _sizes(right)
+            return a + c, None if b is None or d is None else b + d
+        case core.CoreOr(left, right):
+            (a, b), (c, d) = _sizes(left), _sizes(right)
+            return min(a, c), None if b is None or d is None else max(b, d)
+        case core.CorePlus(inner):
+            return _sizes(inner)[0], None
+        case core.CoreFilter() | core.CoreStrict() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+            return _sizes(phi.phi)
+        case _:
+            assert_never(phi)
+
+
+def _single_conditions(phi: core.Formula) -> core.Formula:
+    """The formula with a filter of its own for each condition of a conjunction."""
+    below = [_single_conditions(child) for child in children(phi)]
+    if isinstance(phi, core.CoreFilter) and isinstance(phi.condition, core.CoreConjunction):
+        inner = core.CoreFilter(below[0], phi.condition.left)
+        return _single_conditions(core.CoreFilter(inner, phi.condition.right))
+    return rebuilt(phi, below)
+
+
+def _without(phi: core.Formula, left_out: set[int], taken: dict[int, list[Restriction]]) -> core.Formula:
+    """The formula without these nodes, by their identities; taken: for each node below one what stood around it."""
+    below = [_without(child, left_out, taken) for child in children(phi)]
+    if id(phi) in left_out and isinstance(phi, Restriction):
+        taken.setdefault(id(below[0]), []).append(phi)
+        return below[0]
+    return rebuilt(phi, below)
+
+
+def _broken(root: CoreDerivation, taken: dict[int, list[Restriction]], oracle: CoreInterpreter) -> Iterator[str]:
+    """How the steps of a derivation break what was taken away around them."""
+    pending = [(root, root.nu)]
+    while pending:
+        node, nu = pending.pop()
+        for restriction in taken.get(id(node.formula), ()):
+            yield from _violation(restriction, node, nu, oracle)
+        around = (
+            without(nu, defined_outside_iteration(node.formula.phi)) if isinstance(node.formula, core.CorePlus) else nu
+        )
+        pending.extend(
+            (one, one.nu | without(around, frozenset(x for x, _ in one.nu))) for one in reversed(node.children)
+        )
+
+
+def _violation(restriction: Restriction, node: CoreDerivation, nu: Valuation, oracle: CoreInterpreter) -> Iterator[str]:
+    """Why the restriction does not have the step's complex event; nothing where it has, as in other rounds.
+
+    nu: the valuation of the step, and of what surrounds it.
+    """
+    C, S = node.C, oracle.S
+    match restriction:
+        case core.CoreFilter(_, condition):
+            extended = oracle.extended(nu, mentioned(condition))
+            if not any(satisfies(mu, condition, S) for mu in extended):
+                shown = values(condition, nu, S)
+                yield f"{show_condition(condition)} is false{f': {shown}' if shown else ' of every event'}"
+        case core.CoreStrict():
+            if missing := sorted(set(range(min(C), max(C))) - C):
+                left_out = listed(map(str, missing))
+                yield f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {left_out}"
+        case core.CoreNext() | core.CoreLast() | core.CoreMax():
+            choice = type(restriction)(node.formula)
+            symbol = OPERATORS[type(choice)].symbol
+            found = (D for D in rivals(choice, C, nu, oracle) if _beats(choice, D, C))
+            yield from (f"{symbol} prefers {comparison(symbol, D, C)}" for D in islice(found, 1))
+        case _:
+            assert_never(restriction)
+
+
+def _beats(choice: Choice, D: ComplexEvent, C: ComplexEvent) -> bool:
+    match choice:
+        case core.CoreNext():
+            return D != C and next_at_most(C, D)
+        case core.CoreLast():
+            return D != C and last_at_most(C, D)
+        case core.CoreMax():
+            return D > C
+        case _:
+            assert_never(choice)
+
 
 PATTERN = "without its conditions and strategies it has no such events either: it asks for other types or another order"
 
@@ -23,7 +294,7 @@ PATTERN = "without its conditions and strategies it has no such events either: i
 class CoreFound(MembershipAnswer):
     """With derivations of a match, more: whether there are others; or with the reasons why it is none."""
 
-    derivations: tuple[Node, ...] = ()
+    derivations: tuple[CoreDerivation, ...] = ()
     more: bool = False
     reasons: tuple[str, ...] = ()
 
@@ -35,7 +306,7 @@ class CoreExplainer(PlainExplainer):
 
     def __init__(self, phi: Formula, matches: Sequence[Match], S: Stream, query: str) -> None:
         super().__init__(matches, S, query)
-        self.phi, self.oracle = phi, Interpreter(S)
+        self.phi, self.oracle = phi, CoreInterpreter(S)
 
     def one(self, request: Request) -> MembershipAnswer | None:
         found = super().one(request)
@@ -52,11 +323,11 @@ class CoreExplainer(PlainExplainer):
         trees = [json_of_tree(steps_of(root)) for root in found.derivations]
         return super().json(found) | {"derivations": trees, "more": found.more}
 
-    def view(self, found: MembershipAnswer) -> View:
+    def view(self, found: MembershipAnswer) -> ExplanationView:
         assert isinstance(found, CoreFound)
         view = super().view(found)
-        whys = (Part("what is in the way", lines=found.reasons),) if found.reasons else ()
-        derived = numbered("derivation", [Part(trees=(steps_of(root),)) for root in found.derivations])
+        whys = (ExplanationPart("what is in the way", lines=found.reasons),) if found.reasons else ()
+        derived = numbered("derivation", [ExplanationPart(trees=(steps_of(root),)) for root in found.derivations])
         return replace(view, parts=(*derived, *whys, *view.parts), more="derivations" if found.more else "")
 
     def _explained(self, found: MembershipAnswer, count: int) -> CoreFound:

@@ -2,26 +2,212 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
-from cerify.draw.stream import places_row
-from cerify.draw.timeline import Row
-from cerify.explanations.absence import Absence, absences
-from cerify.explanations.evidence import braces, row, value_text
-from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
-from cerify.explanations.step import Drawing, Part, Step, View, json_of_tree, numbered, tree_of
-from cerify.semantics.budget import Budget
+from cerify.draw.timeline import Row, places_row
+from cerify.explanations.explanation import (
+    Drawing,
+    Explainer,
+    ExplanationPart,
+    ExplanationStep,
+    ExplanationView,
+    Json,
+    Listing,
+    Request,
+    braces,
+    json_of_tree,
+    listing,
+    numbered,
+    row,
+    tree_of,
+    value_text,
+)
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import Bindings
+from cerify.semantics.event_expressions.denote import Bindings, History, after, bound, position, position_of, segments
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
-from cerify.semantics.event_expressions.operators import OPERATORS
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import OPERATORS, show
 from cerify.semantics.events import Stream
+from cerify.semantics.predicates import holds, show_predicate
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Why an event expression does not take place at an event: the operands that fail, as far down as one is to blame.
+
+_Single: TypeAlias = (
+    expr.Null | expr.Primitive | expr.AnyEvent | expr.First | expr.ExpressionVariable | expr.Constraint
+    | expr.ExpressionNot | expr.Prefix | expr.RelativePlus | expr.Before | expr.Happened | expr.ExpressionNamed
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Absence:
+    """That an expression, applied to the events from start on, does not take place at an event, and a sentence why."""
+
+    expression: expr.Expression
+    start: int
+    at: int
+    why: str
+
+
+def absences(known: Occurrences, e: int) -> tuple[Absence, ...]:
+    """The reasons why the expression does not take place at the event e of the stream; none where it does."""
+    choices = list(known.choices(known.whole, (), known.history, e, frozenset()))
+    if any(next(known.at(known.whole, known.history, e, b), None) is not None for b in choices):
+        return ()
+    if len(choices) == 1:
+        return tuple(dict.fromkeys(_why(known, known.whole, known.history, e, choices[0])))
+    names = "it takes place for no choice of its variables" if choices else "its variables have no value up to there"
+    return (Absence(known.whole, 0, e, names),)
+
+
+def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[Absence]:
+    """The reasons of an E that does not take place at e, with the history h and the bindings b."""
+
+    def because(why: str) -> Iterator[Absence]:
+        yield Absence(E, h[0], e, why)
+
+    def of(F: expr.Expression, part: History = h) -> Iterator[Absence]:
+        if e not in known.events(F, part, b):
+            yield from _why(known, F, part, e, b)
+
+    def before(F: expr.Expression) -> list[int]:
+        return sorted(d for d in known.events(F, h, b) if d < e)
+
+    match E:
+        case (
+            expr.Null() | expr.Primitive() | expr.AnyEvent() | expr.First() | expr.ExpressionVariable()
+            | expr.Constraint()
+            | expr.ExpressionNot() | expr.Prefix() | expr.RelativePlus() | expr.Before() | expr.Happened()
+            | expr.ExpressionNamed()
+        ):  # fmt: skip
+            yield from because(_fact(known, E, h, e, b))
+        case expr.ExpressionAnd(left, right) | expr.ExpressionOr(left, right):
+            yield from of(left)
+            yield from of(right)
+        case expr.Relative() | expr.Prior() | expr.Sequence():
+            yield from _one_after_another(known, E, h, e, b)
+        case expr.Pipe(left, right):
+            part = tuple(sorted(known.events(left, h, b)))
+            yield from of(right, part) if e in part else of(left)
+        case expr.Nth(_, F) | expr.EveryNth(_, F):
+            yield from of(F)
+            if e in (found := sorted(known.events(F, h, b))):
+                yield from because(f"it is number {found.index(e) + 1} of the events of {show(F)}")
+        case expr.After(left, right):
+            ends = before(right)
+            yield from of(left, after(h, ends[0])) if ends else because(f"{show(right)} does not take place before it")
+        case expr.ExpressionBetween(left, right):
+            yield from _in_segment(known, E, right, h, e, b, left)
+        case expr.FirstAfter(opening, event, closing):
+            for part in segments(h, known.events(opening, h, b)):
+                closed = sorted(d for d in known.events(closing, part, b) if e in part and d < e)
+                if closed and e in known.events(event, part, b):
+                    yield from because(f"{show(closing)} has taken place at {_events(closed[:1])}")
+                    return
+            yield from _in_segment(known, E, opening, h, e, b, event)
+        case expr.ExpressionSeries(left, right):
+            yield from of(right)
+            if odd := [d for d in h if d < e and d not in known.events(left, h, b)]:
+                yield from because(f"{show(left)} does not take place at {_events(odd[:1])} before it")
+        case expr.Equated(F, x):
+            yield from because(f"{x} is event {position_of(x, b)}") if e != position_of(x, b) else of(F)
+        case expr.Exists(x, F):
+            places = [p for p in h if p <= e]
+            if len(places) == 1:
+                yield from _why(known, F, h, e, bound(b, x, position(places[0])))
+            else:
+                yield from because(f"{show(F)} does not take place there, whichever event {x} is")
+        case expr.Let():
+            raise ValueError("definitions stand at the beginning of a text, not inside an expression")
+        case _:
+            assert_never(E)
+
+
+def _one_after_another(
+    known: Occurrences, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
+) -> Iterator[Absence]:
+    """The reasons, for an expression whose parts take place one after another."""
+    first = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
+    last = E.parts[-1]
+    ends = sorted(d for d in known.events(first, h, b) if d < e)
+    if isinstance(E, expr.Sequence):
+        just_before = next((d for d in reversed(h) if d < e), None)
+        ends = [d for d in ends if d == just_before]
+    if not ends:
+        where = "just before" if isinstance(E, expr.Sequence) else "before"
+        yield Absence(E, h[0], e, f"{show(first)} does not take place {where} event {e}")
+    elif isinstance(E, expr.Relative) and len(ends) > 1:
+        why = f"{show(last)} does not take place there in what follows any of {_events(ends)}"
+        yield Absence(E, h[0], e, why)
+    else:
+        part = after(h, ends[0]) if isinstance(E, expr.Relative) else h
+        if e not in known.events(last, part, b):
+            yield from _why(known, last, part, e, b)
+
+
+def _fact(known: Occurrences, E: _Single, h: History, e: int, b: Bindings) -> str:
+    """The reason, for an expression that is not explained by its operands."""
+    match E:
+        case expr.Null():
+            return "it never takes place"
+        case expr.Primitive(type_, _, mask):
+            event = known.S[e]
+            if event.type == type_ and mask is not None and not holds(mask, event):
+                return f"{show_predicate(mask)} is false: event {e} is {row(event)}"
+            return f"event {e} is {row(event)}"
+        case expr.AnyEvent():
+            return f"event {e} is the start event"
+        case expr.First():
+            return f"event {h[0]} is the first"
+        case expr.ExpressionVariable(x):
+            return f"{x} is event {position_of(x, b)}"
+        case expr.Constraint():
+            return "the values do not compare so"
+        case expr.ExpressionNot(F):
+            return f"{show(F)} does take place there"
+        case expr.Prefix(F):
+            return f"{show(F)} can take place at no event to come"
+        case expr.RelativePlus(F):
+            return f"no round of {show(F)} ends there"
+        case expr.Before(F):
+            return f"{show(F)} does not take place before event {e}"
+        case expr.Happened(F):
+            return f"{show(F)} does not take place up to event {e}"
+        case expr.ExpressionNamed(name):
+            return f"{name} does not take place there"
+        case _:
+            assert_never(E)
+
+
+def _in_segment(
+    known: Occurrences,
+    E: expr.Expression,
+    delimiter: expr.Expression,
+    h: History,
+    e: int,
+    b: Bindings,
+    F: expr.Expression,
+) -> Iterator[Absence]:
+    """Why F does not take place in the history, of those that the delimiter cuts, which would have to have e."""
+    cuts = known.events(delimiter, h, b)
+    if e in cuts:
+        yield Absence(E, h[0], e, f"event {e} is itself one of {show(delimiter)}, which begins a new history after it")
+    elif not any(d < e for d in cuts):
+        yield Absence(E, h[0], e, f"{show(delimiter)} does not take place before event {e}")
+    else:
+        part = next(part for part in segments(h, cuts) if e in part)
+        yield from _why(known, F, part, e, b)
+
+
+def _events(places: Iterable[int]) -> str:
+    listed = list(places)
+    return f"event {listed[0]}" if len(listed) == 1 else f"the events {braces(listed)}"
+
 
 CLAUSES: Mapping[type, str] = {
     **{node: operator.clause.removeprefix("vldb92 section ") for node, operator in OPERATORS.items()},
@@ -92,7 +278,7 @@ def facts(found: Occurrence, S: Stream) -> list[str]:
     E = found.expression
     if isinstance(E, expr.Primitive):
         return [row(S[found.at])]
-    if isinstance(E, expr.Not):
+    if isinstance(E, expr.ExpressionNot):
         return [f"{show(E.operand)} does not take place there"]
     if isinstance(E, expr.Prefix):
         return [f"{show(E.operand)} may take place at an event to come"]
@@ -104,10 +290,10 @@ def below(found: Occurrence) -> list[Occurrence]:
     return [part for part in found.parts if part is not None]
 
 
-def steps_of(root: Occurrence, S: Stream) -> Step:
+def steps_of(root: Occurrence, S: Stream) -> ExplanationStep:
     """An occurrence as a tree of steps."""
 
-    def step(found: Occurrence, children: tuple[Step, ...]) -> Step:
+    def step(found: Occurrence, children: tuple[ExplanationStep, ...]) -> ExplanationStep:
         cited = citation(found.expression)
         fields: Json = {"formula": show(found.expression), "interval": [found.start, found.at], "citation": cited}
         if found.bound:
@@ -116,7 +302,9 @@ def steps_of(root: Occurrence, S: Stream) -> Step:
                 for name, (_, to) in sorted(found.bound)
             }
         where, known = f"from {found.start} at {found.at}", tuple(facts(found, S))
-        return Step(show(found.expression), where, bound_text(found.bound), cited, known, children, json=fields)
+        return ExplanationStep(
+            show(found.expression), where, bound_text(found.bound), cited, known, children, json=fields
+        )
 
     return tree_of(root, below, step)
 
@@ -164,26 +352,32 @@ class ExpressionExplainer(Explainer[Found]):
     def json(self, found: Found) -> Json:
         return as_json(found, self.E, self.S)
 
-    def view(self, found: Found) -> View:
+    def view(self, found: Found) -> ExplanationView:
         e = found.at
         match found:
             case TakesPlace(_, listed, more):
-                parts = [Part(trees=(steps_of(one, self.S),), drawing=_drawing(one)) for one in listed]
+                parts = [ExplanationPart(trees=(steps_of(one, self.S),), drawing=_drawing(one)) for one in listed]
                 sentence = f"takes place at event {e}: {row(self.S[e])}"
                 shown = numbered("occurrence", parts)
-                return View(sentence, True, (e,), e, "takes place", shown, more="occurrences" if more else "")
+                return ExplanationView(
+                    sentence, True, (e,), e, "takes place", shown, more="occurrences" if more else ""
+                )
             case DoesNot(_, reasons):
                 sentence = f"does not take place at event {e}"
                 drawing = Drawing((Row("extra", [e], None, sentence),))
-                part = Part("what is in the way", tuple(map(_reason, reasons)))
-                return View(f"{sentence}: {row(self.S[e])}", False, (e,), e, "does not take place", (part,), drawing)
+                part = ExplanationPart("what is in the way", tuple(map(_reason, reasons)))
+                return ExplanationView(
+                    f"{sentence}: {row(self.S[e])}", False, (e,), e, "does not take place", (part,), drawing
+                )
 
-    def overview(self, views: Sequence[View]) -> Drawing:
+    def overview(self, views: Sequence[ExplanationView]) -> Drawing:
         return Drawing((places_row("takes place", [view.at for view in views]),))
 
 
-def _reason(reason: Absence) -> Step:
-    return Step(show(reason.expression), f"from {reason.start}", "", citation(reason.expression), (reason.why,))
+def _reason(reason: Absence) -> ExplanationStep:
+    return ExplanationStep(
+        show(reason.expression), f"from {reason.start}", "", citation(reason.expression), (reason.why,)
+    )
 
 
 def _drawing(found: Occurrence) -> Drawing:

@@ -1,300 +1,556 @@
-"""Explanations of CEL: what a set of positions is to a formula, for one set or for every match of a stream."""
+"""What the events of a valuation say about a condition, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
-from typing import TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, islice, product
+from operator import attrgetter
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, assert_never
 
 from cerify.automata.evaluator import Output
-from cerify.draw.timeline import Row
-from cerify.explanations.derivation import Node, derivations, ordered, supports
-from cerify.explanations.evidence import bindings_text, braces
-from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
-from cerify.explanations.oracle import ANY, Oracle
-from cerify.explanations.rejection import Reason, Rejection, oracle_for, reject, reject_binding
-from cerify.explanations.step import (
-    Drawing,
-    Part,
-    Step,
-    View,
-    json_of_nearest,
-    json_of_tree,
-    nearest,
-    numbered,
-    tree_of,
-)
+from cerify.draw.diagram import markup, page
+from cerify.draw.timeline import WHOLE, Row, columns, timeline
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import sup
-from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import InputError
-from cerify.semantics.events import ComplexEvent, Stream, Valuation, bindings_of
-from cerify.terminal import picked
+from cerify.semantics.cel.denote import at, sup
+from cerify.semantics.cel.syntax import show_condition
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.events import TIME, ComplexEvent, Event, Match, Stream, Valuation, bindings_of
+from cerify.semantics.predicates import Attribute, holds, mentions, satisfied, show_value
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value
+from cerify.terminal import Line, lines_of, printable
+
+SHOWN = 4  # events named for one condition; of more, the number is given
+TRIED = 100_000  # combinations of events looked at for one that breaks a correlated condition
+
+
+def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[str]:
+    """For each atom of the condition that speaks of mu: what its events show."""
+    for atom in cel.atoms(condition):
+        match atom:
+            case cel.Every(A, predicate):
+                places = positions(mu, A)
+                if not places:
+                    yield f"{show_condition(atom)}: {A} binds nothing"
+                else:
+                    names = list(dict.fromkeys(m.name for m in mentions(predicate)))
+                    yield f"{show_condition(atom)}: {listed(event(p, S, names) for p in places)}"
+            case cel.Correlated(predicate):
+                asked = dict.fromkeys(mentions(predicate))
+                shown = [event(p, S, [m.name]) for m in asked for p in positions(mu, m.variable)]
+                yield f"{show_condition(atom)}: {listed(dict.fromkeys(shown))}"
+            case cel.Named(_, variables):
+                bound = (f"{A} binds {braces(positions(mu, A))}" for A in variables)
+                yield f"{show_condition(atom)}: {', '.join(bound)}"
+            case _:
+                assert_never(atom)
+
+
+def reasons_against(atom: cel.Atom, mu: Valuation, S: Stream) -> str:
+    """How the events of mu break an atom that they do break."""
+    match atom:
+        case cel.Every(A, predicate):
+            names = list(dict.fromkeys(m.name for m in mentions(predicate)))
+            breaking = [p for p in positions(mu, A) if not holds(predicate, S[p])]
+            return f"{show_condition(atom)} is false of {listed(event(p, S, names) for p in breaking)}"
+        case cel.Correlated(predicate):
+            asked = list(mentions(predicate))
+            for places in islice(product(*(positions(mu, m.variable) for m in asked)), TRIED):
+                values = iter([S[p].get(m.name) for p, m in zip(places, asked, strict=True)])
+                if not satisfied(predicate, lambda _, values=values: next(values)):  # type: ignore[misc]
+                    pairs = dict.fromkeys(_mention(m, p, S) for p, m in zip(places, asked, strict=True))
+                    return f"{show_condition(atom)} is false: {', '.join(pairs)}"
+            return f"{show_condition(atom)} is false"
+        case cel.Named(_, variables):
+            bound = (f"{A} binds {braces(positions(mu, A))}" for A in variables)
+            return f"{show_condition(atom)} is false: {', '.join(bound)}"
+        case _:
+            assert_never(atom)
+
+
+def of_window(window: cel.Window, mu: Valuation, S: Stream) -> str:
+    """The first and the last event of mu, with what the window measures."""
+    places = sorted(sup(mu))
+    if not places:
+        return "there is no event"
+    match window:
+        case cel.EventWindow():
+            return f"from position {places[0]} to position {places[-1]}"
+        case cel.TimeWindow():
+            name = TIME
+        case cel.AttributeWindow(_, name):
+            pass
+        case _:
+            assert_never(window)
+    return f"from {event(places[0], S, [name])} to {event(places[-1], S, [name])}"
+
+
+def event(position: int, S: Stream, names: Iterable[str] | None = None) -> str:
+    """An event by its position, with the values of these attributes, or of all."""
+    shown = S[position].attributes if names is None else names
+    values = ", ".join(f"{printable(name)} {_is(S[position].get(name))}" for name in shown)
+    return f"event {position} ({values})" if values else f"event {position}"
+
+
+def row(event: Event) -> str:
+    """An event's type and attributes in one line."""
+    said = (f"{name}={show_value(value)}" for name, value in event.attributes.items())
+    return printable(" ".join([event.type, *said]))
+
+
+def value_text(value: Value | None) -> str:
+    """The value of an event's attribute in one line."""
+    return "absent" if value is None else printable(show_value(value))
+
+
+def positions(mu: Valuation, A: str | None) -> list[int]:
+    """The positions that mu binds to A, ascending."""
+    return sorted(p for _, p in at(mu, A))
+
+
+def braces(places: Iterable[int]) -> str:
+    """A complex event as the papers write it."""
+    return "{" + ", ".join(map(str, sorted(places))) + "}"
+
+
+def bindings_text(mu: Valuation) -> str:
+    """A valuation as text: each variable with the positions it binds."""
+    return ", ".join(f"{A} -> {braces(places)}" for A, places in bindings_of(mu)) or "no bindings"
+
+
+def listed(texts: Iterable[str]) -> str:
+    """The texts in a row; of a long list the first few, and how many more there are."""
+    known = list(texts)
+    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+    return ", ".join(known[:SHOWN]) + more
+
+
+def _mention(m: Attribute, position: int, S: Stream) -> str:
+    return f"{m.variable}.{m.name} of event {position} {_is(S[position].get(m.name))}"
+
+
+def _is(value: Value | None) -> str:
+    return "is absent" if value is None else f"= {value_text(value)}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a person sees of an explanation, in every language: a sentence, a drawing, and steps under headings.
+#
+# A derivation by clauses is a tree of steps, a run a sequence. An explainer makes a `View` of what it has found;
+# text.py prints it, html.py writes it on a page by the macros of step.html, and steps are written as JSON here.
+
+N = TypeVar("N")
+Json: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Derived:
-    """The set is a match at position at: its derivations, at most as many as requested; more: whether there are others.
+class ExplanationStep:
+    """One step: what it is about, and what it rests on.
 
-    With a valuation they are the derivations of that one alone.
+    text: a part of the query, or the step of a run in words. where: the part of the stream. bound: what variables bind.
+    clause: the clause that is applied, with its citation. facts: what the stream shows. move: the kind of a run's step;
+    formula: what holds at it. json: the step as JSON, its children aside.
     """
 
-    events: ComplexEvent
+    text: str
+    where: str = ""
+    bound: str = ""
+    clause: str = ""
+    facts: tuple[str, ...] = ()
+    children: tuple[ExplanationStep, ...] = ()
+    move: str = ""
+    formula: str = ""
+    json: Json = field(default_factory=dict)
+
+
+def tree_of(
+    root: N, below: Callable[[N], Sequence[N]], step: Callable[[N, tuple[ExplanationStep, ...]], ExplanationStep]
+) -> ExplanationStep:
+    """The steps of a tree of another kind: step makes one of a node and the steps below it."""
+    made: dict[int, ExplanationStep] = {}
+    for node in reversed(list(subtrees(root, below))):
+        made[id(node)] = step(node, tuple(made[id(child)] for child in below(node)))
+    return made[id(root)]
+
+
+def nodes(root: ExplanationStep) -> Iterator[ExplanationStep]:
+    """All steps of a tree, each before those below it."""
+    return subtrees(root, attrgetter("children"))
+
+
+def json_of_tree(root: ExplanationStep) -> Json:
+    """A tree of steps as JSON."""
+    made: dict[int, Json] = {}
+    for step in reversed(list(nodes(root))):
+        made[id(step)] = {**step.json, "children": [made[id(child)] for child in step.children]}
+    return made[id(root)]
+
+
+def json_of_run(steps: Iterable[ExplanationStep]) -> list[Json]:
+    """A run as JSON."""
+    return [step.json for step in steps]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Sets of positions on the stream, a row for each; marks are a further line for some events."""
+
+    rows: tuple[Row, ...]
+    marks: Mapping[int, str] = field(default_factory=dict)
+
+    def svg(self, S: Stream) -> str:
+        """The timeline as inline SVG; of a long stream only what is near to the rows and the marks."""
+        places = {p for row in self.rows for p in (*row.positions, row.at) if p is not None} | self.marks.keys()
+        return timeline(columns(S, places or {0, len(S) - 1}, self.marks), self.rows)
+
+
+@dataclass(frozen=True)
+class ExplanationPart:
+    """A part of an explanation, under a heading or without one.
+
+    trees: derivations, or reasons. run: the steps of a run, in their order. lines: what else there is to read.
+    """
+
+    heading: str = ""
+    trees: tuple[ExplanationStep, ...] = ()
+    run: tuple[ExplanationStep, ...] = ()
+    lines: tuple[str, ...] = ()
+    drawing: Drawing | None = None
+
+
+@dataclass(frozen=True)
+class ExplanationView:
+    """What a set of positions, reported at `at`, is to the query: matched says whether it is a match.
+
+    places: the positions. label: what a list of matches calls them. listed: whether their events are printed below the
+    sentence. more: of what there is more than the parts show, in the plural; "" if there is no more.
+    """
+
+    sentence: str
+    matched: bool
+    places: tuple[int, ...]
     at: int
-    derivations: tuple[Node, ...]
+    label: str
+    parts: tuple[ExplanationPart, ...]
+    drawing: Drawing | None = None
+    listed: bool = False
+    more: str = ""
+
+
+def numbered(word: str, parts: Sequence[ExplanationPart]) -> tuple[ExplanationPart, ...]:
+    """The parts with headings: the word and a number; without one if there is only one part."""
+    if len(parts) == 1:
+        return tuple(parts)
+    return tuple(
+        ExplanationPart(f"{word} {number}", part.trees, part.run, part.lines, part.drawing)
+        for number, part in enumerate(parts, 1)
+    )
+
+
+def json_of_nearest(matches: Iterable[Iterable[int]], asked: frozenset[int]) -> list[Json]:
+    """The matches that differ least from the positions in question, and in what, as JSON."""
+    return [
+        {"events": sorted(C), "missing": sorted(C - asked), "extra": sorted(asked - C)} for C in map(frozenset, matches)
+    ]
+
+
+def nearest(at: str, matches: Iterable[Iterable[int]], asked: frozenset[int]) -> tuple[ExplanationPart, ...]:
+    """The matches that differ least from the positions in question, and in what; no part if there are none."""
+    lines = tuple(f"{braces(C)}: {changes(frozenset(C), asked)}" for C in map(frozenset, matches))
+    return (ExplanationPart(f"nearest matches{at}", lines=lines),) if lines else ()
+
+
+def changes(near: frozenset[int], asked: frozenset[int]) -> str:
+    """How to get from the positions in question to a match, in words."""
+    words = (("with", near - asked), ("without", asked - near))
+    return " and ".join(f"{word} {', '.join(map(str, sorted(places)))}" for word, places in words if places)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Explanations of one query over one stream, as commands and notebooks ask for them in every language.
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be explained: positions, or what variables bind, or without both every match.
+
+    at: the position of the report. count: the most derivations of one match. limit: the most matches that are
+    explained; output: whether each match is explained, or each of its valuations.
+    """
+
+    events: ComplexEvent | None = None
+    valuation: Valuation | None = None
+    at: int | None = None
+    count: int = 1
+    limit: int = 10
+    output: Output = "matches"
+
+    @property
+    def single(self) -> bool:
+        """Whether one set of positions is to be explained."""
+        return self.events is not None or self.valuation is not None
+
+
+@dataclass(frozen=True)
+class Listing(Generic[E]):
+    """The explanations of the first matches; more: whether there are others.
+
+    first and last are the positions of which all matches are in found; with more, that is up to the last one found.
+    reasons: of a query without any match, what is in the way, if its language knows.
+    """
+
+    found: Sequence[E]
     more: bool
-    valuation: Valuation | None = None
+    first: int
+    last: int
+    reasons: tuple[str, ...] = ()
+
+
+def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E], int]) -> Listing[E]:
+    """The first explanations of all in the order of their positions on a stream of `length` events."""
+    first, last = (0, length - 1) if request.at is None else (request.at, request.at)
+    listed = list(islice(found, request.limit + 1))
+    more = len(listed) > request.limit
+    shown = listed[: request.limit]
+    return Listing(shown, more, first, at(shown[-1]) if more else last)
+
+
+class Explainer(ABC, Generic[E]):
+    """Explanations of the matches of a query over a stream; E is their type.
+
+    S: the stream; positions are those of its events. query: the query, as listing_json writes it. in_order: whether
+    the query reads the stream in the order of its positions. heading, legend, walk: the title of a page, how to read
+    its drawings, and the heading above the whole stream. idle: the text of a position without a match. nothing: that of
+    a page without explanations. hint: which option of the command line explains that there is no match.
+    """
+
+    S: Stream
+    query: str
+    heading: ClassVar[str] = "What matches, and what does not"
+    legend: ClassVar[str] = ""
+    walk: ClassVar[str] = "The stream, step by step"
+    idle: ClassVar[str] = "no match"
+    nothing: ClassVar[str] = "Nothing matches."
+    hint: ClassVar[str] = "--match POSITIONS says why events are no match, as in --match 0,1."
+    in_order: bool = True
+
+    @abstractmethod
+    def one(self, request: Request) -> E | None:
+        """The explanation of what the request names; None if it names nothing, so that all matches are explained.
+
+        Raises InputError, Unsupported, BudgetExceeded.
+        """
+
+    @abstractmethod
+    def all(self, request: Request) -> Listing[E]:
+        """The explanations of the matches in their order. Raises InputError, Unsupported, BudgetExceeded."""
+
+    @abstractmethod
+    def json(self, found: E) -> Json:
+        """An explanation as one JSON object."""
+
+    def listing_json(self, listing: Listing[E]) -> Json:
+        """A listing as one JSON object."""
+        answer = {"query": self.query, "matches": list(map(self.json, listing.found)), "more": listing.more}
+        return answer | ({"reasons": list(listing.reasons)} if listing.reasons else {})
+
+    @abstractmethod
+    def view(self, found: E) -> ExplanationView:
+        """An explanation as a person sees it."""
+
+    def overview(self, views: Sequence[ExplanationView]) -> Drawing:
+        """The matches that were explained, together."""
+        from cerify.draw.timeline import Row
+
+        rows = {
+            (view.at, view.label): Row("common", view.places, view.at, f"{view.label} at {view.at}") for view in views
+        }
+        return Drawing(tuple(rows.values()))
+
+    def require_on_stream(self, position: int, option: str) -> None:
+        """Raises InputError for a position that is not on the stream; option names where it was given."""
+        if not 0 <= position < len(self.S):
+            extent = f"{len(self.S)} events, 0 to {len(self.S) - 1}" if len(self.S) else "no events"
+            raise InputError(f"{option}: position {position} is not on the stream, which has {extent}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Explanations of a language that has none of its own: whether positions are a match, and the nearest matches.
+
+NEAREST = 3
 
 
 @dataclass(frozen=True)
-class Rejected:
-    """The set is no match at position at, or none with the valuation: why, and what comes near."""
+class MembershipAnswer:
+    """Whether the positions are a match reported at a position; if not, the matches that differ from them least."""
 
     events: ComplexEvent
     at: int
-    rejection: Rejection
-    valuation: Valuation | None = None
+    match: bool
+    nearest: tuple[Match, ...] = ()
 
 
-Explanation: TypeAlias = Derived | Rejected
+class PlainExplainer(Explainer[MembershipAnswer]):
+    """Explanations by the matches of the definition alone."""
 
+    def __init__(self, matches: Sequence[Match], S: Stream, query: str) -> None:
+        self.matches, self.S, self.query = matches, S, query
 
-def explain(
-    phi: cel.Formula,
-    S: Stream,
-    events: ComplexEvent,
-    at: int,
-    *,
-    valuation: Valuation | None = None,
-    count: int = 1,
-    predicates: Predicates = NO_PREDICATES,
-) -> Explanation:
-    """Why the positions are a complex event of phi at a position of S, or why they are not.
-
-    With a valuation, whose positions these have to be, the question is about it alone. Raises InputError,
-    BudgetExceeded, Unsupported.
-    """
-    if valuation is not None and sup(valuation) != events:
-        raise InputError(f"the valuation binds the positions {braces(sup(valuation))}, the match has {braces(events)}")
-    if not 0 <= at < len(S):
-        raise InputError(f"position {at} is not on the stream, which has {_extent(S)}")
-    if beyond := sorted(p for p in events if not 0 <= p < len(S)):
-        raise InputError(f"position {beyond[0]} is not on the stream, which has {_extent(S)}")
-    S = S.part(0, max(events | {at}) + 1)  # what a formula means at a position depends on no later event
-    oracle = oracle_for(phi, events, S, predicates)
-    mus = ordered(mu for mu in oracle.meaning(phi, 0, at) if sup(mu) == events)
-    if not mus:
-        return Rejected(events, at, reject(phi, events, at, S, predicates), valuation)
-    if valuation is None:
-        return _derived(phi, events, at, mus, oracle, count)
-    if valuation not in mus:
-        return Rejected(events, at, reject_binding(phi, valuation, mus, at), valuation)
-    return replace(_derived(phi, events, at, [valuation], oracle, count), valuation=valuation)
-
-
-def explain_stream(
-    phi: cel.Formula,
-    S: Stream,
-    first: int = 0,
-    last: int | None = None,
-    *,
-    output: Output = "matches",
-    predicates: Predicates = NO_PREDICATES,
-) -> Iterator[Derived]:
-    """Every match at the positions from first to last (both inclusive), by position; each is found when asked for.
-
-    With output="valuations" every valuation of each. Raises BudgetExceeded, Unsupported.
-    """
-    last = len(S) - 1 if last is None else last
-    oracle = Oracle(S.part(0, last + 1), predicates=predicates)
-    for n in range(first, last + 1):
-        for C in supports(phi, 0, n, oracle):
-            mus = ordered(mu for mu in oracle.meaning(phi, 0, n) if sup(mu) == C)
-            if output == "matches":
-                yield _derived(phi, C, n, mus, oracle, 1)
-            else:
-                yield from (replace(_derived(phi, C, n, [mu], oracle, 1), valuation=mu) for mu in mus)
-
-
-def as_json(explanation: Explanation, phi: cel.Formula) -> Json:
-    """An explanation as one JSON object; intervals are [i, j], both inclusive."""
-    head: Json = {"query": show(phi), "events": sorted(explanation.events), "at": explanation.at}
-    if explanation.valuation is not None:
-        head["valuation"] = _bindings(explanation.valuation)
-    match explanation:
-        case Derived(derivations=found, more=more):
-            return {
-                **head,
-                "match": True,
-                "derivations": [json_of_tree(steps_of(node)) for node in found],
-                "more": more,
-            }
-        case Rejected(events, _, rejection):
-            return {
-                **head,
-                **({"nearest_valuations": list(map(_bindings, rejection.bindings))} if rejection.bindings else {}),
-                "match": False,
-                "reasons": [_reason(reason) for reason in rejection.reasons],
-                "relaxed": relaxed_text(rejection),
-                "nearest": None if rejection.nearest is None else json_of_nearest(rejection.nearest, events),
-                "gave_up": rejection.gave_up,
-            }
-
-
-def relaxed_text(rejection: Rejection) -> str | None:
-    """The text of the relaxed formula of which the set is a match, if there is one that text can say."""
-    if rejection.relaxed is None:
-        return None
-    parts = cel.subformulas(rejection.relaxed.formula)
-    wild = any(
-        (isinstance(part, cel.Event) and part.type == ANY) or (isinstance(part, cel.In) and part.variable == ANY)
-        for part in parts
-    )
-    return None if wild else show(rejection.relaxed.formula)
-
-
-def summary(explanation: Explanation) -> str:
-    """What became of the set, in one sentence."""
-    C, mu = explanation.events, explanation.valuation
-    what = braces(C) if mu is None else f"{braces(C)} with {bindings_text(mu)}"
-    return f"{what} is {'a' if isinstance(explanation, Derived) else 'not a'} match at {explanation.at}"
-
-
-def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
-    """Notes on a rejection: what was not found, and why."""
-    if rejection.gave_up:
-        yield "The search for the reason took too long and was stopped. Explain a shorter stream."
-    elif not rejection.reasons:
-        yield "With looser filters, strategies, order and types the formula still does not match exactly these events."
-    if rejection.nearest is None:
-        yield f"The matches at {at} could not all be found, so the nearest are not known. Explain a shorter stream."
-    elif not rejection.nearest:
-        yield f"The query has no match at {at}."
-
-
-def _derived(phi: cel.Formula, C: ComplexEvent, n: int, mus: list[Valuation], oracle: Oracle, count: int) -> Derived:
-    found = list(islice((node for mu in mus for node in derivations(phi, mu, 0, n, oracle)), count + 1))
-    return Derived(C, n, tuple(found[:count]), len(found) > count)
-
-
-def steps_of(root: Node) -> Step:
-    """A derivation as a tree of steps."""
-    return tree_of(root, lambda node: node.children, _step)
-
-
-def _step(node: Node, below: tuple[Step, ...]) -> Step:
-    fields = {
-        "formula": show(node.formula),
-        "interval": [node.i, node.j],
-        "valuation": _bindings(node.valuation),
-        **picked(node, "clause", "citation", "detail"),
-        "evidence": list(node.evidence),
-    }
-    clause = f"{node.citation}, {node.clause}" + (f": {node.detail}" if node.detail else "")
-    where, bound = f"({node.i}, {node.j})", bindings_text(node.valuation)
-    return Step(show(node.formula), where, bound, clause, node.evidence, below, json=fields)
-
-
-def _reason(reason: Reason) -> Json:
-    span = reason.formula.span
-    return {
-        "clause": reason.clause,
-        "message": reason.message,
-        "formula": show(reason.formula),
-        "span": None if span is None else [span.start, span.end],
-        "interval": [reason.i, reason.j],
-        "valuation": None if reason.valuation is None else _bindings(reason.valuation),
-    }
-
-
-def _bindings(mu: Valuation) -> Json:
-    return {variable: list(places) for variable, places in bindings_of(mu)}
-
-
-def _extent(S: Stream) -> str:
-    return f"{len(S)} events, 0 to {len(S) - 1}" if len(S) else "no events"
-
-
-class CelExplainer(Explainer[Explanation]):
-    """The derivations of matches of a formula, or why a set of positions is rejected."""
-
-    heading = "Why it matches, and why not"
-    legend = (
-        "(i, j) is the part of the stream from event i to event j that a step is about, and T -> {1} says that the "
-        "variable T binds event 1. A dot is an event of a match, the flag stands after the event at which it is "
-        "reported; diamonds are a set in question that is no match."
-    )
-
-    def __init__(self, phi: Formula, S: Stream) -> None:
-        self.phi, self.S, self.query = phi, S, show(phi)
-
-    def one(self, request: Request) -> Explanation | None:
-        if request.at is not None:
-            self.require_on_stream(request.at, "--at")
-        if not request.single:
+    def one(self, request: Request) -> MembershipAnswer | None:
+        if request.valuation is not None:
+            raise Unsupported("of this language only the positions of a match are explained, not what variables bind")
+        if request.events is None:
             return None
-        events = request.events if request.events is not None else sup(request.valuation or frozenset())
-        if request.at is None and not events:
+        if not request.events and request.at is None:
             raise InputError("the match of no event needs --at: it has no last event to be reported at")
-        at = max(events) if request.at is None else request.at
-        return explain(self.phi, self.S, events, at, valuation=request.valuation, count=request.count)
+        C, at = request.events, max(request.events) if request.at is None else request.at
+        for place in (*sorted(C), at):
+            self.require_on_stream(place, "--match")
+        if any(m.at == at and set(m.events) == C for m in self.matches):
+            return MembershipAnswer(C, at, True)
+        near = sorted(self.matches, key=lambda m: (len(C.symmetric_difference(m.events)), m))
+        return MembershipAnswer(C, at, False, tuple(near[:NEAREST]))
 
-    def all(self, request: Request) -> Listing[Explanation]:
-        first, last = (0, len(self.S) - 1) if request.at is None else (request.at, request.at)
-        found = explain_stream(self.phi, self.S, first, last, output=request.output)
+    def all(self, request: Request) -> Listing[MembershipAnswer]:
+        found = [MembershipAnswer(frozenset(m.events), m.at, True) for m in self.matches if request.at in (None, m.at)]
         return listing(found, request, len(self.S), lambda one: one.at)
 
-    def json(self, found: Explanation) -> Json:
-        return as_json(found, self.phi)
+    def json(self, found: MembershipAnswer) -> Json:
+        answer: Json = {"query": self.query, "events": sorted(found.events), "at": found.at, "match": found.match}
+        near = [{"events": list(m.events), "at": m.at} for m in found.nearest]
+        return answer if found.match else answer | {"nearest": near}
 
-    def listing_json(self, listing: Listing[Explanation]) -> Json:
-        answer = super().listing_json(listing)
-        at: dict[int, dict[tuple[int, ...], None]] = {n: {} for n in range(listing.first, listing.last + 1)}
-        for one in listing.found:
-            at[one.at][tuple(sorted(one.events))] = None
-        walked = [{"at": n, "matches": list(map(list, matches))} for n, matches in at.items()]
-        return {"query": answer.pop("query"), "steps": walked, **answer}
-
-    def view(self, found: Explanation) -> View:
-        C, at, label = found.events, found.at, braces(found.events)
-        shown = partial(View, summary(found), isinstance(found, Derived), tuple(sorted(C)), at, label, listed=True)
-        if isinstance(found, Derived):
-            parts = numbered("derivation", [Part(trees=(steps_of(root),)) for root in found.derivations])
-            bound: dict[int, list[str]] = {}
-            for variable, positions in bindings_of(found.derivations[0].valuation):
-                for p in positions:
-                    bound.setdefault(p, []).append(variable)
-            marks = {p: f"in {', '.join(names)}" for p, names in bound.items()}
-            drawing = Drawing((Row("common", sorted(C), at, f"match · {label} at {at}"),), marks)
-            return shown(parts, drawing, more="derivations" if found.more else "")
-        rejection = found.rejection
-        near = () if rejection.bindings else rejection.nearest or ()
-        rows = [Row("extra", sorted(C), at, f"{label} at {at}, no match")]
-        rows += [Row("common", sorted(D), at, f"nearest match · {braces(D)} at {at}") for D in near]
-        return shown(tuple(_rejection(found, near)), Drawing(tuple(rows)))
-
-
-def _rejection(found: Rejected, near: Iterable[ComplexEvent]) -> Iterator[Part]:
-    rejection, at = found.rejection, found.at
-    if rejection.reasons:
-        yield Part("rejected by", tuple(map(_reason_step, rejection.reasons)))
-    if text := relaxed_text(rejection):
-        yield Part("without that it would be a match of", lines=(text,))
-    if rejection.bindings:
-        yield Part(
-            f"{braces(found.events)} is a match at {at} with", lines=tuple(map(bindings_text, rejection.bindings))
+    def view(self, found: MembershipAnswer) -> ExplanationView:
+        label = braces(found.events)
+        sentence = f"{label} is {'a' if found.match else 'not a'} match at {found.at}"
+        rows = [Row("common" if found.match else "extra", sorted(found.events), found.at, sentence)]
+        rows += [Row("common", m.events, m.at, f"nearest match · {braces(m.events)} at {m.at}") for m in found.nearest]
+        parts = nearest("", (m.events for m in found.nearest), found.events)
+        return ExplanationView(
+            sentence, found.match, tuple(sorted(found.events)), found.at, label, parts, Drawing(tuple(rows)), True
         )
-    yield from nearest(f" at {at}", near, found.events)
-    if lines := tuple(rejection_lines(rejection, at)):
-        yield Part(lines=lines)
 
 
-def _reason_step(reason: Reason) -> Step:
-    clause = f"{reason.clause}: {reason.message}"
-    if reason.valuation is None:
-        return Step(show(reason.formula), clause=clause)
-    return Step(show(reason.formula), f"({reason.i}, {reason.j})", bindings_text(reason.valuation), clause)
+# ---------------------------------------------------------------------------------------------------------------------
+# Explanations as text: trees with a line for the step, a line for its clause, and what it rests on.
+
+STYLES = {"begin": "green", "take": "blue", "ignore": "dim", "proceed": "dim", "stuck": "red"}  # of the moves of a run
+
+
+def explanation_lines(explainer: Explainer[E], found: E) -> Iterator[Line]:
+    """What a set of positions is to the query, and why."""
+    return _view(explainer.view(found), explainer.S)
+
+
+def _view(view: ExplanationView, S: Stream) -> Iterator[Line]:
+    yield from lines_of(view.sentence, "bold green" if view.matched else "bold red")
+    for p in view.places if view.listed else ():
+        yield Line([(f"  {p}  {row(S[p])}", "dim")])
+    for part in view.parts:
+        yield Line()
+        yield from _part(part)
+    if view.more:
+        yield from lines_of(f"\nThere are more {view.more}: `cerify explain --derivations N` shows N of them.", "dim")
+
+
+def listing_lines(explainer: Explainer[E], listing: Listing[E]) -> Iterator[Line]:
+    """The explanations of a listing, position by position."""
+    if not explainer.S:
+        yield from lines_of(f"{explainer.idle} in 0 events")
+    first = listing.first if explainer.in_order else len(explainer.S)
+    for view in map(explainer.view, listing.found):
+        yield from _idle(first, view.at - 1, explainer.idle)
+        if first <= view.at or not explainer.in_order:
+            when = f"{'after event' if explainer.in_order else 'at row'} {view.at}"
+            yield Line([(f"{when}: {row(explainer.S[view.at])}", "bold")])
+        first = max(first, view.at + 1)
+        yield from _view(view, explainer.S)
+        yield Line()
+    if listing.more:
+        shown = len(listing.found)
+        yield from lines_of(f"\nThere are more than {shown}: --limit N explains the first N matches.", "dim")
+    elif explainer.in_order or not listing.found:
+        yield from _idle(first if explainer.in_order else listing.first, listing.last, explainer.idle)
+    yield from _part(ExplanationPart(lines=tuple(map(printable, listing.reasons))))
+    if explainer.S and not listing.found and not listing.reasons:
+        yield from lines_of(explainer.hint, "dim")
+
+
+def _idle(first: int, last: int, idle: str) -> Iterator[Line]:
+    if first <= last:
+        where = f"event {first}" if first == last else f"events {first} to {last}"
+        yield from lines_of(f"after {where}: {idle}\n", "dim")
+
+
+def _part(part: ExplanationPart) -> Iterator[Line]:
+    if part.heading:
+        yield from lines_of(part.heading, "bold")
+        yield from _below(part.trees, "")
+    else:
+        for root in part.trees:
+            yield from _step(root, "", "", "")
+    for step in part.run:
+        yield Line([("  ", ""), (f"{step.move:<8}", STYLES[step.move]), (step.text, "")], rest=" " * 10)
+        for fact in step.facts:
+            yield Line([(f"            {fact}", "dim")], rest=" " * 12)
+    for line in part.lines:
+        yield Line([(f"  {line}", "")], rest="  ")
+
+
+def _below(steps: Sequence[ExplanationStep], guide: str) -> Iterator[Line]:
+    """The steps as branches; guide is what stands before the branches on each line."""
+    for step in steps[:-1]:
+        yield from _step(step, f"{guide}├── ", f"{guide}│   ", f"{guide}│   ")
+    for step in steps[-1:]:
+        yield from _step(step, f"{guide}└── ", f"{guide}    ", f"{guide}    ")
+
+
+def _step(step: ExplanationStep, first: str, rest: str, below: str) -> Iterator[Line]:
+    """What a step is about, its clause and its facts, and the steps below it."""
+    heading = [(step.text, "bold cyan"), (f"  {step.where}", ""), (f"  {step.bound}" if step.bound else "", "green")]
+    yield Line(heading, first, rest)
+    styled = [(step.clause, "yellow")] if step.clause else []
+    for text, style in (*styled, *((fact, "dim") for fact in step.facts)):
+        yield from (Line([(line, style)], rest, rest) for line in text.split("\n"))
+    yield from _below(step.children, below)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Explanations as one self-contained HTML page: the stream as a timeline, and steps that unfold.
+
+Walked: TypeAlias = tuple[str, str, list[tuple[str, int]]]
+"""A position or positions, the event, and the matches reported there with the numbers of their explanations."""
+
+
+def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | None = None) -> str:
+    """The page of some explanations; of a listing it begins with the stream as a whole, event by event."""
+    S, views = explainer.S, list(map(explainer.view, found))
+    walked = list(_walked(S, range(listing.first, listing.last + 1), views)) if listing else []
+    return page(
+        "explanations/page.html",
+        explainer=explainer,
+        length=len(S),
+        views=views,
+        svg=lambda drawing: markup(drawing.svg(S)),
+        walked=walked,
+        overview=explainer.overview(views) if walked else None,
+        more=listing is not None and listing.more,
+        reasons=listing.reasons if listing else (),
+    )
+
+
+def _walked(S: Stream, positions: range, views: Sequence[ExplanationView]) -> Iterator[Walked]:
+    """The events one by one; on a long stream, events in a row without a match are one entry."""
+    found: dict[int, dict[str, int]] = {}
+    for number, view in enumerate(views, 1):
+        found.setdefault(view.at, {}).setdefault(view.label, number)
+    for idle, together in groupby(positions, key=lambda p: len(positions) > WHOLE and p not in found):
+        run = list(together)
+        if idle and len(run) > 1:
+            yield f"{run[0]} to {run[-1]}", f"{len(run)} events", []
+        else:
+            yield from ((str(p), row(S[p]), list(found.get(p, {}).items())) for p in run)

@@ -6,32 +6,210 @@ What comes before the first labelling that is complete is what was preferred to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, pairwise
+from typing import TypeAlias
 
 from cerify.draw.timeline import Row
-from cerify.explanations.evidence import braces
-from cerify.explanations.explainer import Explainer, Json, Listing, Request, listing
-from cerify.explanations.row_rejection import Rejection
-from cerify.explanations.step import Drawing, Part, View, nearest
-from cerify.semantics.budget import Budget
-from cerify.semantics.errors import InputError, Unsupported
+from cerify.explanations.explanation import (
+    Drawing,
+    Explainer,
+    ExplanationPart,
+    ExplanationView,
+    Json,
+    Listing,
+    Request,
+    braces,
+    listing,
+    nearest,
+)
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Stream
-from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.denote import Labelling, visible_rows
-from cerify.semantics.row_pattern.interpreter import Watch, answers
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.output import Output
-from cerify.semantics.row_pattern.reading import STANDARD
-from cerify.semantics.row_pattern.search_text import condition_text
-from cerify.semantics.row_pattern.traced import Attempt, Traced
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.denote import LabelAttempt, Labelling, Meaning, RowLabel, Traced, value, visible_rows
+from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, answers, condition_text, labels_text
+from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch
+from cerify.semantics.row_pattern.syntax import MatchRecognize, show_pattern
 from cerify.terminal import printable
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Why rows are no match of MATCH_RECOGNIZE or WINDOW: how far they can be labelled, and what stops the search there.
+
+Leaf: TypeAlias = rows.RowVariable | rows.Anchor
+
+
+@dataclass
+class Progress:
+    """The first of the longest labellings of a search, and what could not follow one of that length, after which."""
+
+    longest: Labelling = ()
+    stops: dict[Leaf, Labelling] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LabelSearch(Meaning):
+    """The labellings at a row, of no more rows than `most`, and how far they come."""
+
+    most: float = float("inf")
+    progress: Progress = field(default_factory=Progress)
+
+    def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
+        return self._leaf(p, w) if isinstance(p, Leaf) else super().sequence(p, w)
+
+    def _leaf(self, p: Leaf, w: Labelling) -> Iterator[Labelling]:
+        found = list(super().sequence(p, w))
+        longest = self.progress.longest
+        if not found and len(w) == len(longest):
+            self.progress.stops.setdefault(p, w)
+        for u in found:
+            if len(u) > len(longest):
+                self.progress.longest, self.progress.stops = u, {}
+        yield from found
+
+    def feasible(self, w: Labelling) -> bool:
+        return len(w) <= self.most and super().feasible(w)
+
+
+@dataclass(frozen=True)
+class RowRejection:
+    """Reasons why rows are no match of a clause that has these matches over a table; budget: that of each search."""
+
+    made: RowOutput
+    matches: Sequence[NumberedMatch]
+    budget: Budget = Budget()
+
+    def reasons(self, C: ComplexEvent, at: int | None) -> tuple[str, ...]:
+        """Why the rows C, reported at `at` or anywhere, are no match. One of both is there."""
+        partitions = {place: id(self.made.place[place][0]) for place in (C if at is None else C | {at})}
+        if len(set(partitions.values())) > 1:
+            one, *others = sorted(partitions)
+            other = next(place for place in others if partitions[place] != partitions[one])
+            return (f"the rows are of several partitions: row {other} is not in that of row {one}",)
+        ordered = sorted(C, key=lambda place: self.made.place[place][1])
+        places = self._partition(next(iter(partitions)))
+        for one, other in pairwise(ordered):
+            between = places[self.made.place[one][1] + 1]
+            if between != other:
+                return (f"a match is of consecutive rows, and row {between} is between row {one} and row {other}",)
+        if at is not None and self.made.q.window is None and ordered and at != ordered[-1]:
+            return (f"a match is reported at its last row, here row {ordered[-1]}, and not at row {at}",)
+        first = ordered[0] if at is None or ordered else at
+        return self._at(first, first if at is None or self.made.q.window is None else at, len(C))
+
+    def farthest(self) -> tuple[str, ...]:
+        """Of a clause without any match, why there is none at the row at which a search comes farthest."""
+        searches = ((place, self._search(place, place)[0]) for places in self.made.partitions for place in places)
+        found = max(searches, key=lambda one: len(one[1].progress.longest), default=None)
+        return () if found is None else self._none_begins(*found)
+
+    def _partition(self, place: int) -> list[int]:
+        return next(places for places in self.made.partitions if place in places)
+
+    def _search(self, first: int, searched: int, most: float = float("inf")) -> tuple[LabelSearch, Labelling | None]:
+        """The first labelling at a row, of `most` rows if that is finite; searched: the row whose search is there."""
+        partition, s = self.made.place[first]
+        r = self.made.place[searched][1]
+        before = (m.match_number for m in self.matches if self.made.place[m.at][0] is partition and self._row(m) < r)
+        visible, number = visible_rows(self.made.q, r, len(partition)), max(before, default=0) + 1
+        watch = RowStepBudget(self.budget.valuations)
+        search = LabelSearch(self.made.q, partition, s, visible, number, STANDARD, watch, most)
+        labellings = search.labellings(self.made.q.pattern, ())
+        return search, next((w for w in labellings if most in (float("inf"), len(w))), None)
+
+    def _row(self, match: NumberedMatch) -> int:
+        """The number, in its partition, of the row whose search finds a match."""
+        return self.made.place[self.made.row_of(match)][1]
+
+    def _at(self, first: int, searched: int, length: int) -> tuple[str, ...]:
+        """Why `length` rows from `first` on are no match of the search at a row."""
+        partition, r = self.made.place[searched]
+        if self.made.place[first][1] not in visible_rows(self.made.q, r, len(partition)):
+            return (f"row {first} is not in the frame of row {searched}",)
+        if first != searched and not (self.made.q.window and self.made.q.window.seek):
+            return (f"a match in the window of row {searched} begins there; with SEEK it may begin later",)
+        search, preferred = self._search(first, searched)
+        if preferred is None:
+            return self._none_begins(first, search)
+        try:
+            search, asked = self._search(first, searched, length)
+        except BudgetExceeded as error:
+            another = f"the match that begins at row {first} is another: {_text(preferred)}"
+            return (f"{another}; whether these rows can be labelled is not known: {error.message}",)
+        if asked is None:
+            return self._cannot_be_labelled(first, search)
+        found = next((m for m in self.matches if self.made.row_of(m) == searched), None)
+        if found is None:
+            holds = (m for m in self.matches if searched in m.events and self.made.row_of(m) != searched)
+            held = "".join(f"it is in match {m.match_number}, rows {_rows(m)}, and " for m in islice(holds, 1))
+            skipped = f"no search begins at row {searched}: {held}AFTER MATCH SKIP goes on after it"
+            return (f"{skipped} (there would be {_text(preferred)})",)
+        begins = next(iter(found.events), searched)
+        if begins != first:
+            return (f"the match in the window of row {searched} begins at row {begins}",)
+        another = f"the match that begins at row {first} is another: {_text(preferred)}"
+        return (f"{another} comes before {_text(asked)} in the order of preferment",)
+
+    def _none_begins(self, first: int, search: LabelSearch) -> tuple[str, ...]:
+        longest = search.progress.longest
+        many = f"{len(longest)} row{'s' * (len(longest) != 1)} can be labelled there at most"
+        labels = f", {_text(longest)}" if longest else ""
+        return (f"no match begins at row {first}: {many}{labels}", *self._stops(first, search))
+
+    def _cannot_be_labelled(self, first: int, search: LabelSearch) -> tuple[str, ...]:
+        """Why there is no labelling of as many rows as the search takes at most."""
+        longest = search.progress.longest
+        if len(longest) == search.most:
+            wanted = " or ".join(dict.fromkeys(map(show_pattern, search.progress.stops)))
+            last = self._partition(first)[search.s + len(longest) - 1]
+            labelled = f"the rows can be labelled {_text(longest)}, but after row {last} " if longest else ""
+            return (f"{labelled}the pattern needs {wanted}",)
+        many = f"{len(longest)} of the {search.most} rows can be labelled, {_text(longest)}, and no more"
+        return (*((many,) if longest else ()), *self._stops(first, search))
+
+    def _stops(self, first: int, search: LabelSearch) -> Iterator[str]:
+        """What could not follow the longest labellings."""
+        progress, places = search.progress, self._partition(first)
+        for p, w in progress.stops.items():
+            after = f"after {_text(w)} " if _labels(w) != _labels(progress.longest) else ""
+            yield f"{after}{self._stop(p, w, search, places)}"
+        if not progress.stops:
+            place = places[search.s + len(progress.longest)]
+            yield f"row {place} has no label: the pattern goes no further"
+
+    def _stop(self, p: Leaf, w: Labelling, search: LabelSearch, places: Sequence[int]) -> str:
+        r, whole = search.s + len(w), "partition" if self.made.q.window is None else "frame"
+        if isinstance(p, rows.Anchor):
+            side = "begin" if p.place == "start" else "end"
+            where = f"before row {places[r]}" if r < len(places) else "after the last row"
+            return f"{show_pattern(p)} is false {where}: the {whole} does not {side} there"
+        if r >= search.visible.stop:
+            return f"there is no row for {p.name}: the {whole} ends"
+        frame = search.frame((*w, RowLabel(p.name)), len(w) + 1)
+        outcome = "false" if value(self.made.q.conditions[p.name], frame) is False else "unknown"
+        return f"row {places[r]} is not {p.name}: {condition_text(self.made, p.name, frame, f' is {outcome}')}"
+
+
+def _rows(match: NumberedMatch) -> str:
+    """The rows of a match, of more than two the first and the last."""
+    first, *between = match.events
+    return f"{first} to {between[-1]}" if len(between) > 1 else ", ".join(map(str, match.events))
+
+
+def _labels(w: Labelling) -> tuple[str, ...]:
+    return tuple(label.variable for label in w)
+
+
+def _text(w: Labelling) -> str:
+    return labels_text(_labels(w))
+
 
 NEAREST = 3
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledRow:
     """One row of a match: its position, its label, and why; preferred: what was tried before and did not lead on."""
 
     place: int
@@ -41,11 +219,11 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Explained:
+class RowExplanation:
     """A match, its rows, and what was taken further and given up."""
 
     match: NumberedMatch
-    rows: tuple[Labelled, ...]
+    rows: tuple[LabelledRow, ...]
     further: str = ""
 
 
@@ -58,18 +236,18 @@ class NotMatched:
     near: tuple[NumberedMatch, ...]
 
 
-class RowExplainer(Explainer[Explained | NotMatched]):
+class RowExplainer(Explainer[RowExplanation | NotMatched]):
     """Explanations by the definition."""
 
     heading = "Why rows are labelled as they are"
     legend = "A dot is a row of a match; diamonds are rows that are no match, rings those of a match near to them."
 
     def __init__(self, q: MatchRecognize, S: Stream, query: str) -> None:
-        self.S, self.query, self.made = S, query, Output(q, S)
+        self.S, self.query, self.made = S, query, RowOutput(q, S)
         self.in_order = not q.order
         self.matches = sorted(answers(q, S))
 
-    def one(self, request: Request) -> Explained | NotMatched | None:
+    def one(self, request: Request) -> RowExplanation | NotMatched | None:
         if request.valuation is not None:
             raise Unsupported("of MATCH_RECOGNIZE the rows of a match are explained, not what variables bind")
         if request.events is None:
@@ -83,14 +261,16 @@ class RowExplainer(Explainer[Explained | NotMatched]):
         found = next(fitting, None)
         return self._explained(found) if found is not None else self._rejected(C, at)
 
-    def all(self, request: Request) -> Listing[Explained | NotMatched]:
-        found: Iterator[Explained | NotMatched] = (
+    def all(self, request: Request) -> Listing[RowExplanation | NotMatched]:
+        found: Iterator[RowExplanation | NotMatched] = (
             self._explained(m) for m in self.matches if request.at in (None, m.at)
         )
-        listed = listing(found, request, len(self.S), lambda one: one.match.at if isinstance(one, Explained) else -1)
-        return listed if self.matches else replace(listed, reasons=Rejection(self.made, ()).farthest())
+        listed = listing(
+            found, request, len(self.S), lambda one: one.match.at if isinstance(one, RowExplanation) else -1
+        )
+        return listed if self.matches else replace(listed, reasons=RowRejection(self.made, ()).farthest())
 
-    def json(self, found: Explained | NotMatched) -> Json:
+    def json(self, found: RowExplanation | NotMatched) -> Json:
         if isinstance(found, NotMatched):
             near = [{"events": list(m.events), "at": m.at} for m in found.near]
             events = sorted(found.events)
@@ -100,17 +280,17 @@ class RowExplainer(Explainer[Explained | NotMatched]):
         answer: Json = {"query": self.query, "events": list(match.events), "at": match.at, "match": True}
         return answer | match.more() | {"rows": shown, "further": found.further}
 
-    def view(self, found: Explained | NotMatched) -> View:
+    def view(self, found: RowExplanation | NotMatched) -> ExplanationView:
         if isinstance(found, NotMatched):
             label, places = braces(found.events), tuple(sorted(found.events))
             sentence = f"{label} is not a match"
             drawn = [Row("extra", places, None, sentence)]
             drawn += [Row("missing", m.events, m.at, f"a match: {braces(m.events)}") for m in found.near]
             parts = (
-                Part(lines=tuple(map(printable, found.reasons))),
+                ExplanationPart(lines=tuple(map(printable, found.reasons))),
                 *nearest("", (m.events for m in found.near), found.events),
             )
-            return View(sentence, False, places, max(places, default=0), label, parts, Drawing(tuple(drawn)))
+            return ExplanationView(sentence, False, places, max(places, default=0), label, parts, Drawing(tuple(drawn)))
         match, label = found.match, braces(found.match.events)
         kind, where = "match" if match.events else "empty match", f"reported at {match.at}"
         where = where if self.made.q.window is None else f"in the window of row {match.at}"
@@ -123,8 +303,8 @@ class RowExplainer(Explainer[Explained | NotMatched]):
         drawing = Drawing(
             (Row("common", sorted(match.events), match.at, sentence),), {r.place: r.label for r in found.rows}
         )
-        parts = (Part(lines=tuple(lines)),) if lines else ()
-        return View(sentence, True, tuple(sorted(match.events)), match.at, label, parts, drawing)
+        parts = (ExplanationPart(lines=tuple(lines)),) if lines else ()
+        return ExplanationView(sentence, True, tuple(sorted(match.events)), match.at, label, parts, drawing)
 
     # --- the search at one row ----------------------------------------------------------------------------------------
 
@@ -132,22 +312,22 @@ class RowExplainer(Explainer[Explained | NotMatched]):
         """The match of that number at a position; searched: the position of the row whose search is there."""
         partition, s = self.made.place[place]
         visible = visible_rows(self.made.q, self.made.place[searched][1], len(partition))
-        traced = Traced(self.made.q, partition, s, visible, number, STANDARD, Watch(Budget().valuations))
+        traced = Traced(self.made.q, partition, s, visible, number, STANDARD, RowStepBudget(Budget().valuations))
         return traced, next(traced.labellings(self.made.q.pattern, ()), None)
 
-    def _explained(self, match: NumberedMatch) -> Explained:
+    def _explained(self, match: NumberedMatch) -> RowExplanation:
         first = match.events[0] if match.events else match.at
         traced, labelling = self._traced(first, self.made.row_of(match), match.match_number)
         assert labelling is not None, "the definition has found it"
         labels = tuple(label.variable for label in labelling)
         shown = tuple(
-            Labelled(place, labels[k], self._why(traced, labelling[: k + 1]), self._preferred(traced, labels, k))
+            LabelledRow(place, labels[k], self._why(traced, labelling[: k + 1]), self._preferred(traced, labels, k))
             for k, place in enumerate(match.events)
         )
         taken = (len(a.labels) for a in traced.attempts if a.outcome and a.labels[: len(labels)] == labels)
         more = max(taken, default=0) - len(labels)
         rest = f"{more} more row{'s' * (more > 1)}" if more > 0 else ""
-        return Explained(match, shown, f"{rest} could be labelled, but no match goes on with them" if rest else "")
+        return RowExplanation(match, shown, f"{rest} could be labelled, but no match goes on with them" if rest else "")
 
     def _why(self, traced: Traced, w: Labelling) -> str:
         """The condition of the last label, with the values that it looks up."""
@@ -166,7 +346,7 @@ class RowExplainer(Explainer[Explained | NotMatched]):
                 found[self._refusal(traced, attempt)] = None
         return tuple(found)
 
-    def _refusal(self, traced: Traced, attempt: Attempt) -> str:
+    def _refusal(self, traced: Traced, attempt: LabelAttempt) -> str:
         A = attempt.labels[-1]
         if attempt.outcome:
             length = len(attempt.labels)
@@ -180,4 +360,4 @@ class RowExplainer(Explainer[Explained | NotMatched]):
     def _rejected(self, C: ComplexEvent, at: int | None) -> NotMatched:
         sharing = [m for m in self.matches if not C.isdisjoint(m.events)] or self.matches
         near = sorted(sharing, key=lambda m: (len(C.symmetric_difference(m.events)), m))[:NEAREST]
-        return NotMatched(C, Rejection(self.made, self.matches).reasons(C, at), tuple(near))
+        return NotMatched(C, RowRejection(self.made, self.matches).reasons(C, at), tuple(near))

@@ -2,33 +2,221 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
+from typing import Literal, TypeAlias, assert_never
 
 from cerify.automata.nfab import model as nfab
 from cerify.automata.nfab import moves
-from cerify.automata.nfab import run as by_runs
 from cerify.automata.nfab.compile import compile_query
-from cerify.automata.nfab.instances import values_in
-from cerify.automata.nfab.moves import Configuration, Run, Runs
-from cerify.automata.nfab.negation import present, scope_of
-from cerify.automata.nfab.results import matches_of
-from cerify.explanations.evidence import braces, row
-from cerify.explanations.formulas import FormulaEvidence
-from cerify.explanations.sase_relaxation import relaxations
-from cerify.explanations.step import Step
-from cerify.semantics.budget import Budget, check_time
+from cerify.automata.nfab.evaluators import matches_of
+from cerify.automata.nfab.moves import NfabConfiguration, NfabRun, Runs, present, scope_of, selected, values_in
+from cerify.draw.timeline import Row
+from cerify.explanations.explanation import (
+    Drawing,
+    Explainer,
+    ExplanationPart,
+    ExplanationStep,
+    ExplanationView,
+    Json,
+    Listing,
+    Request,
+    braces,
+    json_of_nearest,
+    json_of_run,
+    listing,
+    nearest,
+    numbered,
+    row,
+    value_text,
+)
+from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import Bindings, ComplexEvent, Match, Stream
-from cerify.semantics.predicates import satisfied
+from cerify.semantics.events import TIME, Bindings, ComplexEvent, Match, Stream, bindings_of
+from cerify.semantics.predicates import Predicate, mentions, satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import Operations
-from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.sase.show import show_component, show_condition
-from cerify.semantics.sase.streams import blocks_of, queries_of
-from cerify.semantics.sase.wellformed import problems, require_wellformed
+from cerify.semantics.sase.check import problems, require_wellformed
+from cerify.semantics.sase.clauses import blocks_of, queries_of
+from cerify.semantics.sase.syntax import (
+    DECIDED,
+    Operations,
+    Reading,
+    Tree,
+    show,
+    show_attribute,
+    show_component,
+    show_condition,
+    show_conjunct,
+    show_window,
+)
+from cerify.semantics.values import plain
+from cerify.terminal import printable
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Why a formula on an edge of an NFA^b holds, or does not, of the event that a run looks at: in words.
+
+NONE_LEFT = "no event is left"
+
+
+class FormulaEvidence:
+    """What makes the formulas of transitions true or false at a configuration of the runs over one stream."""
+
+    def __init__(self, runs: Runs) -> None:
+        self.runs = runs
+
+    def why(self, label: nfab.NfabLabel, now: NfabConfiguration) -> tuple[str, ...]:
+        """What makes the formula of that name true, or false; each fact once."""
+        return tuple(dict.fromkeys(self._theta(label, now)))
+
+    def _theta(self, label: nfab.NfabLabel, now: NfabConfiguration) -> Iterator[str]:
+        if now.at == len(self.runs.S):
+            if label.part in ("begin", "take", "ignore"):
+                yield NONE_LEFT
+                return
+            if label.part == "auto-stop" and self.runs.reading.stream_end == "waits":
+                yield f"{NONE_LEFT}, and it waits for more"
+                return
+        f = self.runs.A.theta[label]
+        if label.part == "ignore" and isinstance(f, nfab.Truth):
+            yield "every event may be skipped" if f.value else "no event may be skipped"
+        else:
+            yield from self._formula(f, now)
+
+    def _formula(self, f: nfab.Formula, now: NfabConfiguration) -> Iterator[str]:
+        holds = self.runs.formula(f, now)
+        match f:
+            case nfab.Truth(value):
+                yield "always" if value else "never"
+            case nfab.Negation(inner):
+                yield from self._formula(inner, now)
+            case nfab.NfabConjunction(parts):
+                yield from self._parts(parts, now, holds, all_=holds)
+            case nfab.NfabDisjunction(parts):
+                yield from self._parts(parts, now, holds, all_=not holds)
+            case nfab.Theta(label):
+                yield from self._theta(label, now)
+            case nfab.TypeTest(_, type_) if now.at < len(self.runs.S):
+                found = self.runs.S[now.at].type
+                yield f"event {now.at} is of type {found}" + ("" if holds else f", not {type_}")
+            case nfab.NfabTest(p, state):
+                yield self._test(p, state, now, holds)
+            case nfab.Elapsed(_, first, window, _, over) if now.at < len(self.runs.S):
+                yield self._elapsed(first, window.seconds, now, holds != over)
+            case nfab.TypeTest() | nfab.Elapsed():
+                yield NONE_LEFT
+            case _:
+                assert_never(f)
+
+    def _parts(self, parts: tuple[nfab.Formula, ...], now: NfabConfiguration, holds: bool, all_: bool) -> Iterator[str]:
+        """All parts, where all are needed; else the first that decides."""
+        deciding = parts if all_ else [part for part in parts if self.runs.formula(part, now) == holds][:1]
+        for part in deciding:
+            yield from self._formula(part, now)
+
+    def _test(self, p: Predicate, state: nfab.NfabState | None, now: NfabConfiguration, holds: bool) -> str:
+        text = f"{show_condition(p)} {'holds' if holds else 'does not hold'}"
+        if state is not None and now.at == len(self.runs.S):
+            return f"{text}: {NONE_LEFT}"
+        buffer = now.buffer if state is None else selected(now, state.variable)
+        value = values_in(buffer, self.runs.S, self.runs.operations)
+        shown = dict.fromkeys(f"{show_attribute(a)} is {value_text(value(a))}" for a in mentions(p))
+        return f"{text}: {', '.join(shown)}" if shown else text
+
+    def _elapsed(self, first: nfab.NfabState, seconds: float, now: NfabConfiguration, inside: bool) -> str:
+        start = dict(now.buffer)[first.variable][0]
+        time = self.runs.S[now.at].get(TIME)
+        if time is None or self.runs.S[start].get(TIME) is None:
+            return f"event {now.at if time is None else start} has no time"
+        where = "within" if inside else "not within"
+        return f"event {now.at} is {where} {seconds} seconds of event {start}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Queries of SASE+ with some of their restrictions left out: conditions, negation, the window, cuts and strategies.
+
+LOOSEST: sase.Strategy = "skip_till_any_match"
+
+Restriction: TypeAlias = (
+    sase.Conjunct | sase.Component | sase.SaseWindow | sase.Selected | tuple[sase.Strategy, str] | Literal["HAVING"]
+)
+"""A conjunct of WHERE, HAVING, a negated component, WITHIN, a cut, or a strategy with its variable."""
+
+
+def relaxations(queries: Iterable[sase.SaseQuery]) -> Iterator[tuple[sase.SaseQuery, tuple[str, ...], sase.SaseQuery]]:
+    """Each of the queries, what is left out of it, and what is left of it; those that leave out least are first."""
+    known = [(q, restrictions(q)) for q in queries]
+    for n in range(1, max((len(found) for _, found in known), default=0) + 1):
+        for q, found in known:
+            for left_out in combinations(found, n):
+                yield q, tuple(_text(q, one) for one in left_out), without(q, left_out)
+
+
+def restrictions(q: sase.SaseQuery) -> list[Restriction]:
+    """What can be left out of a query so that it has more matches: conditions first, strategies last."""
+    absent, kept = clauses.negated(q), [k.variable for k in clauses.positive(q)]
+    found: list[Restriction] = [c for c in clauses.conjuncts(q) if _mentioned(c).isdisjoint(absent)]
+    if q.having is not None:
+        found.append("HAVING")
+    found += [k for k in q.pattern if k.negated]
+    if q.within is not None:
+        found.append(q.within)
+    found += [sase.Selected(a, True) for a in kept if clauses.is_cut(q, a)]
+    return [*found, *((s, a) for a in kept if (s := clauses.strategy_of(q, a)) != LOOSEST)]
+
+
+def without(q: sase.SaseQuery, left_out: tuple[Restriction, ...]) -> sase.SaseQuery:
+    """The query without these restrictions; a strategy that is left out becomes skip_till_any_match."""
+    gone = {k.variable for k in left_out if isinstance(k, sase.Component)}
+    dropped = {id(c) for c in left_out}
+    pattern = tuple(k for k in q.pattern if k.variable not in gone)
+    blocks = [
+        sase.Block(
+            LOOSEST if (strategy := clauses.strategy_of(q, k.variable), k.variable) in left_out else strategy,
+            (
+                sase.Selected(
+                    k.variable, clauses.is_cut(q, k.variable) and sase.Selected(k.variable, True) not in left_out
+                ),
+            ),
+            (),
+        )
+        for k in pattern
+    ]
+    conjuncts = tuple(c for c in clauses.conjuncts(q) if id(c) not in dropped and _mentioned(c).isdisjoint(gone))
+    return replace(
+        q,
+        pattern=pattern,
+        where=(*blocks, sase.Block(None, (), conjuncts)),
+        within=None if q.within in left_out else q.within,
+        having=None if "HAVING" in left_out else q.having,
+    )
+
+
+def _mentioned(c: sase.Conjunct) -> frozenset[str]:
+    return frozenset() if isinstance(c.condition, sase.Equivalence) else clauses.variables(c.condition)
+
+
+def _text(q: sase.SaseQuery, one: Restriction) -> str:
+    match one:
+        case sase.Conjunct():
+            return show_conjunct(one)
+        case sase.Component():
+            return show_component(one)
+        case sase.SaseWindow():
+            return f"WITHIN {show_window(one)}"
+        case sase.Selected(variable):
+            return f"the ! of {variable}[]!"
+        case "HAVING":
+            assert q.having is not None
+            return f"HAVING {show_condition(q.having)}"
+        case (strategy, variable):
+            array = "[]" if any(k.kleene for k in q.pattern if k.variable == variable) else ""
+            return f"{strategy}({variable}{array}), with {LOOSEST} in its place"
+        case _:
+            assert_never(one)
+
 
 MOST_WAYS = 1_000  # ways to bind the events that are looked at
 MOST_NEAREST = 3
@@ -48,11 +236,11 @@ class Move:
     because: tuple[str, ...]
 
     @property
-    def step(self) -> Step:
+    def step(self) -> ExplanationStep:
         """The step as explanations of every language have it."""
         fields = {"move": self.move, "state": self.state, "at": self.at, "formula": self.formula, "text": self.text}
         json = {**fields, "because": list(self.because)}
-        return Step(self.text, facts=self.because, move=self.move, formula=self.formula, json=json)
+        return ExplanationStep(self.text, facts=self.because, move=self.move, formula=self.formula, json=json)
 
 
 @dataclass(frozen=True)
@@ -99,20 +287,20 @@ class NoMatch:
     in_the_way: tuple[str, ...] = ()
 
 
-class Explainer:
+class SaseRuns:
     """The matches of the query asked, on the stream that it reads, with what is needed to explain them."""
 
     def __init__(self, q: sase.Tree, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
         self.q, self.reading, self.budget = q, reading, budget
-        self.parts: tuple[sase.Query, ...] = blocks_of(queries_of(q)[-1])
+        self.parts: tuple[sase.SaseQuery, ...] = blocks_of(queries_of(q)[-1])
         require_wellformed(q)
         read: dict[int, Stream] = {}
 
         def find(
-            part: sase.Query, on: Stream, reading: Reading, budget: Budget, operations: Operations
+            part: sase.SaseQuery, on: Stream, reading: Reading, budget: Budget, operations: Operations
         ) -> Iterable[Bindings]:
             read[id(part)] = on
-            return by_runs.bindings(part, on, reading, budget, operations)
+            return moves.bindings(part, on, reading, budget, operations)
 
         self.matches = matches_of(q, S, find, reading, budget)
         self.S = read[id(self.parts[0])]
@@ -156,7 +344,7 @@ class Explainer:
                     return Accepted(match, M, moves_made, len(found) > count, tuple(self._absent(part, M, runs)))
         raise AssertionError("a match has a run")
 
-    def _in_the_way(self, ways: Sequence[tuple[sase.Query, Bindings]]) -> tuple[str, ...]:
+    def _in_the_way(self, ways: Sequence[tuple[sase.SaseQuery, Bindings]]) -> tuple[str, ...]:
         """A smallest set of restrictions without which a way binds a match; () if none is found.
 
         Of NON-OVERLAP all matches would have to be known, so that there it is () too.
@@ -172,10 +360,10 @@ class Explainer:
                 return names
         return ()
 
-    def _has_types(self, part: sase.Query, M: Bindings) -> bool:
+    def _has_types(self, part: sase.SaseQuery, M: Bindings) -> bool:
         return all(self.S[p].type == k.type for k, (_, at) in zip(clauses.positive(part), M, strict=True) for p in at)
 
-    def failure(self, part: sase.Query, M: Bindings) -> Failure | None:
+    def failure(self, part: sase.SaseQuery, M: Bindings) -> Failure | None:
         """Where the runs that bind M end, or what forbids the match that they make; None if nothing does."""
         runs = self._runs(part)
         furthest, accepting = self._furthest(runs, M)
@@ -199,15 +387,15 @@ class Explainer:
             return Failure(M, moves_made, "NON-OVERLAP: another match that overlaps it is output", complete=True)
         return None
 
-    def _runs(self, part: sase.Query) -> Runs:
+    def _runs(self, part: sase.SaseQuery) -> Runs:
         return Runs(compile_query(part, self.reading), self.S, self.reading, self.budget)
 
-    def _furthest(self, runs: Runs, M: Bindings) -> tuple[Run, Run | None]:
+    def _furthest(self, runs: Runs, M: Bindings) -> tuple[NfabRun, NfabRun | None]:
         """Of the runs that can still bind M: the one that comes farthest, and one that accepts if there is one.
 
         The farthest selects the most events; of those, it reads the most; of those, it has the most moves.
         """
-        start = Run((), Configuration(runs.A.initial, min(p for _, at in M for p in at)))
+        start = NfabRun((), NfabConfiguration(runs.A.initial, min(p for _, at in M for p in at)))
         best, seen, pending = start, {start.now}, [start]
         while pending:
             check_time()
@@ -219,10 +407,12 @@ class Explainer:
             for step, now in runs.moves(run.now):
                 if now not in seen and _is_part(now, M):
                     seen.add(now)
-                    pending.append(Run((*run.steps, step), now))
+                    pending.append(NfabRun((*run.steps, step), now))
         return best, None
 
-    def _stuck(self, part: sase.Query, runs: Runs, now: Configuration, M: Bindings) -> tuple[str, tuple[str, ...]]:
+    def _stuck(
+        self, part: sase.SaseQuery, runs: Runs, now: NfabConfiguration, M: Bindings
+    ) -> tuple[str, tuple[str, ...]]:
         """The step that M needs where a run has come to, and why it cannot be made."""
         evidence, q, j = FormulaEvidence(runs), now.state, now.at
         wanted = {p: a for a, at in M for p in at}
@@ -230,30 +420,30 @@ class Explainer:
             move: nfab.Move = "take" if q.kind == "more" else "begin"
             if runs.holds(move, now):
                 return f"event {j} is selected for {q.name}, but what comes after cannot be", ()
-            return f"event {j} cannot be selected for {q.name}", evidence.why(nfab.Label(q, move), now)
+            return f"event {j} cannot be selected for {q.name}", evidence.why(nfab.NfabLabel(q, move), now)
         if j in wanted:  # for the next component: what is selected before is complete
             following = next(edge.target for edge in runs.A.edges if edge.source == q and edge.move == "proceed")
-            if not runs.label(begin := nfab.Label(following, "begin"), now):
+            if not runs.label(begin := nfab.NfabLabel(following, "begin"), now):
                 return f"event {j} cannot be selected for {following.name}", evidence.why(begin, now)
         if q.kind == "more" and (j in wanted or j == len(self.S) or all(p < j for p in wanted)):
-            why = evidence.why(nfab.Label(q, "proceed"), now)
+            why = evidence.why(nfab.NfabLabel(q, "proceed"), now)
             return f"{q.variable}[] cannot be left at {_place(j, self.S)}", why
         strategy = clauses.strategy_of(part, q.variable)
-        why = evidence.why(nfab.Label(q, "ignore"), now) if nfab.Label(q, "ignore") in runs.A.theta else ()
+        why = evidence.why(nfab.NfabLabel(q, "ignore"), now) if nfab.NfabLabel(q, "ignore") in runs.A.theta else ()
         return f"event {j} cannot be skipped while {q.name} is awaited ({strategy})", why
 
-    def _moves(self, part: sase.Query, runs: Runs, run: Run) -> Iterator[Move]:
+    def _moves(self, part: sase.SaseQuery, runs: Runs, run: NfabRun) -> Iterator[Move]:
         evidence, now = (
             FormulaEvidence(runs),
-            Configuration(runs.A.initial, run.steps[0].at if run.steps else run.now.at),
+            NfabConfiguration(runs.A.initial, run.steps[0].at if run.steps else run.now.at),
         )
         for step in run.steps:
-            label = nfab.Label(step.state, step.move)
+            label = nfab.NfabLabel(step.state, step.move)
             text = self._text(part, step, runs, now)
             yield Move(step.move, step.state.name, step.at, label.name, text, evidence.why(label, now))
             now = next(after for other, after in runs.moves(now) if other == step)
 
-    def _text(self, part: sase.Query, step: moves.Step, runs: Runs, now: Configuration) -> str:
+    def _text(self, part: sase.SaseQuery, step: moves.NfabStep, runs: Runs, now: NfabConfiguration) -> str:
         a, p = step.state.name, step.at
         match step.move:
             case "begin" | "take":
@@ -265,14 +455,14 @@ class Explainer:
             case "proceed":
                 return f"leave {step.state.variable}[] at {_place(p, self.S)}"
 
-    def _absent(self, part: sase.Query, M: Bindings, runs: Runs) -> Iterator[str]:
+    def _absent(self, part: sase.SaseQuery, M: Bindings, runs: Runs) -> Iterator[str]:
         for k in part.pattern:
             if k.negated:
                 scope = scope_of(part, k, M, runs)
                 yield f"{show_component(k)}: nothing of the kind among {braces(scope or [])}"
 
 
-def ways_of(q: sase.Query, events: ComplexEvent) -> Iterator[Bindings]:
+def ways_of(q: sase.SaseQuery, events: ComplexEvent) -> Iterator[Bindings]:
     """The ways in which the components can have the events, each at least one, in their order."""
     pattern, places = clauses.positive(q), sorted(events)
     n, m = len(places), len(pattern)
@@ -283,7 +473,7 @@ def ways_of(q: sase.Query, events: ComplexEvent) -> Iterator[Bindings]:
             yield tuple((k.variable, at) for k, at in zip(pattern, parts, strict=True))
 
 
-def _unbindable(q: sase.Query, number: int) -> str:
+def _unbindable(q: sase.SaseQuery, number: int) -> str:
     """Why the pattern cannot have that number of events."""
     pattern = clauses.positive(q)
     least = "at least " if any(k.kleene for k in pattern) else ""
@@ -300,12 +490,121 @@ def _place(p: int, S: Stream) -> str:
     return f"event {p}" if p < len(S) else "the end of the stream"
 
 
-def _progress(run: Run) -> tuple[int, int, int]:
+def _progress(run: NfabRun) -> tuple[int, int, int]:
     return sum(len(at) for _, at in run.now.buffer), run.now.at, len(run.steps)
 
 
-def _is_part(now: Configuration, M: Bindings) -> bool:
+def _is_part(now: NfabConfiguration, M: Bindings) -> bool:
     """Whether a run there binds what M binds up to there, nothing else, and all of what it does not await any more."""
     bound, variables = dict(now.buffer), [a for a, _ in M]
     awaited = len(M) if now.state.kind == "final" else variables.index(now.state.variable)
     return all(bound.get(a, ()) == tuple(p for p in at if n < awaited or p < now.at) for n, (a, at) in enumerate(M))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Explanations of SASE+ as commands ask for them.
+
+Found: TypeAlias = Accepted | NoMatch
+
+
+class SaseExplainer(Explainer[Found]):
+    """The runs that bind the events of a match, or the step that no run can make; S is the stream that is read."""
+
+    heading = "The runs that make a match"
+    legend = (
+        "A run begins with an event, takes more for a Kleene plus, ignores what its strategy lets it skip, and "
+        "proceeds to the next component without an event. A dot is an event that is bound, the flag stands where the "
+        "match is reported; diamonds are events that are no match."
+    )
+
+    def __init__(self, q: Tree, S: Stream, query: str) -> None:
+        self.runs, self.query = SaseRuns(q, S), query
+        self.S = self.runs.S
+
+    def one(self, request: Request) -> Found | None:
+        if not request.single:
+            return None
+        bound = None if request.valuation is None else bindings_of(request.valuation)
+        events = request.events or frozenset(p for _, places in bound or () for p in places)
+        if request.at is not None and events and request.at != max(events):
+            raise InputError(f"a match of SASE+ is reported at its last event, {max(events)}, not at {request.at}")
+        return self.runs.explain(events, bound, request.count)
+
+    def all(self, request: Request) -> Listing[Found]:
+        found = (one for one in self.runs.all() if request.at in (None, one.match.at))
+        return listing(found, request, len(self.S), _at)
+
+    def json(self, found: Found) -> Json:
+        return as_json(found, self.runs.q)
+
+    def view(self, found: Found) -> ExplanationView:
+        match found:
+            case Accepted(match, M, runs, more, absent):
+                sentence = f"{braces(match.events)} is a match at {match.at}: {bound_text(M)}"
+                marks = {p: a if len(at) == 1 else f"{a}[{i}]" for a, at in M for i, p in enumerate(at, 1)}
+                drawing = Drawing((Row("common", match.events, match.at, bound_text(M)),), marks)
+                parts = numbered("run", [ExplanationPart(run=tuple(move.step for move in run)) for run in runs])
+                result = (
+                    ()
+                    if match.result is None
+                    else (f"RETURN {printable(json.dumps(plain(match.result.attributes), ensure_ascii=False))}",)
+                )
+                parts += (ExplanationPart(lines=(*absent, *result)),) if absent or result else ()
+                label = braces(match.events)
+                return ExplanationView(
+                    sentence, True, match.events, match.at, label, parts, drawing, more="runs" if more else ""
+                )
+            case NoMatch(events, failures, near, in_the_way):
+                label, places = braces(events), tuple(sorted(events))
+                rows = [Row("extra", places, None, f"no match: {label}")]
+                rows += [Row("common", C, max(C), f"nearest match · {braces(C)}") for C in near]
+                without = (ExplanationPart("it is a match without", lines=in_the_way),) if in_the_way else ()
+                parts = (*map(_failure, failures), *without, *nearest("", near, events))
+                return ExplanationView(
+                    f"{label} is not a match", False, places, max(places), label, parts, Drawing(tuple(rows))
+                )
+
+
+def _at(found: Found) -> int:
+    return found.match.at if isinstance(found, Accepted) else max(found.events)
+
+
+def _failure(found: Failure) -> ExplanationPart:
+    stuck = ExplanationStep(found.text, facts=found.because, move="stuck")
+    heading = f"with {bound_text(found.bindings)}" if found.bindings else ""
+    return ExplanationPart(heading, run=(*(move.step for move in found.steps), stuck))
+
+
+def as_json(found: Found, q: Tree) -> Json:
+    """What the events are to the query, as one JSON object."""
+    answer: Json = {"query": show(q), "events": None, "at": _at(found), "match": isinstance(found, Accepted)}
+    match found:
+        case Accepted(match, M, runs, more, absent):
+            return answer | {
+                "events": list(match.events),
+                "bindings": _positions(M),
+                "result": None if match.result is None else plain(match.result.attributes),
+                "runs": [json_of_run(move.step for move in run) for run in runs],
+                "more": more,
+                "absent": list(absent),
+            }
+        case NoMatch(events, failures, nearest, in_the_way):
+            reasons = [
+                {
+                    "bindings": _positions(f.bindings),
+                    "steps": json_of_run(move.step for move in f.steps),
+                    "message": f.text,
+                    "because": list(f.because),
+                }
+                for f in failures
+            ]
+            return answer | {
+                "events": sorted(events),
+                "reasons": reasons,
+                "in_the_way": list(in_the_way),
+                "nearest": json_of_nearest(nearest, events),
+            }
+
+
+def _positions(M: Bindings) -> Mapping[str, list[int]]:
+    return {a: list(at) for a, at in M}

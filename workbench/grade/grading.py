@@ -6,36 +6,226 @@ both are tried on all short streams over the values that the exercise lists, or 
 
 from __future__ import annotations
 
+import json
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from itertools import islice, pairwise, product
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from cerify.api import read_query
-from cerify.equivalence.bounded.short_streams import streams_of
+from cerify.equivalence.decide.replay import streams_of
 from cerify.equivalence.verdict import Bounded, Different, Undecided
-from cerify.grade.exercises import Exercise
+from cerify.explanations.explanation import SHOWN, braces, row
 from cerify.grade.mistakes import NULLS, Difference, Mistake, mistake
-from cerify.languages import LANGUAGES
+from cerify.languages import DEFAULT, LANGUAGES
 from cerify.languages.language import Language
-from cerify.semantics.budget import Budget, check_time
+from cerify.semantics.arguments import Budget, check_time, did_you_mean
 from cerify.semantics.errors import (
     BudgetExceeded,
     CerifyError,
     IllFormed,
+    InputError,
     InternalError,
     MissingPackage,
     ParseError,
     Span,
     Unsupported,
     errors_in,
+    underline,
 )
-from cerify.semantics.events import TIME, Event, Schema, Stream
+from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
+from cerify.semantics.json_events import event_of_json, json_of_event, lines_of, parse_json, schema_of_json, text_of
 from cerify.semantics.packages import installed
 from cerify.semantics.values import Value, ValueType
+from cerify.terminal import picked
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The exercises as data, a JSON object per line: those of the course, and files of others.
+#
+# A file of somebody else's has the same form; only id, sentence and schema have to be there, and answers to grade
+# with.
+
+FILE = Path(__file__).parent / "exercises.jsonl"
+PATTERN = "pattern"
+COMPARING = 10.0  # seconds for another answer and the first
+LEVELS = {1: "easy", 2: "middling", 3: "hard"}
+
+
+class UnusableAnswer(InputError):
+    """Nothing can be marked with an answer that a file lists as right. withheld is the message for students."""
+
+    withheld: str = ""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A sentence, and formulas that say it.
+
+    answers are right, the first is the model answer, and there are none in a file for students; wrong ones are typical
+    of beginners. about is "pattern" for a hint that is of no help with a mistake in the conditions, "" for any other.
+    values are those that attributes take where a query is tried on short streams. level is 1, 2 or 3, from easy to
+    hard; session is that of the course, 0 for none. where is the file and the line, for messages.
+    """
+
+    id: str
+    sentence: str
+    schema: Schema
+    language: str = DEFAULT
+    session: int = 0
+    level: int = 1
+    answers: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    hint: str = ""
+    about: str = ""
+    values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    where: str = field(default="", compare=False)
+
+    def hint_about(self, mistake: Mistake) -> str:
+        """Its hint, or "" where that is not about the mistake."""
+        return "" if self.about == PATTERN and mistake.in_conditions else self.hint
+
+    def right(self) -> tuple[str, ...]:
+        """Its answers, the model answer first. Raises InputError if it is of a file for students, which has none."""
+        if not self.answers:
+            raise InputError(f"the file has no answer to {self.id!r}: whoever wrote it has another one to grade with")
+        return self.answers
+
+    def trees(self) -> list[Any]:
+        """Its answers as syntax trees. Raises UnusableAnswer, and InputError if it has none."""
+        return [self._tree(text, number) for number, text in enumerate(self.right(), 1)]
+
+    def _tree(self, text: str, number: int) -> Any:
+        try:
+            return read_query(text, self.language, self.schema)[1]
+        except CerifyError as error:
+            raise self._unusable(number, error) from None
+
+    def require_usable(self) -> None:
+        """Raises UnusableAnswer if no query can be compared with the first answer, or another one means something else.
+
+        Without the solver, what would need it can be used: queries are tried on short streams then.
+        """
+        first, *others = self.trees()
+        lang = LANGUAGES[self.language]
+        try:
+            found = lang.difference(first, first, self.schema)
+        except MissingPackage:
+            found = None
+        except CerifyError as error:
+            raise self._unusable(1, error) from None
+        if isinstance(found, Undecided) and not self.values and installed("z3"):
+            reason = f"{found.reason}; so list values to try, as the field 'values' with each attribute of the schema"
+            raise self._unusable(1, InputError(reason))
+        for number, other in enumerate(others, 2):
+            with suppress(Unsupported, BudgetExceeded), Budget(seconds=COMPARING).timed():
+                found = lang.difference(first, other, self.schema)
+                if isinstance(found, Different):
+                    S = " ".join(event.type for event in found.stream)
+                    raise self._unusable(number, InputError(f"it means something else than answer 1 on the events {S}"))
+
+    def _unusable(self, number: int, error: CerifyError) -> UnusableAnswer:
+        which = ", ".join(filter(None, (self.where, f"answer {number} to {self.id!r}")))
+        unusable = UnusableAnswer(f"{which}: {error.message}", error.span)
+        unusable.text = self.answers[number - 1]
+        unusable.withheld = f"{which} cannot be used; cerify grade --exercises with this file, alone, says why"
+        return unusable
+
+    def public(self) -> dict[str, Any]:
+        """What students may see of it, as JSON."""
+        schema = {name: dict(attributes) for name, attributes in self.schema.types.items()}
+        return {**picked(self, "id", "language", "session", "level", "sentence"), "schema": schema}
+
+    def for_students(self) -> dict[str, Any]:
+        """It as a line of a file without answers; without the session where it is of none."""
+        return {name: value for name, value in self.public().items() if (name, value) != ("session", 0)}
+
+
+def grade_command(file: Path) -> str:
+    """The command that is about the exercises of a file."""
+    return "cerify grade" if file == FILE else f"cerify grade --exercises {shlex.quote(str(file))}"
+
+
+@cache
+def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
+    """All exercises of a file by their ids, in its order; those of the course by language, and there from easy to hard.
+
+    Raises InputError, which names the file and the line, and UnusableAnswer, but not for the file of the course, whose
+    answers can be used.
+    """
+    found: dict[str, Exercise] = {}
+    for line, where in lines_of(file):
+        one = _exercise(parse_json(line, where), where)
+        if one.id in found:
+            raise InputError(f"{where}: there is another exercise {one.id!r}")
+        if file != FILE and one.answers:
+            one.require_usable()
+        found[one.id] = one
+    if not found:
+        raise InputError(f"{file} has no exercises")
+    return found
+
+
+def exercise(id_: str, file: Path = FILE) -> Exercise:
+    """The exercise of that id. Raises InputError."""
+    if (found := exercises(file).get(id_)) is None:
+        raise InputError(
+            f"no exercise {id_!r}{did_you_mean(id_, exercises(file)) or f'; {grade_command(file)} lists them all'}"
+        )
+    return found
+
+
+KINDS: Mapping[str, type] = {
+    **dict.fromkeys(("id", "language", "sentence", "hint", "about"), str),
+    **dict.fromkeys(("session", "level"), int),
+    **dict.fromkeys(("answers", "wrong"), list),
+    **dict.fromkeys(("schema", "values"), dict),
+}
+"""The type of each field of an exercise, as JSON."""
+
+
+def _exercise(obj: Any, where: str) -> Exercise:
+    if not isinstance(obj, dict):
+        raise InputError(f"{where}: an exercise is a JSON object")
+    for name, value in obj.items():
+        if name not in KINDS:
+            raise InputError(f"{where}: no field {name!r} of an exercise{did_you_mean(name, KINDS)}")
+        if KINDS[name] is list and not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
+            raise InputError(f"{where}, field {name!r}: give a list of texts")
+        if not isinstance(value, KINDS[name]):
+            raise InputError(f"{where}, field {name!r}: {json.dumps(value)} is of a wrong type")
+    if missing := [name for name in ("id", "sentence", "schema") if name not in obj]:
+        raise InputError(f"{where}: an exercise needs the field {missing[0]!r}")
+    if obj.get("about", "") not in ("", PATTERN):
+        raise InputError(f"{where}, field 'about': what a hint is about is {json.dumps(PATTERN)}, or left out")
+    if obj.get("language", DEFAULT) not in LANGUAGES or obj.get("level", 1) not in LEVELS:
+        raise InputError(f"{where}: language is one of {', '.join(LANGUAGES)}, and level 1, 2 or 3")
+    try:
+        schema = schema_of_json(obj["schema"])
+    except CerifyError as error:
+        raise InputError(f"{where}: {error.message}") from None
+    lists = {name: tuple(obj.get(name, ())) for name in ("answers", "wrong")}
+    values = dict(_values(obj.get("values", {}), schema, where))
+    if values and (missing := sorted(schema.attributes.keys() - values)):
+        raise InputError(f"{where}: values has none for the attribute {missing[0]!r}")
+    return Exercise(**{**obj, **lists, "values": values, "schema": schema, "where": where})
+
+
+def _values(obj: Mapping[str, Any], schema: Schema, where: str) -> Iterator[tuple[str, tuple[Value, ...]]]:
+    """The attributes with their values, which are of the attribute's type. Raises InputError."""
+    for name, given in obj.items():
+        type_ = next((type_ for type_, attributes in schema.types.items() if name in attributes), None)
+        if type_ is None or not isinstance(given, list) or not given or None in given:
+            raise InputError(
+                f"{where}, field 'values': give each attribute of the schema a list of values, not {name!r}"
+            )
+        yield name, tuple(event_of_json({TYPE: type_, name: value}, schema, where).attributes[name] for value in given)
+
 
 FITTING = ("event_type", "attribute")  # rules that an answer breaks with a name that the events do not have
 STREAMS = 1600  # that are tried at most for an exercise
@@ -85,7 +275,7 @@ class Right:
 
 
 @dataclass(frozen=True)
-class Wrong:
+class WrongAnswer:
     """After the event at position `at` of the stream the formula has yours, and wanted are others.
 
     Where shortest is true, the two have the same on every shorter stream, or on those that were tried. mistake is what
@@ -110,7 +300,7 @@ class Misfit:
     span: Span | None
 
 
-Grade: TypeAlias = Right | Wrong | Misfit
+Grade: TypeAlias = Right | WrongAnswer | Misfit
 
 
 def graded(exercise: Exercise, text: str) -> Grade:
@@ -179,7 +369,7 @@ def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], a
     return grade
 
 
-def _tried(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Right | Wrong:
+def _tried(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Right | WrongAnswer:
     """The two on all short streams over the values of the exercise, and those next to what the answer adds."""
     extra = _near(_integers(lang, answer) - _integers(lang, answers[0]))
     values = {
@@ -225,7 +415,7 @@ def _integers(lang: Language[Any], query: Any) -> set[int]:
 
 def _wrong(
     lang: Language[Any], answers: Sequence[Any], answer: Any, S: Stream, shortest: bool, evidence: Evidence
-) -> Wrong:
+) -> WrongAnswer:
     """The stream with what the definitions have on it, at the last position at which they differ."""
     wanted, yours = _matches(lang, answers[0], S), _matches(lang, answer, S)
     if wanted == yours:
@@ -234,7 +424,7 @@ def _wrong(
     there = Difference(S, *(tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)))
     warnings = tuple(problem.hinted for problem in lang.problems(answer, S.schema) if problem.rule == "unbound")
     found = NULLS if _nulls_decide(lang, answers[0], answer, S) else mistake(lang, answers, answer, there)
-    return Wrong(S, at, there.wanted, there.yours, shortest, evidence, found, warnings)
+    return WrongAnswer(S, at, there.wanted, there.yours, shortest, evidence, found, warnings)
 
 
 def _nulls_decide(lang: Language[Any], model: Any, answer: Any, S: Stream) -> bool:
@@ -265,3 +455,197 @@ def _without_value(event: Event, name: str) -> bool:
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:
     """The matches by the definition: where each is reported, and its positions."""
     return {(m.at, m.events) for m in lang.matches(query, S)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# An exercise, and what is said of an answer to it, in words and as JSON.
+
+LISTED = 20  # events of a stream
+
+
+def statement(exercise: Exercise) -> list[str]:
+    """The exercise: its sentence, and the events that there are."""
+    types = (f"{name}({', '.join(attributes)})" if attributes else name for name, attributes in _schema(exercise))
+    heading = f"{exercise.id}, {LANGUAGES[exercise.language].title}, {LEVELS[exercise.level]}"
+    return [heading, exercise.sentence, f"events: {', '.join(types)}"]
+
+
+def solution(exercise: Exercise) -> list[str]:
+    """The model answer, and other ways to write it. Raises InputError if the exercise has none."""
+    first, *others = exercise.right()
+    return [first, *(f"or: {other}" for other in others)]
+
+
+def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
+    """What is said of the answer: that it is right, and how that is known, or where it differs and what to look at."""
+    match grade:
+        case Right(evidence, length):
+            tried = " as far as it was tried" if evidence == "tried" else ""
+            return [f"right{tried}: {_how_known(evidence, length)}"]
+        case Misfit(message, span):
+            return [f"wrong: {message}", *(underline(answer, span).split("\n") if span is not None else ())]
+        case WrongAnswer(S, at, wanted, yours, shortest, evidence, mistake, warnings):
+            difference = _taking_place if LANGUAGES[exercise.language].takes_place else _reporting
+            return [
+                _where(S, shortest, evidence),
+                *_show_events(S),
+                *difference(S, at, wanted, yours),
+                *(f"warning: {warning}" for warning in warnings),
+                *(f"hint: {hint}" for hint in (mistake.hint, exercise.hint_about(mistake)) if hint),
+            ]
+
+
+def json_of(exercise: Exercise, grade: Grade) -> dict[str, Any]:
+    """The grade as JSON."""
+    answer: dict[str, Any] = {"id": exercise.id, "language": exercise.language, "grade": "right"}
+    match grade:
+        case Right(evidence, length):
+            return answer | {"evidence": evidence, "length": length}
+        case Misfit(message, span):
+            problem = {"message": message, "span": span and [span.start, span.end]}
+            return answer | {"grade": "wrong", "problem": problem, "hint": exercise.hint}
+        case WrongAnswer(S, at, wanted, yours, shortest, evidence, mistake, warnings):
+            difference = {
+                "events": [json_of_event(event) for event in S],
+                "at": at,
+                "wanted": [list(places) for places in wanted],
+                "yours": [list(places) for places in yours],
+                "shortest": shortest,
+            }
+            hints = {"mistake": picked(mistake, "kind", "hint"), "hint": exercise.hint_about(mistake)}
+            found = hints | {"warnings": list(warnings)}
+            return answer | {"grade": "wrong", "evidence": evidence, "difference": difference} | found
+
+
+def _schema(exercise: Exercise) -> Iterator[tuple[str, list[str]]]:
+    for name, attributes in exercise.schema.types.items():
+        yield name, [f"{attribute} {value_type}" for attribute, value_type in attributes.items()]
+
+
+def _how_known(evidence: Evidence, length: int | None) -> str:
+    match evidence:
+        case "decided":
+            return "it says what the sentence says, on every stream"
+        case "bounded":
+            return f"no difference on all streams of up to {length} events; longer ones were not looked at"
+        case "tried":
+            return (
+                f"no difference on the streams of up to {length} events over a few values; whether two such queries "
+                "mean the same is not decided"
+            )
+
+
+def _where(S: Stream, shortest: bool, evidence: Evidence) -> str:
+    events = "1 event" if len(S) == 1 else f"{len(S)} events"
+    tried = " that was tried" if evidence == "tried" else ""
+    return f"wrong: it differs on this stream of {events}{f', and on no shorter one{tried}' if shortest else ''}"
+
+
+def _show_events(S: Stream) -> list[str]:
+    """A line for each event; of a long stream the first ones and the last ones."""
+    lines = [f"  {position}  {row(event)}" for position, event in enumerate(S)]
+    return lines if len(lines) <= LISTED else [*lines[: LISTED // 2], "  …", *lines[-LISTED // 2 :]]
+
+
+Matches = Sequence[tuple[int, ...]]
+
+
+def _reporting(S: Stream, at: int, wanted: Matches, yours: Matches) -> Iterator[str]:
+    yield f"after event {at} the sentence wants {_listed(wanted)}; yours reports {_listed(yours)}"
+    if missing := [places for places in wanted if places not in yours]:
+        yield f"yours misses {_in_words(S, missing[0])}"
+    if extra := [places for places in yours if places not in wanted]:
+        yield f"yours reports {_in_words(S, extra[0])}, which the sentence does not want"
+
+
+def _taking_place(S: Stream, at: int, wanted: Matches, yours: Matches) -> Iterator[str]:
+    event = f"event {at} ({S[at].type})"
+    if wanted:
+        yield f"the sentence wants {event}; yours does not take place there"
+    else:
+        yield f"yours takes place at {event}, which the sentence does not want"
+
+
+def _listed(matches: Matches) -> str:
+    more = f" and {len(matches) - SHOWN} more" if len(matches) > SHOWN else ""
+    return (", ".join(map(braces, matches[:SHOWN])) + more) or "nothing"
+
+
+def _in_words(S: Stream, places: tuple[int, ...]) -> str:
+    if not places:
+        return "a match of no event"
+    named = ", ".join(f"{p} ({S[p].type})" for p in places)
+    return f"the match of event{'s' * (len(places) > 1)} {named}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Answers marked by a program: a sheet of them for Gradescope, or one in a cell of nbgrader.
+
+
+def read_answers(file: Path) -> dict[str, Any]:
+    """The answers in a file, from the ids of exercises to what should be formulas. Raises InputError."""
+    answers = parse_json(text_of(file), str(file))
+    if not isinstance(answers, dict):
+        raise InputError(f'{file}: answers are one JSON object, as {{"cel-then": "Open ; Close"}}')
+    return answers
+
+
+def results(answers: Mapping[str, Any], tasks: Mapping[str, Exercise]) -> dict[str, Any]:
+    """A point for each exercise that is answered right, with what is said of each answer.
+
+    Raises InputError if one of the exercises has no answers to mark with.
+    """
+    for task in tasks.values():
+        task.right()
+    tests = [_marked(task, answers.get(task.id), number) for number, task in enumerate(tasks.values(), 1)]
+    unknown = [
+        f"no exercise {id_!r}, so its answer is left out{did_you_mean(id_, tasks)}"
+        for id_ in answers
+        if id_ not in tasks
+    ]
+    return {"score": sum(test["score"] for test in tests), "output": "\n".join(unknown), "tests": tests}
+
+
+def not_marked(error: CerifyError) -> dict[str, Any]:
+    """The results where the answers could not be read."""
+    return {"score": 0, "output": error.described(), "tests": []}
+
+
+def _marked(task: Exercise, text: Any, number: int) -> dict[str, Any]:
+    right, lines = False, ["no answer"]
+    if text is not None and not isinstance(text, str):
+        text = json.dumps(text)
+        lines = ['an answer is a text in quotes, as "Open ; Close"']
+    elif text is not None:
+        try:
+            grade = graded(task, text)
+            right, lines = isinstance(grade, Right), feedback(task, grade, text)
+        except CerifyError as error:
+            lines = [error.described()]
+    return {
+        "name": task.id,
+        "number": str(number),
+        "score": int(right),
+        "max_score": 1,
+        "status": "passed" if right else "failed",
+        "output": "\n".join([task.sentence, *([] if text is None else [text]), *lines]),
+        "output_format": "text",
+    }
+
+
+def require_right(id_: str, text: str, file: str | Path = FILE) -> None:
+    """Raises AssertionError, with what is wrong, unless the text is a right answer: for a cell that nbgrader runs.
+
+    Raises InputError for a file that cannot be read, or has no such exercise, or no answer to it that can be used.
+    """
+    try:
+        task = exercise(id_, Path(file))
+        task.right()
+    except UnusableAnswer as error:
+        raise InputError(error.withheld) from None
+    try:
+        grade = graded(task, text)
+    except CerifyError as error:
+        raise AssertionError(error.described()) from None
+    if not isinstance(grade, Right):
+        raise AssertionError("\n".join(feedback(task, grade, text)))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cerify.explanations.evidence import braces
+from cerify.explanations.explanation import braces
 from cerify.languages.language import Language
 from cerify.semantics.events import Stream
 

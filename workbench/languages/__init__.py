@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from importlib import import_module
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from cerify.languages.language import Language
@@ -21,14 +20,46 @@ COMMON: Final[LanguageName] = "cel"
 """The language into which queries of two languages are translated to be compared."""
 
 GROUP = "cerify.languages"  # of entry points: a language's name = module:subclass of Language
-BUILT_IN: Mapping[str, str] = {
-    "cel": "cel",
-    "core-cel": "core_cel",
-    "event-expression": "event_expressions",
-    "sase": "sase",
-    "row-pattern": "row_pattern",
+
+
+def _load_cel() -> Language[Any]:
+    from cerify.languages.cel import LANGUAGE
+
+    return LANGUAGE
+
+
+def _load_core_cel() -> Language[Any]:
+    from cerify.languages.core_cel import LANGUAGE
+
+    return LANGUAGE
+
+
+def _load_event_expressions() -> Language[Any]:
+    from cerify.languages.event_expressions import LANGUAGE
+
+    return LANGUAGE
+
+
+def _load_sase() -> Language[Any]:
+    from cerify.languages.sase import LANGUAGE
+
+    return LANGUAGE
+
+
+def _load_row_pattern() -> Language[Any]:
+    from cerify.languages.row_pattern import LANGUAGE
+
+    return LANGUAGE
+
+
+BUILT_IN: Mapping[str, Callable[[], Language[Any]]] = {
+    "cel": _load_cel,
+    "core-cel": _load_core_cel,
+    "event-expression": _load_event_expressions,
+    "sase": _load_sase,
+    "row-pattern": _load_row_pattern,
 }
-"""The languages of this distribution, each with the name that its modules have."""
+"""The languages of this distribution, each with the function that imports it."""
 
 
 class _Languages(Mapping[str, Language[Any]]):
@@ -41,7 +72,7 @@ class _Languages(Mapping[str, Language[Any]]):
     def __getitem__(self, name: str) -> Language[Any]:
         if name not in self._loaded:
             if name in BUILT_IN:
-                self._loaded[name] = import_module(f"cerify.languages.{BUILT_IN[name]}").LANGUAGE
+                self._loaded[name] = BUILT_IN[name]()
             else:
                 self._loaded[name] = self._entry_points()[name].load()()
         return self._loaded[name]

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, partial
-from importlib import import_module
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, cast, get_args
 
 from cerify.automata.evaluator import Evaluator, Output
-from cerify.languages.built_in import FOREIGN, BuiltInLanguage
-from cerify.languages.language import BuiltIn, Checked, Evaluation, Options, Question
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel.operators import OPERATORS
+from cerify.languages.language import FOREIGN, BuiltIn, BuiltInLanguage, Checked, DecisionQuestion, Evaluation, Options
+from cerify.semantics.arguments import Budget, Selection
+from cerify.semantics.cel.check import missing_columns, problems, require_typed
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, Last, Max, Next, Strict, expanded, size
-from cerify.semantics.cel.wellformed import missing_columns, problems, require_typed
+from cerify.semantics.cel.syntax import OPERATORS, Formula, Last, Max, Next, Strict, expanded, show, size
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.sase.reading import Reading
-from cerify.semantics.selection import Selection
+from cerify.semantics.sase.syntax import Reading
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.recording import Recording
-    from cerify.equivalence.decide.certificate import Certificate
-    from cerify.equivalence.verdict import Verdict
-    from cerify.explanations.explainer import Explainer
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.verdict import Certificate, Verdict
+    from cerify.explanations.explanation import Explainer
     from cerify.languages.language import Streamed
 
 
@@ -36,8 +32,6 @@ class Cel(BuiltInLanguage[Formula]):
     name = "cel"
     title = "CEL"
     trees = get_args(Formula)
-    package = "cel"
-    constant = "CEL"
     operators = OPERATORS
     parse = staticmethod(parse)
     show = staticmethod(show)
@@ -52,24 +46,27 @@ class Cel(BuiltInLanguage[Formula]):
     mark = r"\b(FILTER|UNLESS|PROJECT)\b"
     foreign = FOREIGN
 
+    def operations(self) -> QueryOperations[Formula]:
+        from cerify.equivalence.shrink.cel import CEL
+
+        return CEL
+
+    def generator(self) -> Generator[Formula]:
+        from cerify.equivalence.generate.generator import CEL
+
+        return CEL
+
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
         return {
             "denotational": BuiltIn(_denotational),
-            "automaton": BuiltIn(
-                partial(_planned, "streaming"), batches=partial(_batches, "readable_evaluator", "ReadableCelEvaluator")
-            ),
-            "kernel": BuiltIn.guarded(
-                partial(_planned, "compiled"),
-                compiled=True,
-                batches=partial(_batches, "compiled_evaluator", "CompiledCelEvaluator"),
-            ),
+            "automaton": BuiltIn(_prepare_streaming, batches=_readable_batches),
+            "kernel": BuiltIn.guarded(_prepare_compiled, compiled=True, batches=_compiled_batches),
         }
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterator[Match]:
         """The matches by tods21, Figure 3, clause by clause."""
-        from cerify.semantics.cel.denote import Valuations, clause, sup
-        from cerify.semantics.cel.registered import require_registered
+        from cerify.semantics.cel.denote import Valuations, clause, require_registered, sup
         from cerify.semantics.events import bindings_of
 
         require_registered(query, {})
@@ -91,11 +88,9 @@ class Cel(BuiltInLanguage[Formula]):
         return False
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:
-        from cerify.equivalence.decide.vacuous import satisfiable, vacuous
-        from cerify.semantics.cel.fragment import beyond_star
-        from cerify.semantics.cel.registered import named
-        from cerify.semantics.cel.unused import unused
-        from cerify.semantics.cel.wellformed import is_unary
+        from cerify.equivalence.decide.cel import satisfiable, vacuous
+        from cerify.semantics.cel.check import beyond_star, is_unary, unused
+        from cerify.semantics.cel.denote import named
 
         unary, beyond = is_unary(query), sorted(beyond_star(query))
         written = f"CEL* with {', '.join(beyond)}" if beyond else "CEL*"
@@ -112,7 +107,7 @@ class Cel(BuiltInLanguage[Formula]):
     def in_cel(self, query: Formula, budget: Budget) -> Formula:
         return query
 
-    def compare(self, left: Formula, right: Formula, question: Question) -> Verdict:
+    def compare(self, left: Formula, right: Formula, question: DecisionQuestion) -> Verdict:
         from cerify.automata.cea.compile import compilable
         from cerify.equivalence.decide.cel import contained, equivalent
         from cerify.equivalence.verdict import Undecided
@@ -123,7 +118,7 @@ class Cel(BuiltInLanguage[Formula]):
             return decide(left, right, level, schema, budget)
         if question.bound == 0:
             return Undecided("a query compares events with each other, and with a bound of 0 no stream is looked at")
-        from cerify.equivalence.bounded.compare import compare
+        from cerify.equivalence.bounded import compare
 
         return compare(left, right, question.bound, level, question.claim == "contained", schema, budget=budget)
 
@@ -134,21 +129,19 @@ class Cel(BuiltInLanguage[Formula]):
 
     @property
     def normal_forms(self) -> Mapping[str, Callable[[Formula, int], Formula] | None]:
-        from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
-        from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
-        from cerify.equivalence.rewrite.normal_forms.push_in import push_in
+        from cerify.equivalence.rewrite.normal_forms import disjunctive, push_filters, push_in
 
         return {"disjunctive": disjunctive, "push-in": push_in, "push-filters": push_filters, "star": None}
 
     @property
     def translations(self) -> Mapping[str, Callable[[Formula, Reading], Any]]:
-        from cerify.equivalence.rewrite.translate.cel_to_row import cel_to_row
-        from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
+        from cerify.equivalence.rewrite.translate_core_cel import to_core_cel
+        from cerify.equivalence.rewrite.translate_row_pattern import cel_to_row
 
         return {"core-cel": lambda phi, _: to_core_cel(phi), "row-pattern": lambda phi, _: cel_to_row(phi)}
 
     def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explanations.explanation import CelExplainer
+        from cerify.explanations.cel import CelExplainer
 
         return CelExplainer(query, S)
 
@@ -163,15 +156,15 @@ class Cel(BuiltInLanguage[Formula]):
         return compile_cel(query, budget)
 
     def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
-        from cerify.draw.record_cel import record
+        from cerify.draw.recording import record_cel
 
-        return record(query, S, title, options.output, options.budget)
+        return record_cel(query, S, title, options.output, options.budget)
 
 
 def _kind(phi: Formula) -> str:
     """Whether the formula is unary (tods21, Definition 4.1), and if not, whether an automaton carries it."""
     from cerify.automata.cea.compile import compilable
-    from cerify.semantics.cel.wellformed import is_unary
+    from cerify.semantics.cel.check import is_unary
 
     if is_unary(phi):
         return "unary"
@@ -182,35 +175,56 @@ def _kind(phi: Formula) -> str:
 
 def _denotational(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
     """Raises IllFormed for a registered predicate that is no function, or of a wrong arity."""
+    from cerify.semantics.cel.denote import unregistered
     from cerify.semantics.cel.interpreter import found
-    from cerify.semantics.cel.registered import unregistered
 
     return unregistered(phi, options.predicates) or (
         lambda S: found(phi, S, options.output, options.budget, options.predicates)
     )
 
 
-def _planned(module: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """By the module of cerify.automata.evaluate that is named."""
+def _prepare_streaming(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    """Return the readable evaluation of a formula: Algorithm 2 of tods21."""
+    from cerify.automata.evaluate.evaluation_plan import evaluation_plan
+    from cerify.automata.evaluate.streaming import planned
+
+    plan = evaluation_plan(phi, options.budget)
+    if isinstance(plan, Unsupported):
+        return plan
+    return lambda S: planned(plan, S, output=options.output, budget=options.budget)
+
+
+def _prepare_compiled(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    """Return the evaluation of a formula in compiled loops."""
+    from cerify.automata.evaluate.compiled import planned
     from cerify.automata.evaluate.evaluation_plan import evaluation_plan
 
-    made = evaluation_plan(phi, options.budget)
-    if isinstance(made, Unsupported):
-        return made
-    evaluate = import_module(f"cerify.automata.evaluate.{module}").planned
-    return partial(evaluate, made, output=options.output, budget=options.budget)
+    plan = evaluation_plan(phi, options.budget)
+    if isinstance(plan, Unsupported):
+        return plan
+    return lambda S: planned(plan, S, output=options.output, budget=options.budget)
 
 
-def _batches(module: str, name: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """By the evaluator of that name in a module of cerify.automata.evaluate."""
-    from cerify.automata.evaluate.partitions import batch_scope
+def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+    """Return the readable evaluator of batches, or why there is none."""
+    from cerify.automata.evaluate.evaluation_plan import batch_scope
+    from cerify.automata.evaluate.readable import ReadableCelEvaluator
 
     scope = batch_scope(phi)
     if isinstance(scope, Unsupported):
         return scope
-    evaluator = getattr(import_module(f"cerify.automata.evaluate.{module}"), name)
-    made: Evaluator = evaluator(phi, options.output, options.consumption, options.budget, scope)
-    return made
+    return ReadableCelEvaluator(phi, options.output, options.consumption, options.budget, scope)
+
+
+def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+    """Return the evaluator of batches in compiled loops, or why there is none."""
+    from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+    from cerify.automata.evaluate.evaluation_plan import batch_scope
+
+    scope = batch_scope(phi)
+    if isinstance(scope, Unsupported):
+        return scope
+    return CompiledCelEvaluator(phi, options.output, options.consumption, options.budget, scope)
 
 
 LANGUAGE = Cel()

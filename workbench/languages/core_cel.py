@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.languages import LANGUAGES
-from cerify.languages.built_in import FOREIGN, BuiltInLanguage
-from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Evaluation, Options, Question
-from cerify.semantics.budget import Budget
-from cerify.semantics.core_cel.operators import OPERATORS
+from cerify.languages.language import (
+    DENOTATIONAL,
+    FOREIGN,
+    BuiltIn,
+    BuiltInLanguage,
+    Checked,
+    DecisionQuestion,
+    Evaluation,
+    Options,
+)
+from cerify.semantics.arguments import Budget, Selection
+from cerify.semantics.core_cel.check import is_unary, problems, require_typed
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.syntax import Formula, Last, Max, Next, Strict, size
-from cerify.semantics.core_cel.wellformed import is_unary, problems, require_typed
+from cerify.semantics.core_cel.syntax import OPERATORS, CoreLast, CoreMax, CoreNext, CoreStrict, Formula, show, size
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.sase.reading import Reading
-from cerify.semantics.selection import Selection
+from cerify.semantics.sase.syntax import Reading
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.recording import Recording
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
-    from cerify.explanations.explainer import Explainer
+    from cerify.explanations.explanation import Explainer
     from cerify.languages.language import Streamed
     from cerify.semantics.cel.syntax import Formula as CelFormula
 
@@ -38,15 +45,18 @@ class CoreCel(BuiltInLanguage[Formula]):
     name = "core-cel"
     title = "core-CEL"
     trees = get_args(Formula)
-    package = "core_cel"
-    constant = "CORE_CEL"
     operators = OPERATORS
     parse = staticmethod(parse)
     show = staticmethod(show)
     problems = staticmethod(problems)
     require_typed = staticmethod(require_typed)
     size = staticmethod(size)
-    strategies: ClassVar = {Selection.STRICT: Strict, Selection.NEXT: Next, Selection.LAST: Last, Selection.MAX: Max}
+    strategies: ClassVar = {
+        Selection.STRICT: CoreStrict,
+        Selection.NEXT: CoreNext,
+        Selection.LAST: CoreLast,
+        Selection.MAX: CoreMax,
+    }
     answer = ANSWER
     mark = r"\b(FILTER|AS)\b"
     foreign: ClassVar = {
@@ -54,6 +64,16 @@ class CoreCel(BuiltInLanguage[Formula]):
         ";": "T AS x ; H AS y, each type with a variable",
         "+": "after a variable, as in (T AS x)+",
     }
+
+    def operations(self) -> QueryOperations[Formula]:
+        from cerify.equivalence.shrink.core_cel import CORE_CEL
+
+        return CORE_CEL
+
+    def generator(self) -> Generator[Formula]:
+        from cerify.equivalence.generate.generator import CORE_CEL
+
+        return CORE_CEL
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
         """The matches by cep17, section 3, clause by clause, under every valuation."""
@@ -65,12 +85,8 @@ class CoreCel(BuiltInLanguage[Formula]):
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
         return {
             "denotational": BuiltIn.of(_denotational, _no_valuations),
-            "automaton": BuiltIn.guarded(
-                partial(_evaluation, "automaton"), _no_valuations, False, partial(_batches, "automaton")
-            ),
-            "kernel": BuiltIn.guarded(
-                partial(_evaluation, "kernel"), _no_valuations, True, partial(_batches, "kernel")
-            ),
+            "automaton": BuiltIn.guarded(_prepare_automaton, _no_valuations, False, _readable_batches),
+            "kernel": BuiltIn.guarded(_prepare_loops, _no_valuations, True, _compiled_batches),
         }
 
     def waits(self, query: Formula) -> bool:
@@ -85,13 +101,13 @@ class CoreCel(BuiltInLanguage[Formula]):
         return ("cel",) if by_way else ()
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:
-        from cerify.semantics.core_cel import wellformed
+        from cerify.semantics.core_cel import check
 
         fragment = {
-            "unary": wellformed.is_unary(query),
-            "well_formed": wellformed.is_well_formed(query),
-            "safe": wellformed.is_safe(query),
-            "lp_normal": wellformed.is_lp_normal(query),
+            "unary": check.is_unary(query),
+            "well_formed": check.is_well_formed(query),
+            "safe": check.is_safe(query),
+            "lp_normal": check.is_lp_normal(query),
         }
         words = (name.replace("_", "-") if yes else f"not {name.replace('_', '-')}" for name, yes in fragment.items())
         return Checked(fragment, f"core-CEL: {', '.join(words)}", problems(query, schema))
@@ -99,7 +115,7 @@ class CoreCel(BuiltInLanguage[Formula]):
     def in_cel(self, query: Formula, budget: Budget) -> CelFormula | Unsupported:
         return _in_cel(query, budget)
 
-    def compare(self, left: Formula, right: Formula, question: Question) -> Verdict:
+    def compare(self, left: Formula, right: Formula, question: DecisionQuestion) -> Verdict:
         """By way of CEL."""
         from cerify.equivalence.verdict import Undecided
 
@@ -116,7 +132,7 @@ class CoreCel(BuiltInLanguage[Formula]):
         if not (is_unary(left) and is_unary(right)):
             return super().difference(left, right, schema, budget)
         from cerify.automata.cea.compile_core import compile_core
-        from cerify.equivalence.decide.automata import difference
+        from cerify.equivalence.decide.cel import difference
         from cerify.equivalence.verdict import Different
 
         S = difference(compile_core(left), compile_core(right), "events", schema)
@@ -128,11 +144,9 @@ class CoreCel(BuiltInLanguage[Formula]):
 
     @property
     def normal_forms(self) -> Mapping[str, Callable[[Formula, int], Formula] | None]:
-        from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive
-        from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
-        from cerify.equivalence.rewrite.normal_forms.core_safe import safe
+        from cerify.equivalence.rewrite.normal_forms import core_disjunctive, lp_normal, safe
 
-        return {"disjunctive": disjunctive, "safe": safe, "lp-normal": lp_normal}
+        return {"disjunctive": core_disjunctive, "safe": safe, "lp-normal": lp_normal}
 
     @property
     def translations(self) -> Mapping[str, Callable[[Formula, Reading], Any]]:
@@ -155,9 +169,9 @@ class CoreCel(BuiltInLanguage[Formula]):
         return compile_cel(self.cel_formula(query, budget), budget)
 
     def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
-        from cerify.draw.record_cel import record
+        from cerify.draw.recording import record_cel
 
-        return record(self.cel_formula(query, options.budget), S, title, options.output, options.budget)
+        return record_cel(self.cel_formula(query, options.budget), S, title, options.output, options.budget)
 
 
 def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
@@ -166,38 +180,64 @@ def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
     return matches_of(phi, S, options.budget)
 
 
-def _evaluation(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """By an automaton of core-CEL; a formula whose filters compare events by its formula of CEL, if it has one.
+def _prepare_automaton(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    """Return the readable evaluation of a formula by an automaton of core-CEL."""
+    from cerify.automata.evaluate.core import matches
 
-    Where it has none, the complex events of an automaton are checked.
+    return _prepare(matches, "automaton", phi, schema, options)
+
+
+def _prepare_loops(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    """Return the evaluation of a formula by an automaton of core-CEL in compiled loops."""
+    from cerify.automata.evaluate.compiled import core_matches
+
+    return _prepare(core_matches, "kernel", phi, schema, options)
+
+
+def _prepare(
+    match: Callable[[Formula, Stream, Budget], list[Match]],
+    evaluator: str,
+    phi: Formula,
+    schema: Schema | None,
+    options: Options,
+) -> Evaluation | Unsupported:
+    """Return the evaluation of a formula, whose automaton `match` runs.
+
+    A formula whose filters compare events is evaluated as a formula of CEL, if there is one. If there is none, the
+    complex events of an automaton are checked one by one.
     """
-    from cerify.automata.evaluate.answers import at_most
+    from cerify.automata.evaluate.core import iterate_core_matches
+    from cerify.automata.evaluate.streaming import at_most
 
-    matches: Callable[[Formula, Stream, Budget], list[Match]]
-    if evaluator == "automaton":
-        from cerify.automata.evaluate.core import matches
-    else:
-        from cerify.automata.evaluate.compiled_core_evaluator import matches
     if is_unary(phi):
-        return lambda S: matches(phi, S, options.budget)
+        return lambda S: match(phi, S, options.budget)
     psi = _in_cel(phi, options.budget)
     if isinstance(psi, Unsupported):
-        from cerify.automata.evaluate import core_membership
-
-        return lambda S: at_most(options.budget.matches, core_membership.found(phi, S, options.budget, matches))
+        return lambda S: at_most(options.budget.matches, iterate_core_matches(phi, S, options.budget, match))
     found = LANGUAGES["cel"].evaluators[evaluator].prepare(psi, schema, options)
     return found if isinstance(found, Unsupported) else lambda S: at_most(options.budget.matches, iter(found(S)))
 
 
-def _batches(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+    """Return the readable evaluator of batches, or why there is none."""
+    from cerify.automata.evaluate.readable import ReadableCoreEvaluator
+
     if is_unary(phi) and options.consumption is Consumption.NONE:
-        if evaluator == "automaton":
-            from cerify.automata.evaluate.readable_evaluator import ReadableCoreEvaluator
+        return ReadableCoreEvaluator(phi, options.budget)
+    return _batches_in_cel("automaton", phi, schema, options)
 
-            return ReadableCoreEvaluator(phi, options.budget)
-        from cerify.automata.evaluate.compiled_core_evaluator import CompiledCoreEvaluator
 
+def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+    """Return the evaluator of batches in compiled loops, or why there is none."""
+    from cerify.automata.evaluate.compiled import CompiledCoreEvaluator
+
+    if is_unary(phi) and options.consumption is Consumption.NONE:
         return CompiledCoreEvaluator(phi, options.budget)
+    return _batches_in_cel("kernel", phi, schema, options)
+
+
+def _batches_in_cel(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+    """Return CEL's evaluator of batches of that name, for the formula in CEL."""
     psi, make = _in_cel(phi, options.budget), LANGUAGES["cel"].evaluators[evaluator].batches
     assert make is not None
     return psi if isinstance(psi, Unsupported) else make(psi, schema, options)
@@ -205,7 +245,7 @@ def _batches(evaluator: str, phi: Formula, schema: Schema | None, options: Optio
 
 @lru_cache(16)
 def _in_cel(phi: Formula, budget: Budget) -> CelFormula | Unsupported:
-    from cerify.equivalence.rewrite.translate.to_cel import translated
+    from cerify.equivalence.rewrite.translate_core_cel import translated
 
     return translated(phi, budget)
 

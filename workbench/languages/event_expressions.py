@@ -7,26 +7,32 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output
-from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, Question, ValuedMatch
-from cerify.semantics.budget import Budget
+from cerify.languages.language import (
+    DENOTATIONAL,
+    BuiltIn,
+    BuiltInLanguage,
+    Checked,
+    DecisionQuestion,
+    Options,
+    ValuedMatch,
+)
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.operators import OPERATORS
+from cerify.semantics.event_expressions.check import problems, require_typed
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
-from cerify.semantics.event_expressions.syntax import Expression, children, rebuilt, size
-from cerify.semantics.event_expressions.wellformed import problems, require_typed
+from cerify.semantics.event_expressions.syntax import OPERATORS, Expression, children, rebuilt, show, size
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.predicate_types import Problem
+from cerify.semantics.predicates import Problem
 
 if TYPE_CHECKING:
     from cerify.automata.dfa.model import DFA
     from cerify.automata.dfa.parametric import Symbolic
     from cerify.draw.recording import Recording
-    from cerify.equivalence.decide.certificate import Certificate
-    from cerify.equivalence.verdict import Verdict
-    from cerify.explanations.explainer import Explainer
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.verdict import Certificate, Verdict
+    from cerify.explanations.explanation import Explainer
 
 ANSWER = "the answer of an event expression is the events at which it takes place"
 
@@ -37,8 +43,6 @@ class EventExpressions(BuiltInLanguage[Expression]):
     name = "event-expression"
     title = "event expressions"
     trees = get_args(Expression)
-    package = "event_expressions"
-    constant = "EVENT_EXPRESSION"
     operators = OPERATORS
     parse = staticmethod(parse)
     show = staticmethod(show)
@@ -62,6 +66,16 @@ class EventExpressions(BuiltInLanguage[Expression]):
         "LIMIT": "without a limit: an expression takes place at each event that ends one",
         **dict.fromkeys(("FILTER", "WHERE"), "in brackets after an event type, as in E[x > 3]"),
     }
+
+    def operations(self) -> QueryOperations[Expression]:
+        from cerify.equivalence.shrink.event_expressions import EVENT_EXPRESSION
+
+        return EVENT_EXPRESSION
+
+    def generator(self) -> Generator[Expression]:
+        from cerify.equivalence.generate.generator import EVENT_EXPRESSION
+
+        return EVENT_EXPRESSION
 
     def plain_matches(self, query: Expression, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
         """The matches by vldb92, clause by clause; prefix searches through histories to come."""
@@ -87,11 +101,11 @@ class EventExpressions(BuiltInLanguage[Expression]):
     def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
         """The compatible tuples of attribute variables (vldb92, section 6.1)."""
         if evaluator == DENOTATIONAL:
-            from cerify.semantics.event_expressions.compatible import compatible
+            from cerify.semantics.event_expressions.interpreter import compatible
 
             relation = compatible(query, S, options.budget)
         else:
-            from cerify.automata.dfa.collect import tuples
+            from cerify.automata.dfa.parametric import tuples
 
             relation = tuples(query, S, options.budget)
         for e, values in sorted(relation.rows):
@@ -100,7 +114,7 @@ class EventExpressions(BuiltInLanguage[Expression]):
 
     def check(self, query: Expression, schema: Schema | None) -> Checked:
         from cerify.equivalence.decide.expressions import shortest_history
-        from cerify.semantics.event_expressions.scope import chosen
+        from cerify.semantics.event_expressions.denote import chosen
 
         definitions = query.definitions if isinstance(query, expr.Let) else ()
         body = query.body if isinstance(query, expr.Let) else query
@@ -108,7 +122,7 @@ class EventExpressions(BuiltInLanguage[Expression]):
         fragment = {
             "names": bool(definitions),
             "correlation_variables": any(
-                isinstance(F, expr.Exists | expr.Equated | expr.Variable) for F in expr.subexpressions(query)
+                isinstance(F, expr.Exists | expr.Equated | expr.ExpressionVariable) for F in expr.subexpressions(query)
             ),
             "attribute_variables": values,
         }
@@ -124,14 +138,14 @@ class EventExpressions(BuiltInLanguage[Expression]):
             found = [Problem("never", "it takes place at no event of any history", body.span)]
         return Checked(fragment, summary, found, (), takes_place)
 
-    def compare(self, left: Expression, right: Expression, question: Question) -> Verdict:
+    def compare(self, left: Expression, right: Expression, question: DecisionQuestion) -> Verdict:
         from cerify.equivalence.decide.expressions import contained, equivalent
 
         decide = equivalent if question.claim == "equivalent" else contained
         return decide(left, right, question.schema, question.budget)
 
     def unproved(self, certificate: Certificate, budget: Budget) -> str | None:
-        from cerify.equivalence.decide.expression_checker import expression_flaw
+        from cerify.equivalence.decide.checker import expression_flaw
 
         return expression_flaw(certificate, budget)
 
@@ -142,17 +156,16 @@ class EventExpressions(BuiltInLanguage[Expression]):
 
     def streamed(self, query: Expression, schema: Schema | None, options: Options) -> DFA | Symbolic | Unsupported:
         """Its automaton; with attribute variables what makes an automaton for each choice of values."""
-        from cerify.automata.dfa.arguments import order_under
         from cerify.automata.dfa.parametric import symbolic, why_not
+        from cerify.automata.dfa.scopes import order_under
 
         if (refused := why_not(query, schema, options.budget)) is not None:
             return refused
         return self.dfa(query, schema, options.budget) or symbolic(query, order_under(schema), options.budget)
 
     def dfa(self, query: Expression, schema: Schema | None, budget: Budget) -> DFA | None:
-        from cerify.automata.dfa.arguments import order_under
-        from cerify.automata.dfa.inlined import inlined
-        from cerify.automata.dfa.valued import Valued
+        from cerify.automata.dfa.parametric import Valued
+        from cerify.automata.dfa.scopes import inlined, order_under
 
         return None if inlined(query).variables else Valued(query, order_under(schema), budget).automaton(())
 
@@ -162,9 +175,9 @@ class EventExpressions(BuiltInLanguage[Expression]):
         return compile_expression(query, schema, budget)
 
     def record(self, query: Expression, S: Stream, title: str, options: Options) -> Recording:
-        from cerify.draw.record_expression import record
+        from cerify.draw.recording import record_expression
 
-        return record(query, S, title, options.budget)
+        return record_expression(query, S, title, options.budget)
 
 
 def _denotational(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
@@ -175,15 +188,15 @@ def _denotational(E: Expression, S: Stream, options: Options) -> Iterable[Match]
 
 def _automaton(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
     """By finite automata: one, or for attribute variables one for each choice of values."""
-    from cerify.automata.dfa.collect import found_in
+    from cerify.automata.dfa.parametric import found_in
 
     return [Match(e, (e,)) for e in found_in(E, S, options.budget)]
 
 
 def _kernel(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
-    from cerify.automata.dfa.arguments import order_in
     from cerify.automata.dfa.compiled import CompiledRunner
-    from cerify.automata.dfa.valued import Valued
+    from cerify.automata.dfa.parametric import Valued
+    from cerify.automata.dfa.scopes import order_in
 
     found = Valued(E, order_in(S), options.budget).events(S, CompiledRunner)
     return [Match(e, (e,)) for e in sorted(found)]
@@ -196,21 +209,21 @@ def _consuming(consumption: Consumption) -> Unsupported | None:
 
 
 def _readable(E: Expression, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    from cerify.automata.dfa.evaluator import ReadableEvaluator
+    from cerify.automata.dfa.evaluators import ReadableExpressionEvaluator
 
     A = _consuming(options.consumption) or LANGUAGE.streamed(E, schema, options)
-    return A if isinstance(A, Unsupported) else ReadableEvaluator(A, options.budget)
+    return A if isinstance(A, Unsupported) else ReadableExpressionEvaluator(A, options.budget)
 
 
 def _compiled(E: Expression, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    from cerify.automata.dfa.evaluator import CompiledEvaluator
+    from cerify.automata.dfa.evaluators import CompiledExpressionEvaluator
     from cerify.automata.dfa.model import DFA
 
     A = _consuming(options.consumption) or LANGUAGE.streamed(E, schema, options)
     if isinstance(A, Unsupported):
         return A
     if isinstance(A, DFA):
-        return CompiledEvaluator(A, options.budget)
+        return CompiledExpressionEvaluator(A, options.budget)
     return Unsupported(
         "an expression with attribute variables has an automaton for each choice of values; they are not compiled"
     )

@@ -20,43 +20,41 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypedDict, TypeVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output, require_output
-from cerify.equivalence.claim import Claim, Level
-from cerify.semantics.arguments import require_kind, require_whole
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel.registered import Predicates
+from cerify.equivalence.verdict import Claim, Level
+from cerify.semantics.arguments import Budget, Selection, read, require_kind, require_whole
+from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.predicate_types import Problem
-from cerify.semantics.readings import read
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
-from cerify.semantics.sase.aggregates import Operations
-from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.selection import Selection
-from cerify.semantics.trees import subtrees
+from cerify.semantics.predicates import Problem
+from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
+from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
+from cerify.semantics.trees import Operator, node_word, subtrees
 from cerify.semantics.values import Value, plain
+
+if TYPE_CHECKING:
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.shrink import QueryOperations
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.automata.dfa.model import DFA
     from cerify.automata.dfa.parametric import Symbolic
-    from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+    from cerify.automata.evaluate.compiled import CompiledCelEvaluator
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
-    from cerify.equivalence.decide.certificate import Certificate
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.operations import QueryOperations
-    from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
-    from cerify.explanations.explainer import Explainer
+    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.verdict import Bounded, Certificate, Different, Undecided, Verdict
+    from cerify.explanations.explanation import Explainer
     from cerify.semantics.cel.syntax import Formula
-    from cerify.semantics.sase.syntax import Query
+    from cerify.semantics.sase.syntax import SaseQuery
 
-    Streamed: TypeAlias = CompiledCelEvaluator | DFA | Symbolic | Query
+    Streamed: TypeAlias = CompiledCelEvaluator | DFA | Symbolic | SaseQuery
 
 F = TypeVar("F")
 M = TypeVar("M")
@@ -225,7 +223,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Question:
+class DecisionQuestion:
     """What is to be decided of two queries, on the streams of a schema (None: on all).
 
     bound: the length in events of the streams that are searched where no automaton decides.
@@ -264,7 +262,9 @@ class OutputTable:
 
     def to_pandas(self) -> Any:
         """The table as a pandas data frame. Raises ImportError where pandas is not installed."""
-        return import_module("pandas").DataFrame.from_records(list(self.rows), columns=list(self.columns))
+        import pandas
+
+        return pandas.DataFrame.from_records(list(self.rows), columns=list(self.columns))
 
 
 class Language(ABC, Generic[F]):
@@ -370,7 +370,7 @@ class Language(ABC, Generic[F]):
 
     def operator_of(self, query: F) -> str:
         """The name of the query's outermost operator, as the suite calls it; "" for a query without operands."""
-        return type(query).__name__.lower() if self.children(query) else ""
+        return node_word(type(query)).lower() if self.children(query) else ""
 
     def stream_read(self, query: F, S: Stream) -> Stream:
         """The stream on which the positions of matches count, where a query over S reads one that it makes of S."""
@@ -471,7 +471,7 @@ class Language(ABC, Generic[F]):
             raise phi
         return phi
 
-    def compare(self, left: F, right: F, question: Question) -> Verdict:
+    def compare(self, left: F, right: F, question: DecisionQuestion) -> Verdict:
         """Whether two queries have the same matches, on a level of the language, on every stream, with the evidence."""
         from cerify.equivalence.verdict import Undecided
 
@@ -483,7 +483,7 @@ class Language(ABC, Generic[F]):
         """What tells two queries apart on a stream of the schema; None if it is decided that nothing does."""
         from cerify.equivalence.verdict import Bounded, Different, Undecided
 
-        verdict = self.compare(left, right, Question(schema=schema, budget=budget))
+        verdict = self.compare(left, right, DecisionQuestion(schema=schema, budget=budget))
         return verdict if isinstance(verdict, Different | Bounded | Undecided) else None
 
     def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
@@ -519,7 +519,7 @@ class Language(ABC, Generic[F]):
 
         Raises Unsupported, BudgetExceeded.
         """
-        from cerify.explanations.plain import PlainExplainer
+        from cerify.explanations.explanation import PlainExplainer
 
         return PlainExplainer(list(self.matches(query, S)), S, text)
 
@@ -544,7 +544,7 @@ class Language(ABC, Generic[F]):
 
     def diagram(self, query: F, title: str, schema: Schema | None, budget: Budget) -> Diagram:
         """The automaton of a query as a diagram. Raises Unsupported, BudgetExceeded."""
-        from cerify.draw.automaton import diagram_of_automaton
+        from cerify.draw.automata import diagram_of_automaton
 
         return diagram_of_automaton(self.automaton(query, schema, budget), title)
 
@@ -558,3 +558,46 @@ class Language(ABC, Generic[F]):
         Raises Unsupported where not one automaton carries the query, and BudgetExceeded for a stream too long to show.
         """
         raise Unsupported(f"there is no run to show of a query in {self.title}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the plug-ins of the languages of this distribution share: where their operations, operators and words are.
+
+FOREIGN: Mapping[str, str] = {
+    **dict.fromkeys(("WHERE", "HAVING", "WHEN"), "FILTER"),
+    **dict.fromkeys(("THEN", "FOLLOWED", "BEFORE", "->", ".*"), ";"),
+    ",": "; between events, and AND between conditions",
+    ".": "once, between a variable and an attribute, in a condition after FILTER",
+    "*": "+, which takes one or more; no operator takes none",
+    "==": "= once",
+    "?": "OR, between what has the event and what has it not",
+    "NOT": "in brackets, as in FILTER T[not x > 3]; that nothing happens, with UNLESS",
+    "BETWEEN": "with two comparisons, as in T.x >= 1 AND T.x <= 3",
+    "!": "UNLESS, as in A ; B UNLESS C",
+    "EVERY": "without a word for it: all matches are reported",
+    "BY": "PARTITION BY [id], with brackets around the attribute",
+    **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
+    "&": "AND between conditions, and ALL where a match of either side is put together with one of the other",
+    "[": "after FILTER, as in T FILTER T[x > 3]",
+    **dict.fromkeys(("SEC", "SECS"), "seconds"),
+    **dict.fromkeys(("MIN", "MINS"), "minutes"),
+    **dict.fromkeys(
+        ("COUNT (", "SUM (", "AVG (", "MIN (", "MAX ("),
+        "without aggregates, and a number of events as A{3}; SASE+ and MATCH_RECOGNIZE have aggregates",
+    ),
+    "LIMIT": "without a limit: all matches are reported, and cerify match --limit 3 stops after three",
+    **{"&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<=", '"': "'...' around a string"},
+}
+"""What the two languages of formulas say for the words and signs of others."""
+
+
+class BuiltInLanguage(Language[F]):
+    """A language of cerify.semantics, with the table of its operators."""
+
+    operators: ClassVar[Mapping[type, Operator]] = {}
+
+    def operator_of(self, query: F) -> str:
+        return self.operators[type(query)].name if type(query) in self.operators and self.children(query) else ""
+
+    def is_monotone(self, name: str) -> bool:
+        return any(operator.name == name and operator.monotone for operator in self.operators.values())

@@ -5,25 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
-from importlib import import_module
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Options, OutputTable, Question
-from cerify.semantics.budget import Budget
+from cerify.languages.language import (
+    BuiltIn,
+    BuiltInLanguage,
+    Checked,
+    DecisionQuestion,
+    Options,
+    OutputTable,
+)
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, MissingPackage, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.predicate_types import Problem
+from cerify.semantics.predicates import Problem
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.operators import constructs, features
-from cerify.semantics.row_pattern.output import Output, OutputRow, labels_of
-from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD
-from cerify.semantics.row_pattern.show import show, show_expression, show_pattern
-from cerify.semantics.row_pattern.wellformed import (
+from cerify.semantics.row_pattern.check import (
     column_types,
     may_be_empty,
     missing_columns,
@@ -31,43 +29,49 @@ from cerify.semantics.row_pattern.wellformed import (
     require_typed,
     require_wellformed,
 )
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.row_pattern.interpreter import OutputRow, RowOutput, labels_of
+from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch
+from cerify.semantics.row_pattern.syntax import (
+    ROW,
+    MatchRecognize,
+    constructs,
+    features,
+    show,
+    show_expression,
+    show_pattern,
+)
+from cerify.semantics.sase.syntax import Reading
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.automata.dfa.model import DFA
-    from cerify.automata.row_pattern.measure_registers import MeasureRegisters
-    from cerify.automata.row_pattern.measures import Found
+    from cerify.automata.row_pattern.compiled import Found
+    from cerify.automata.row_pattern.evaluate import MeasureRegisters
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
-    from cerify.equivalence.decide.certificate import Certificate
-    from cerify.equivalence.verdict import Different, Undecided, Verdict
-    from cerify.explanations.explainer import Explainer
-
-FINDERS: Mapping[str, str] = {
-    "denotational": "semantics.row_pattern.interpreter",
-    "automaton": "automata.row_pattern.evaluate",
-    "kernel": "automata.row_pattern.compiled",
-}
-"""Of each evaluator the module whose `answers` finds the matches."""
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.verdict import Certificate, Different, Undecided, Verdict
+    from cerify.explanations.explanation import Explainer
 
 
-class RegisterOutput(Output):
+class RegisterOutput(RowOutput):
     """What a clause makes of its matches by the decided reading, in time that is linear in the rows of a match."""
 
     @cached_property
     def registers(self) -> MeasureRegisters:
         """What the measures see."""
-        from cerify.automata.row_pattern.measure_registers import MeasureRegisters
+        from cerify.automata.row_pattern.evaluate import MeasureRegisters
 
         return MeasureRegisters(self.q)
 
     def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[OutputRow]:
         if not match.events:
             return super().measures(match, seen)
-        from cerify.automata.row_pattern.measure_registers import LabelledRows
+        from cerify.automata.row_pattern.evaluate import LabelledRows
 
         f = self.frame(match, labels_of(match), len(match.events))
         return self.registers.measures(LabelledRows(f.partition, f.visible, f.start, f.labels, f.number), seen)
@@ -79,8 +83,6 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     name = "row-pattern"
     title = "MATCH_RECOGNIZE"
     trees = (MatchRecognize,)
-    package = "row_pattern"
-    constant = "ROW_PATTERN"
     parse = staticmethod(parse)
     show = staticmethod(show)
     problems = staticmethod(problems)
@@ -102,6 +104,16 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     row_type = ROW
     loops = ("MATCH_RECOGNIZE (PATTERN (A))",)
 
+    def operations(self) -> QueryOperations[MatchRecognize]:
+        from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
+
+        return ROW_PATTERN
+
+    def generator(self) -> Generator[MatchRecognize]:
+        from cerify.equivalence.generate.generator import ROW_PATTERN
+
+        return ROW_PATTERN
+
     def looks_like(self, text: str) -> str:
         has_clause = re.search(r"(?i)\b(MATCH_RECOGNIZE|PATTERN|DEFINE|MEASURES)\b", text)
         return self.title if has_clause else "SQL, of which MATCH_RECOGNIZE clauses are read"
@@ -117,23 +129,23 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
     def constants(self, query: MatchRecognize) -> list[Value]:
         nodes = (node for e in query.expressions for node in subtrees(e))
-        return [node.value for node in nodes if isinstance(node, rows.Constant) and node.value is not None]
+        return [node.value for node in nodes if isinstance(node, rows.RowConstant) and node.value is not None]
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[MatchRecognize]]:
         return {
-            "denotational": BuiltIn.of(partial(_matches, "denotational"), _no_objection),
-            "automaton": BuiltIn.of(partial(_matches, "automaton"), _no_automaton),
-            "kernel": BuiltIn.of(partial(_matches, "kernel"), _no_kernel, True),
+            "denotational": BuiltIn.of(_match_by_definition, _no_objection),
+            "automaton": BuiltIn.of(_match_by_automaton, _no_automaton),
+            "kernel": BuiltIn.of(_match_in_loops, _no_kernel, True),
         }
 
     def output_table(self, query: MatchRecognize, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
-        made = Output(query, S, options.row_reading)
+        made = RowOutput(query, S, options.row_reading)
         return OutputTable(made.columns, tuple(made.rows(m for m in found if isinstance(m, NumberedMatch))))
 
     @property
     def translations(self) -> Mapping[str, Callable[[MatchRecognize, Reading], Any]]:
-        from cerify.equivalence.rewrite.translate.row_to_cel import row_to_cel
+        from cerify.equivalence.rewrite.translate_row_pattern import row_to_cel
 
         def translated(query: MatchRecognize, _: Reading) -> Any:
             require_wellformed(query)
@@ -154,26 +166,26 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         )
 
     def diagram(self, query: MatchRecognize, title: str, schema: Schema | None, budget: Budget) -> Diagram:
-        from cerify.draw.row_pattern import diagram_of_clause
+        from cerify.draw.automata import diagram_of_clause
 
         require_wellformed(query)
         return diagram_of_clause(query, title, budget)
 
     def preference_tree(self, query: MatchRecognize, S: Stream, place: int, title: str) -> Diagram:
-        from cerify.draw.preference_tree import preference_tree
+        from cerify.draw.automata import preference_tree
 
         require_wellformed(query)
         return preference_tree(query, S, place, title)
 
     def record(self, query: MatchRecognize, S: Stream, title: str, options: Options) -> Recording:
-        from cerify.draw.record_rows import record
+        from cerify.draw.recording import record_rows
 
         require_wellformed(query)
-        return record(query, S, title, options.budget)
+        return record_rows(query, S, title, options.budget)
 
-    def compare(self, left: MatchRecognize, right: MatchRecognize, question: Question) -> Verdict:
+    def compare(self, left: MatchRecognize, right: MatchRecognize, question: DecisionQuestion) -> Verdict:
         """What is not decided is tried on short tables."""
-        from cerify.equivalence.bounded.row_tables import compared
+        from cerify.equivalence.decide.replay import compared
         from cerify.equivalence.decide.row_clauses import compare
 
         require_wellformed(left)
@@ -205,11 +217,9 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         return row_flaw(certificate, budget)
 
     def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
-        from cerify.automata.row_pattern.conditions import why_not
-        from cerify.automata.row_pattern.distances import at_fixed_distances
-        from cerify.equivalence.decide.row_patterns import idle_quantifiers, parts_without_rows
-        from cerify.semantics.row_pattern.skips import skip_failures
-        from cerify.semantics.row_pattern.typed import types_of, whole_divisions
+        from cerify.automata.row_pattern.compile import at_fixed_distances, why_not
+        from cerify.equivalence.decide.row_clauses import idle_quantifiers, parts_without_rows
+        from cerify.semantics.row_pattern.check import skip_failures, types_of, whole_divisions
 
         fixed = query
         with suppress(BudgetExceeded):  # which is named below
@@ -278,8 +288,7 @@ def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported |
 
 def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
     """What of a clause is never true, never matches, or is too large, for `check`."""
-    from cerify.equivalence.decide.row_clauses import shortest_match
-    from cerify.equivalence.decide.row_conditions import Conditions, fewest
+    from cerify.equivalence.decide.row_clauses import DefineConditions, fewest, shortest_match
 
     why = {
         "NULL": "is always NULL; a test for NULL is IS NULL",
@@ -288,7 +297,7 @@ def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
         "contradiction": "contradicts itself",
     }
     found: dict[str, Any] = {"fewest": list(map(show_pattern, fewest(q.pattern)))}
-    conditions = Conditions(q)
+    conditions = DefineConditions(q)
     try:
         _ = conditions.automaton
     except BudgetExceeded as error:
@@ -307,7 +316,7 @@ def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
 
 def blocks_by(evaluator: str) -> Callable[[MatchRecognize, Stream, Budget], Found]:
     """The function by which an evaluator gives matches as the states of rows, see MatchRows."""
-    from cerify.automata.row_pattern.measures import compiled_blocks, readable_blocks
+    from cerify.automata.row_pattern.compiled import compiled_blocks, readable_blocks
 
     return {"automaton": readable_blocks, "kernel": compiled_blocks}[evaluator]
 
@@ -327,8 +336,7 @@ def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) ->
 
 def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
     """Why the compiled loops cannot carry the clause. Raises IllFormed as _no_objection does, and BudgetExceeded."""
-    from cerify.automata.row_pattern.conditions import why_not, why_not_compiled
-    from cerify.automata.row_pattern.distances import at_fixed_distances
+    from cerify.automata.row_pattern.compile import at_fixed_distances, why_not, why_not_compiled
 
     if (refused := _no_automaton(q, schema, options)) is not None:
         return refused
@@ -336,12 +344,26 @@ def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Un
     return why_not(q) or why_not_compiled(q, options.budget)
 
 
-def _matches(evaluator: str, q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
-    """The matches with their bindings, and with the measures as their result."""
-    find = import_module(f"cerify.{FINDERS[evaluator]}").answers
-    made = (Output if evaluator == DENOTATIONAL else RegisterOutput)(q, S, options.row_reading)
-    reading = {} if options.row_reading == STANDARD else {"reading": options.row_reading}
-    return map(made.with_result, find(q, S, budget=options.budget, **reading))
+def _match_by_definition(q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
+    """Return the matches by the definition, with their bindings and with the measures as their result."""
+    from cerify.semantics.row_pattern.interpreter import answers
+
+    output = RowOutput(q, S, options.row_reading)
+    return map(output.with_result, answers(q, S, budget=options.budget, reading=options.row_reading))
+
+
+def _match_by_automaton(q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
+    """Return the matches by the readable automaton, with their bindings and with the measures as their result."""
+    from cerify.automata.row_pattern.evaluate import answers
+
+    return map(RegisterOutput(q, S, options.row_reading).with_result, answers(q, S, budget=options.budget))
+
+
+def _match_in_loops(q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
+    """Return the matches by the compiled loops, with their bindings and with the measures as their result."""
+    from cerify.automata.row_pattern.compiled import answers
+
+    return map(RegisterOutput(q, S, options.row_reading).with_result, answers(q, S, budget=options.budget))
 
 
 LANGUAGE = RowPattern()

@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
-from importlib import import_module
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
-from cerify.languages.built_in import BuiltInLanguage
-from cerify.languages.language import BuiltIn, Checked, Options, Question
-from cerify.semantics.budget import Budget
+from cerify.languages.language import BuiltIn, BuiltInLanguage, Checked, DecisionQuestion, Options
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.sase import program
-from cerify.semantics.sase.fragment import constructs
+from cerify.semantics.sase.check import missing_columns, problems, require_typed, require_wellformed
+from cerify.semantics.sase.clauses import blocks_of, constructs, queries_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Reading
-from cerify.semantics.sase.show import show
-from cerify.semantics.sase.streams import blocks_of, queries_of
-from cerify.semantics.sase.syntax import Tree
-from cerify.semantics.sase.wellformed import missing_columns, problems, require_typed, require_wellformed
+from cerify.semantics.sase.syntax import Reading, SaseQuery, Tree, show
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Verdict
-    from cerify.explanations.explainer import Explainer
+    from cerify.explanations.explanation import Explainer
     from cerify.languages.language import Streamed
-
-FINDERS: Mapping[str, str] = {
-    "denotational": "semantics.sase.denote",
-    "automaton": "automata.nfab.answers",
-    "kernel": "automata.nfab.compiled",
-}
-"""Of each evaluator the module whose `bindings` finds what a query block binds."""
 
 
 class Sase(BuiltInLanguage[Tree]):
@@ -46,8 +35,6 @@ class Sase(BuiltInLanguage[Tree]):
     name = "sase"
     title = "SASE+"
     trees = get_args(Tree)
-    package = "sase"
-    constant = "SASE"
     parse = staticmethod(parse)
     show = staticmethod(show)
     problems = staticmethod(problems)
@@ -75,6 +62,16 @@ class Sase(BuiltInLanguage[Tree]):
     }
     loops = ("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",)
 
+    def operations(self) -> QueryOperations[Tree]:
+        from cerify.equivalence.shrink.sase import SASE
+
+        return SASE
+
+    def generator(self) -> Generator[Tree]:
+        from cerify.equivalence.generate.generator import SASE
+
+        return SASE
+
     def constants(self, query: Tree) -> list[Value]:
         blocks = [q for part in queries_of(query) for q in blocks_of(part)]
         windows = [q.within.seconds for q in blocks if q.within is not None]
@@ -83,15 +80,13 @@ class Sase(BuiltInLanguage[Tree]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
         return {
-            "denotational": BuiltIn.of(partial(_matches, "denotational"), _no_objection),
-            "automaton": BuiltIn.of(
-                partial(_matches, "automaton"), _no_objection, batches=partial(_batches, "automaton")
-            ),
-            "kernel": BuiltIn.of(partial(_matches, "kernel"), _no_objection, True, partial(_batches, "kernel")),
+            "denotational": BuiltIn.of(_match_by_definition, _no_objection),
+            "automaton": BuiltIn.of(_match_by_automaton, _no_objection, batches=_readable_batches),
+            "kernel": BuiltIn.of(_match_in_loops, _no_objection, True, _compiled_batches),
         }
 
     def check(self, query: Tree, schema: Schema | None) -> Checked:
-        from cerify.semantics.sase.fragment import beyond_cayuga, beyond_sql_ts, operators, strategies
+        from cerify.semantics.sase.clauses import beyond_cayuga, beyond_sql_ts, operators, strategies
 
         fragment: dict[str, Any] = {
             "strategies": sorted(strategies(query)),
@@ -104,10 +99,10 @@ class Sase(BuiltInLanguage[Tree]):
             lines.append(f"not of {name}: {'; '.join(why)}" if why else f"of {name} too")
         return Checked(fragment, "\n".join(lines), problems(query, schema))
 
-    def compare(self, left: Tree, right: Tree, question: Question) -> Verdict:
+    def compare(self, left: Tree, right: Tree, question: DecisionQuestion) -> Verdict:
         """Decided where both have a formula of CEL that compares no events with each other."""
         from cerify.automata.cea.compile import compilable
-        from cerify.equivalence.rewrite.translate.sase_to_cel import sase_to_cel
+        from cerify.equivalence.rewrite.translate_sase import sase_to_cel
         from cerify.equivalence.verdict import Undecided
 
         try:
@@ -120,9 +115,8 @@ class Sase(BuiltInLanguage[Tree]):
 
     @property
     def translations(self) -> Mapping[str, Callable[[Tree, Reading], Any]]:
-        from cerify.equivalence.rewrite.translate.cel_to_row import sase_to_row
-        from cerify.equivalence.rewrite.translate.sase_to_cel import require_written, sase_to_cel
-        from cerify.equivalence.rewrite.translate.sase_to_expression import sase_to_expression
+        from cerify.equivalence.rewrite.translate_row_pattern import sase_to_row
+        from cerify.equivalence.rewrite.translate_sase import require_written, sase_to_cel, sase_to_expression
 
         def wellformed(translate: Callable[[Tree, Reading], Any]) -> Callable[[Tree, Reading], Any]:
             def checked(query: Tree, reading: Reading) -> Any:
@@ -138,22 +132,21 @@ class Sase(BuiltInLanguage[Tree]):
         }
 
     def stream_read(self, query: Tree, S: Stream) -> Stream:
-        from cerify.semantics.sase.streams import source_of
+        from cerify.semantics.sase.clauses import source_of
 
         made = any(source_of(part) is not None for part in blocks_of(queries_of(query)[-1]))
         return self.explainer(query, S, "").S if made else S
 
     def explainer(self, query: Tree, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explanations.sase_explainer import SaseExplainer
+        from cerify.explanations.sase import SaseExplainer
 
         return SaseExplainer(query, S, text)
 
     def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed | Unsupported:
         """A query block over the input, in which no component is negated."""
         from cerify.automata.nfab.programs import why_not
-        from cerify.semantics.sase.syntax import Query
 
-        if not isinstance(query, Query) or query.returned.non_overlap:
+        if not isinstance(query, SaseQuery) or query.returned.non_overlap:
             return Unsupported("only the end of the stream decides which matches of the query there are")
         if any(k.negated for k in query.pattern):
             return Unsupported("a negated component may look at events that are over before a match begins")
@@ -164,16 +157,16 @@ class Sase(BuiltInLanguage[Tree]):
 
     def diagram(self, query: Tree, title: str, schema: Schema | None, budget: Budget) -> Diagram:
         """An automaton for each query block."""
-        from cerify.draw.nfab import diagram_of_query
+        from cerify.draw.automata import diagram_of_query
 
         require_wellformed(query)
         return diagram_of_query(query, title)
 
     def record(self, query: Tree, S: Stream, title: str, options: Options) -> Recording:
-        from cerify.draw.record_sase import record
+        from cerify.draw.recording import record_sase
 
         require_wellformed(query)
-        return record(query, S, title, options.reading, options.budget)
+        return record_sase(query, S, title, options.reading, options.budget)
 
 
 def _no_objection(q: Tree, schema: Schema | None, options: Options) -> None:
@@ -181,27 +174,55 @@ def _no_objection(q: Tree, schema: Schema | None, options: Options) -> None:
     require_wellformed(q)
 
 
-def _batches(evaluator: str, q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    from cerify.automata.nfab import evaluators, programs
+def _readable_batches(q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+    """Return the readable evaluator of batches, or why there is none."""
+    from cerify.automata.nfab.evaluators import ReadableSaseEvaluator
+
+    block = _block_of(q, options)
+    if isinstance(block, Unsupported):
+        return block
+    return ReadableSaseEvaluator(block, options.reading, options.budget, options.aggregates)
+
+
+def _compiled_batches(q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+    """Return the evaluator of batches in compiled loops, or why there is none."""
+    from cerify.automata.nfab.evaluators import CompiledSaseEvaluator
+    from cerify.automata.nfab.programs import why_not
+
+    block = _block_of(q, options)
+    if isinstance(block, Unsupported):
+        return block
+    return why_not(block) or CompiledSaseEvaluator(block, options.reading, options.budget, options.aggregates)
+
+
+def _block_of(q: Tree, options: Options) -> SaseQuery | Unsupported:
+    """Return the one block of a query that is evaluated in batches, or why it is not."""
+    from cerify.automata.nfab.evaluators import block_of
 
     if options.consumption is not Consumption.NONE:
         return Unsupported("matches of SASE+ consume nothing: write NON-OVERLAP after RETURN, or `!` after an array")
-    block = evaluators.block_of(q)
-    if isinstance(block, Unsupported):
-        return block
-    if evaluator == "automaton":
-        return evaluators.ReadableEvaluator(block, options.reading, options.budget, options.aggregates)
-    refused = programs.why_not(block)
-    return refused or evaluators.CompiledEvaluator(block, options.reading, options.budget, options.aggregates)
+    return block_of(q)
 
 
-def _matches(evaluator: str, q: Tree, S: Stream, options: Options) -> Iterable[Match]:
-    find: program.Finder = import_module(f"cerify.{FINDERS[evaluator]}").bindings
-    if evaluator == "denotational":
-        return program.matches_of(q, S, find, options.reading, options.budget, options.aggregates)
-    from cerify.automata.nfab.results import matches_of
+def _match_by_definition(q: Tree, S: Stream, options: Options) -> Iterable[Match]:
+    from cerify.semantics.sase.denote import bindings
+    from cerify.semantics.sase.interpreter import matches_of
 
-    return matches_of(q, S, find, options.reading, options.budget, options.aggregates)
+    return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
+
+
+def _match_by_automaton(q: Tree, S: Stream, options: Options) -> Iterable[Match]:
+    from cerify.automata.nfab.evaluate import bindings
+    from cerify.automata.nfab.evaluators import matches_of
+
+    return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
+
+
+def _match_in_loops(q: Tree, S: Stream, options: Options) -> Iterable[Match]:
+    from cerify.automata.nfab.compiled import bindings
+    from cerify.automata.nfab.evaluators import matches_of
+
+    return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
 
 
 LANGUAGE = Sase()

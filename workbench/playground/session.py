@@ -7,33 +7,206 @@ so that the first matches are there early.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import catch_warnings, simplefilter
 
-from cerify.api import planned, read_query
-from cerify.draw.stream import drawn, match_row, places_row
-from cerify.fit import require_fit
-from cerify.languages import LANGUAGES, language_named
+from cerify.api import equivalent, planned, read_query
+from cerify.draw.timeline import drawn, match_row, places_row
+from cerify.equivalence.verdict import Different, Undecided, Verdict
+from cerify.languages import COMMON, LANGUAGES, language_named
 from cerify.languages.language import Language, Options
-from cerify.playground.comparison import MISSING, Side, comparable, compared
-from cerify.playground.rows import read_rows, rows_of, stream_in
-from cerify.semantics.arguments import LANGUAGE_ARGUMENT
-from cerify.semantics.budget import Budget
-from cerify.semantics.csv_rows import NEEDS_ARROW
-from cerify.semantics.errors import CerifyError, InputError, QueryWarning, Unsupported, errors_in
-from cerify.semantics.events import TIME, TYPE, Event, Match, Stream
-from cerify.semantics.json_events import parse_json
-from cerify.semantics.observed import observed
-from cerify.semantics.predicate_types import timeless
+from cerify.plan import require_fit
+from cerify.semantics.arguments import LANGUAGE_ARGUMENT, Budget, check_time
+from cerify.semantics.errors import (
+    BudgetExceeded,
+    CerifyError,
+    InputError,
+    MissingPackage,
+    QueryWarning,
+    Unsupported,
+    errors_in,
+)
+from cerify.semantics.events import TIME, TYPE, Event, Match, Stream, observed
+from cerify.semantics.json_events import json_of_event, parse_json, stream_of_json
+from cerify.semantics.predicates import timeless
+from cerify.semantics.tables import NEEDS_ARROW, CsvSource, not_csv, records, require_closed_quotes, stream_of_rows
 from cerify.semantics.values import plain
 
 if TYPE_CHECKING:
-    from cerify.explanations.step import Part, Step
+    from cerify.explanations.explanation import ExplanationPart, ExplanationStep
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Two queries compared in the page, which has no z3: what needs it is tried on short streams.
+
+MISSING = re.compile(r"this needs (\w+), which is not installed: (.*)")
+TRYING, STREAMS = 3.0, 30_000  # seconds in which two queries are tried on short streams, and the most of these
+
+
+def comparable(name: str, other: str) -> bool:
+    """Whether queries of the two languages can be compared: in one of its own, or as formulas of CEL.
+
+    Raises IllFormed if there is no such language.
+    """
+    pair = [type(language_named(one)) for one in (name, other)]
+    return name == other or all(one.in_cel is not Language.in_cel for one in pair)
+
+
+@dataclass(frozen=True)
+class ComparedQuery:
+    """A query as text, and the name of its language."""
+
+    query: str
+    language: str
+
+
+def compared(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> tuple[Verdict, list[str]]:
+    """Whether the two have the same matches on every stream, and that as lines of text.
+
+    What needs a package that is not there is tried on short streams, and said to be: such a difference is replayed by
+    the definition, and may be not the shortest. Raises ParseError, IllFormed.
+    """
+    from cerify.commands.equiv import verdict_lines
+
+    if not comparable(left.language, right.language):
+        fitting = [LANGUAGES[name].title for name in LANGUAGES if comparable(left.language, name)]
+        reason = f"a query in {LANGUAGES[left.language].title} is compared with one in {' or '.join(fitting)} alone"
+        return Undecided(reason), [f"not compared: {reason}"]
+    languages = left.language, right.language
+    verdict: Verdict
+    try:
+        verdict = equivalent(left.query, right.query, languages=languages, budget=budget)
+    except MissingPackage as error:
+        verdict = Undecided(error.message)
+    lines = verdict_lines(verdict, "equivalent", "events")
+    if (missing := MISSING.search(lines[0])) is None:
+        return verdict, lines
+    found = tried(left, right, budget) if all(comparable(name, COMMON) for name in languages) else 0
+    if isinstance(found, Different):
+        return found, verdict_lines(found, "equivalent", "events")
+    named = [
+        "--language",
+        left.language,
+        *(["--language-right", right.language] if languages[0] != languages[1] else []),
+    ]
+    command = shlex.join(["cerify", "equiv", left.query, right.query, *named])
+    short = f"no difference on streams of up to {found} events, which were tried with a few values; " if found else ""
+    needs = f"this needs {missing[1]}, which the page does not have; on your own machine:"
+    return verdict, [f"{lines[0][: missing.start()]}{short}{needs}", missing[2], command]
+
+
+def tried(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> Different | int:
+    """The first difference on short streams over a few values, or the length up to which all were tried."""
+    from cerify.equivalence.bounded import inferred_schema
+    from cerify.equivalence.decide.replay import replayed
+    from cerify.grade.grading import few_values, short_streams
+
+    cel = LANGUAGES[COMMON]
+    trees = (read_query(side.query, side.language) for side in (left, right))
+    phi, psi = (language.cel_formula(tree, budget) for language, tree in trees)
+    schema = inferred_schema(phi, psi)
+    length = 0
+    try:
+        with Budget(seconds=TRYING).timed():
+            for S in short_streams(schema, few_values(cel, schema, phi, psi), STREAMS):
+                length = len(S)
+                check_time()
+                if set(cel.matches(phi, S)) != set(cel.matches(psi, S)):
+                    return replayed(phi, psi, S, False, "events", False, budget)
+    except BudgetExceeded:
+        return max(0, length - 1)
+    return length
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Streams as the playground's table has them: rows of texts, of which the first has the names of the columns.
+
+PASTED = "what was pasted"
+MOST = 1000  # events that are pasted
+
+
+def stream_in(name: str, header: list[str], rows: list[list[str]], places: list[str]) -> Stream:
+    """The stream of rows without their header; name and places are for messages. Raises InputError."""
+    if "" in header:
+        raise InputError(f"an attribute of {name} has no name; give it one, or remove it")
+    return stream_of_rows(name, header, rows, places)
+
+
+def rows_of(events: list[dict[str, Any]]) -> list[list[str]]:
+    """Events as the rows of a stream."""
+    header = [TYPE, *dict.fromkeys(name for event in events for name in event if name != TYPE)]
+    return [header, *([_text(event.get(name)) for name in header] for event in events)]
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def read_rows(text: str, row_type: str | None) -> tuple[list[list[str]], str]:
+    """The rows of a stream as text: CSV, rows with tabs, a JSON array, or JSON lines; and what the user has to know.
+
+    row_type is the type of events that have none; None makes them an error. Raises InputError.
+    """
+    if not text.strip():
+        raise InputError(f"{PASTED} is empty")
+    rows, as_others = (_read_json if text.lstrip().startswith(("[", "{")) else _read_csv)(text, row_type)
+    if len(rows) > MOST + 1:
+        raise InputError(f"{PASTED} has {len(rows) - 1} events; the page takes {MOST}, and cerify match any number")
+    note = (
+        f"; the table has no quotes, so that the texts of {', '.join(sorted(as_others))} are no texts"
+        if as_others
+        else ""
+    )
+    return rows, f"The stream has the {len(rows) - 1} events that were pasted{note}."
+
+
+def _read_csv(text: str, row_type: str | None) -> tuple[list[list[str]], set[str]]:
+    if "\t" in text.split("\n", 1)[0]:
+        made = io.StringIO()
+        csv.writer(made).writerows(csv.reader(text.splitlines(keepends=True), delimiter="\t"))
+        text = made.getvalue()
+    source = CsvSource(PASTED, lambda: io.BytesIO(text.encode()))
+    require_closed_quotes(source)
+    try:
+        lines, found = zip(*records(source), strict=True)
+    except csv.Error as error:
+        raise InputError(not_csv(source, str(error))) from None
+    if any(len(row) != len(found[0]) for row in found):
+        raise InputError(not_csv(source, "its rows have several lengths"))
+    header, *rows = [[cell.strip() for cell in row] for row in found]
+    if row_type is not None and TYPE not in header:
+        header, rows = [TYPE, *header], [[row_type, *row] for row in rows]
+    if TYPE not in header:
+        raise InputError(f"{PASTED} has no column for the event type: call one of {', '.join(header)} {TYPE!r}")
+    stream_in(PASTED, header, rows, [f"line {line}" for line in lines[1:]])
+    first = header.index(TYPE)
+    return [[row[first], *row[:first], *row[first + 1 :]] for row in (header, *rows)], set()
+
+
+def _read_json(text: str, row_type: str | None) -> tuple[list[list[str]], set[str]]:
+    """The rows, and the attributes whose texts the table takes for values of another type, such as '007'."""
+    if text.startswith("["):
+        events = parse_json(text, PASTED)
+    else:
+        lines = ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
+        events = [parse_json(line, f"{PASTED}, line {n}") for n, line in lines]
+    S = stream_of_json(events, None, PASTED, row_type)
+    header, *rows = rows_of([json_of_event(event) for event in S])
+    in_table = stream_in(PASTED, header, rows, [f"event {n}" for n in range(len(rows))])
+    texts = [
+        (name, n) for n, event in enumerate(S) for name, value in event.attributes.items() if isinstance(value, str)
+    ]
+    return [header, *rows], {name for name, n in texts if not isinstance(in_table[n].get(name), str)}
+
 
 Json: TypeAlias = dict[str, Any]
 
@@ -206,7 +379,7 @@ def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[Quer
 
 def explain(asked: Json) -> Json:
     """Why the positions `events`, reported at the position `at`, are a match of query, or why they are not."""
-    from cerify.explanations.explainer import Request
+    from cerify.explanations.explanation import Request
 
     S = _stream(asked)
     language, query = read_query(asked["query"], asked["language"])
@@ -229,7 +402,10 @@ def compare(asked: Json) -> Json:
     """Whether query and other have the same matches on every stream; if not, a stream that shows it."""
     from cerify.commands.equiv import verdict_json
 
-    left, right = Side(asked["query"], asked["language"]), Side(asked["other"], asked["otherLanguage"])
+    left, right = (
+        ComparedQuery(asked["query"], asked["language"]),
+        ComparedQuery(asked["other"], asked["otherLanguage"]),
+    )
     verdict, lines = compared(left, right, BUDGET)
     found = verdict_json(verdict, "equivalent")
     lines = [line.replace(ALLOW_MORE, "") for line in lines]
@@ -253,16 +429,16 @@ def _unknown_types(asked: Json) -> list[str]:
 
 def draw(asked: Json) -> Json:
     """The automaton of query."""
-    from cerify.draw.svg import svg
-    from cerify.drawing import diagram_of
+    from cerify.api import diagram_of
+    from cerify.draw.diagram import svg
 
     return {"svg": svg(diagram_of(asked["query"], asked["language"], budget=BUDGET))}
 
 
 def step(asked: Json) -> Json:
     """The page that goes through the run of query over stream."""
+    from cerify.api import record
     from cerify.draw.stepper import stepper
-    from cerify.drawing import record
 
     with catch_warnings():  # which evaluate has in its answer
         simplefilter("ignore", QueryWarning)
@@ -272,8 +448,7 @@ def step(asked: Json) -> Json:
 
 def tasks(asked: Json) -> Json:
     """The exercises of a language."""
-    from cerify.grade.exercises import LEVELS, exercises
-    from cerify.grade.text import statement
+    from cerify.grade.grading import LEVELS, exercises, statement
 
     return {
         "exercises": [
@@ -286,9 +461,7 @@ def tasks(asked: Json) -> Json:
 
 def grade(asked: Json) -> Json:
     """Whether query is an answer to the exercise `id`; if not, what is wrong and a stream that shows it."""
-    from cerify.grade.exercises import exercise
-    from cerify.grade.grading import Misfit, Right, graded
-    from cerify.grade.text import feedback, json_of
+    from cerify.grade.grading import Misfit, Right, exercise, feedback, graded, json_of
 
     task = exercise(asked["id"])
     found = graded(task, asked["query"])
@@ -323,7 +496,7 @@ def _match(match: Match) -> Json:
     return found
 
 
-def _part(part: Part, S: Stream) -> Json:
+def _part(part: ExplanationPart, S: Stream) -> Json:
     return {
         "heading": part.heading,
         "trees": list(map(_step, part.trees)),
@@ -333,7 +506,7 @@ def _part(part: Part, S: Stream) -> Json:
     }
 
 
-def _step(step: Step) -> Json:
+def _step(step: ExplanationStep) -> Json:
     return {
         "text": step.text,
         "where": step.where,

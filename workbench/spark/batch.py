@@ -14,21 +14,27 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from cerify.languages import DEFAULT
-from cerify.semantics.arguments import require_keywords, require_kind
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel.registered import NO_PREDICATES, Predicates, named
+from cerify.semantics.arguments import Budget, require_keywords, require_kind
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, named
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Schema
-from cerify.spark.chunking.chunks import unpartitioned
-from cerify.spark.columns import column, columns_of, keyless, require_frame, selected
-from cerify.spark.errors import worker_errors
-from cerify.spark.fitting import KnownTypes, warn_of_misfits
-from cerify.spark.named_columns import ColumnNames, with_named
-from cerify.spark.runs.answers import DIGITS, OnError, Output, answers
-from cerify.spark.runs.invalid import REASONS as INVALID
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.rows import Columns, unused
-from cerify.spark.streams.state_schema import KIND, MATCH, MESSAGE, ROW
+from cerify.spark.answers import DIGITS, OnError, Output, answers
+from cerify.spark.chunks import unpartitioned
+from cerify.spark.columns import (
+    ColumnNames,
+    KnownTypes,
+    column,
+    columns_of,
+    keyless,
+    require_frame,
+    selected,
+    warn_of_misfits,
+    with_named,
+)
+from cerify.spark.rows import REASONS as INVALID
+from cerify.spark.rows import Columns, unused
+from cerify.spark.runs import SparkQuery
+from cerify.spark.transport import KIND, MATCH, MESSAGE, ROW, worker_errors
 
 NUMBER = "cerify_row"
 ONE_TASK_BY_DEFINITION = "without partition_by all rows go through one task, as the query names a predicate"
@@ -118,7 +124,7 @@ class Prepared:
     """The checked arguments of match; df has the columns that they name, and answer is the schema of the answer."""
 
     df: DataFrame
-    query: Query
+    query: SparkQuery
     columns: Columns
     answer: T.StructType
     known: KnownTypes
@@ -162,15 +168,15 @@ def query_for(
     output: Output,
     schema: Schema | None = None,
     predicates: Predicates = NO_PREDICATES,
-) -> Query:
+) -> SparkQuery:
     """The query, checked, for an answer of this kind. Raises ParseError, IllFormed and Unsupported."""
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
-    asked = Query(text, language, "valuations" if output == "valuations" else "matches", schema, predicates)
+    asked = SparkQuery(text, language, "valuations" if output == "valuations" else "matches", schema, predicates)
     return with_named_predicates(asked)
 
 
-def with_named_predicates(query: Query) -> Query:
+def with_named_predicates(query: SparkQuery) -> SparkQuery:
     """The query, checked, with those of its predicates alone that it names. Raises as query_for does."""
     parsed = query.parsed
     names = {one.name for one in named(parsed)} if query.predicates and query.language == DEFAULT else set()
@@ -203,7 +209,7 @@ def _with_aside(df: DataFrame, answer: T.StructType, columns: Columns) -> T.Stru
     return T.StructType([*(T.StructField(field.name, field.dataType) for field in answer), *more])
 
 
-def answer_schema(rows: T.StructType, query: Query, columns: Columns, output: Output) -> T.StructType:
+def answer_schema(rows: T.StructType, query: SparkQuery, columns: Columns, output: Output) -> T.StructType:
     """The schema of an answer. Raises InputError if a column of the key has the name of another column."""
     place = T.LongType() if columns.id is None else rows[columns.id].dataType
     places = T.ArrayType(place)

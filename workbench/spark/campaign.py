@@ -7,25 +7,720 @@ fuzzing/limits.py.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import faulthandler
+import json
+import os
+import re
+import signal
+import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
+import psutil
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import SparkSession
 
-from cerify.conformance.campaign_plan import Job
-from cerify.semantics.errors import InputError
-from cerify.spark.fuzzing.files import Folder
-from cerify.spark.fuzzing.range import Work
-from cerify.spark.fuzzing.shrink import shrink_sample
+from cerify.automata.evaluate.core import share_compiled
+from cerify.conformance.campaigns import EngineEvaluator, Job, PlanShare, asked_of
+from cerify.conformance.harness import Engine, Limits
+from cerify.conformance.model import shown
+from cerify.equivalence.differential import (
+    Answer,
+    Disagreement,
+    Evaluator,
+    GiveUp,
+    NoAnswer,
+    Outcome,
+    Output,
+    Query,
+    Verdict,
+    cause,
+    judge,
+    shrunk,
+)
+from cerify.languages import language_named
+from cerify.protocol import json_of_match
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
+from cerify.semantics.events import Match, Stream
+from cerify.semantics.files import locked
+from cerify.semantics.json_events import json_of_event, json_of_schema
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The folder of a campaign: its files, how a range of cases is committed, and how the results are read.
+#
+#     plan.parquet                                     one row: the plan, and the size of a range
+#     ranges/<begin>-<end>.parquet                     how many cases ended how; there once all of the range is there
+#     verdicts/outcome=…/<begin>-<end>.parquet         every case that disagrees or is over a budget, in full
+#     shrunk.parquet                                   a sample of the disagreements, shrunk
+#     begun/                                           notes of running workers
+#     lock                                             locked by the process that runs the campaign
+#
+# A file is written under a temporary name and renamed, and its name has the numbers of its cases: a range that is
+# judged again replaces its files, so no case is stored twice. The folder must be visible to all workers.
+
+Row = Mapping[str, Any]
+
+COUNTS = pa.schema(
+    {
+        "begin": pa.int64(),
+        "end": pa.int64(),
+        "language": pa.string(),
+        "profile": pa.string(),
+        "evaluator": pa.string(),  # null: the case as a whole
+        "output": pa.string(),
+        "outcome": pa.string(),
+        "reason": pa.string(),  # why a query is not carried
+        "cases": pa.int64(),
+        "seconds": pa.float64(),
+    }
+)
+VERDICTS = pa.schema(
+    {
+        "case": pa.int64(),
+        "seed": pa.int64(),
+        "language": pa.string(),
+        "profile": pa.string(),
+        "query": pa.string(),
+        "stream": pa.string(),  # JSON: schema, events
+        "output": pa.string(),
+        "evaluator": pa.string(),
+        "detail": pa.string(),
+        "expected": pa.string(),  # JSON: the matches, or a failure as text
+        "got": pa.string(),
+        "seconds": pa.float64(),
+        "cause": pa.string(),
+    }
+)
+SHRUNK = pa.schema([*VERDICTS, pa.field("found", pa.string()), pa.field("note", pa.string())])  # found: the query
+PLAN = pa.schema({"plan": pa.string(), "range": pa.int64()})
+LOCK = "lock"
+OTHERS = re.compile(r"(?!lock$|begun$|\.plan\.parquet\.).*").fullmatch
+"""Whether a file was there before a campaign was begun in its folder."""
+NAME = re.compile(r"(\d+)-(\d+)\.parquet")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The files of a campaign."""
+
+    path: Path
+
+    @property
+    def begun(self) -> Path:
+        """The folder of the notes of running workers."""
+        return self.path / "begun"
+
+    @property
+    def page(self) -> Path:
+        """The path of the HTML report."""
+        return self.path / "report.html"
+
+    @contextmanager
+    def opened(self, job: Job, size: int) -> Iterator[int]:
+        """Begin a campaign in a new folder, or resume one with the same plan; the size of its ranges.
+
+        No other process may have it open meanwhile. Raises InputError if one has, or the folder is that of another
+        campaign, or cannot be used.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot use the folder {self.path}: {error}") from None
+        if any(OTHERS(path.name) for path in self.path.iterdir()) and not (self.path / "plan.parquet").exists():
+            raise InputError(f"{self.path} is not empty, and no folder of a campaign; give a new one")
+        with locked(self.path / LOCK):
+            try:
+                yield self._begun(job, size)
+            except OSError as error:
+                raise InputError(f"cannot use the folder {self.path}: {error}") from None
+
+    def _begun(self, job: Job, size: int) -> int:
+        """The size of the ranges, after what a killed call has left was removed."""
+        self.begun.mkdir(exist_ok=True)
+        if not (self.path / "plan.parquet").exists():
+            write([{"plan": job.text(), "range": size}], PLAN, self.path / "plan.parquet")
+        known, size = self.plan()
+        if known != job:
+            raise InputError(f"{self.path} is of another campaign: {_differ(known, job)}")
+        self._drop_unfinished()
+        return size
+
+    def plan(self) -> tuple[Job, int]:
+        """The plan, and the size of a range. Raises InputError."""
+        try:
+            row = pq.read_table(self.path / "plan.parquet", schema=PLAN).to_pylist()[0]
+            return Job.of_text(row["plan"]), row["range"]
+        except (OSError, pa.ArrowException, IndexError, InputError) as error:
+            raise InputError(f"{self.path} is no folder of a campaign: {error}") from None
+
+    def done(self) -> set[tuple[int, int]]:
+        """The ranges that are done."""
+        return {_range(path) for path in (self.path / "ranges").glob("*.parquet")}
+
+    def commit(self, begin: int, end: int, counts: Iterable[Row], verdicts: Mapping[str, Sequence[Row]]) -> None:
+        """Write the files of a range, last the one that marks it as done."""
+        for outcome, rows in verdicts.items():
+            write(rows, VERDICTS, self.path / "verdicts" / f"outcome={outcome}" / _name(begin, end))
+        write(counts, COUNTS, self.path / "ranges" / _name(begin, end))
+
+    def counts(self) -> pa.Table:
+        """The rows of COUNTS of all ranges that are done."""
+        files = [self.path / "ranges" / _name(*ends) for ends in sorted(self.done())]
+        return pa.concat_tables([COUNTS.empty_table(), *(pq.ParquetFile(file).read() for file in files)])
+
+    def verdicts(self, outcome: str, columns: Sequence[str] = VERDICTS.names) -> pa.Table:
+        """The cases of that outcome of all ranges that are done, in order."""
+        folder, tables = self.path / "verdicts" / f"outcome={outcome}", []
+        for ends in sorted(self.done()):
+            if (path := folder / _name(*ends)).exists():
+                tables.append(pq.ParquetFile(path).read(list(columns)))
+        empty = pa.schema([VERDICTS.field(name) for name in columns]).empty_table()
+        return pa.concat_tables([empty, *tables])
+
+    def rows(self, outcome: str, numbers: Sequence[int]) -> list[Row]:
+        """The full rows of the cases of that outcome with these indices among them."""
+        folder = self.path / "verdicts" / f"outcome={outcome}"
+        rows: dict[int, Row] = {}
+        at, wanted = 0, sorted(numbers)
+        for ends in sorted(self.done()):
+            path = folder / _name(*ends)
+            if not path.exists():
+                continue
+            file = pq.ParquetFile(path)
+            size = file.metadata.num_rows
+            if here := [number for number in wanted if at <= number < at + size]:
+                table = file.read()
+                rows.update((number, table.slice(number - at, 1).to_pylist()[0]) for number in here)
+            at += size
+        return [rows[number] for number in numbers]
+
+    def shrunk(self) -> list[Row]:
+        """The shrunk sample of the disagreements."""
+        rows: list[Row] = pq.ParquetFile(self.path / "shrunk.parquet").read().to_pylist()
+        return rows
+
+    def _drop_unfinished(self) -> None:
+        """Remove the files of ranges that are not done."""
+        done = self.done()
+        for path in (self.path / "verdicts").glob("outcome=*/*"):
+            if path.suffix != ".parquet" or _range(path) not in done:
+                path.unlink()
+
+
+def write(rows: Iterable[Row], schema: pa.Schema, path: Path) -> None:
+    """Write a file atomically."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    pq.write_table(pa.Table.from_pylist(list(rows), schema), beside, compression="zstd")
+    os.replace(beside, path)
+
+
+def _name(begin: int, end: int) -> str:
+    return f"{begin:012}-{end:012}.parquet"
+
+
+def _range(path: Path) -> tuple[int, int]:
+    found = NAME.fullmatch(path.name)
+    if found is None:
+        raise InputError(f"{path} is no file of a campaign; remove it, or give another folder")
+    return int(found[1]), int(found[2])
+
+
+def _differ(known: Job, job: Job) -> str:
+    fields = [name for name in vars(known) if name in job.__dataclass_fields__]
+    name = next(name for name in fields if getattr(known, name) != getattr(job, name))
+    there, here = getattr(known, name), getattr(job, name)
+    return f"{name} is {there!r} there and {here!r} here; give the same plan, or a new folder"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The limits of one case in a worker: seconds and memory, and a record of workers that died in spite of them.
+#
+# Before an evaluator is called, its name and the number of the case are written to a file. A worker reads the file of
+# a worker that died in its range; an evaluator that killed a worker twice is not called on that case again.
+
+DEATHS = 2  # of workers in one evaluator on one case, after which it is not called
+AGAIN = 0.5  # seconds after which the signal is sent again, in case it was lost where nothing can be raised
+REARMED = 1.0  # seconds between two settings of the watchdog, which takes a thread each
+UNBROKEN = ("importlib", f"{os.sep}numba{os.sep}")  # an exception there would leave a half-made module or kernel
+CRASHED = "crashed"  # the kind of failure
+
+
+class _OutOfTime(BaseException):
+    """Raised by the signal handler; a BaseException, so that no `except Exception` catches it."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """A context that raises BudgetExceeded after these seconds, but not inside an import or a compilation.
+
+    Without effect in threads that receive no signals.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def end(_: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if any(part in frame.f_code.co_filename for part in UNBROKEN):
+                return  # the signal comes again
+            frame = frame.f_back
+        raise _OutOfTime
+
+    before = signal.signal(signal.SIGALRM, end)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+        yield
+    except _OutOfTime:
+        raise BudgetExceeded(f"no answer within {seconds:g} s") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def limited_memory(mebibytes: int | None) -> Iterator[None]:
+    """Inside, this process has so much more memory than it has, where the system can limit it; None for no limit."""
+    try:
+        import resource
+    except ImportError:
+        mebibytes = None
+    if mebibytes is None:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = psutil.Process().memory_info().vms + mebibytes * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+class Notes:
+    """The notes of a worker on the range that it judges, a context manager; a range that is done has no notes.
+
+    run: a name for this call of the campaign; the deaths of workers of other calls do not count. watched: seconds after
+    which the worker exits, if a case runs in spite of its time limit.
+    """
+
+    def __init__(self, path: Path, run: str, watched: float) -> None:
+        self._path, self._died, self._trace = path, path.with_suffix(".died"), path.with_suffix(".trace")
+        self._run, self._watched, self._armed = run, watched, 0.0
+        self.deaths: Counter[tuple[int, str]] = Counter()
+        self.hung: set[tuple[int, str]] = set()
+        self._read_deaths()
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        self._stacks = self._trace.open("w")
+
+    def begin(self, index: int, evaluator: str) -> None:
+        """Note the case and the evaluator that is called next."""
+        os.pwrite(self._file, json.dumps([self._run, index, evaluator]).ljust(200).encode(), 0)
+        if time.monotonic() - self._armed > REARMED:
+            self._armed = time.monotonic()
+            faulthandler.dump_traceback_later(self._watched, exit=True, file=self._stacks)
+
+    def end(self) -> None:
+        """Remove the notes: the range is done."""
+        for path in (self._path, self._died, self._trace):
+            path.unlink(missing_ok=True)
+
+    def __enter__(self) -> Notes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        faulthandler.cancel_dump_traceback_later()
+        os.close(self._file)
+        self._stacks.close()
+
+    def _read_deaths(self) -> None:
+        """Read the deaths in this range, and add that of the worker which left notes."""
+        died = self._lines(self._died)
+        for run, index, evaluator in self._lines(self._path):
+            hung = self._trace.exists() and self._trace.stat().st_size > 0
+            died.append([run, index, evaluator, hung])
+        for run, index, evaluator, hung in died:
+            if run == self._run:
+                self.deaths[index, evaluator] += 1
+                if hung:
+                    self.hung.add((index, evaluator))
+        if died:
+            self._died.write_text("".join(json.dumps(line) + "\n" for line in died), encoding="utf-8")
+
+    @staticmethod
+    def _lines(path: Path) -> list[list[Any]]:
+        """The notes in a file; incomplete ones are left out."""
+        found = []
+        with contextlib.suppress(FileNotFoundError):
+            for line in path.read_text(encoding="utf-8").splitlines():
+                with contextlib.suppress(ValueError):
+                    found.append(json.loads(line))
+        return found
+
+
+@dataclass
+class Limited:
+    """An evaluator with limits, for the cases of one range. seconds: None if it has a limit of its own."""
+
+    name: str
+    evaluator: Evaluator
+    notes: Notes
+    seconds: float | None
+    index: int = 0
+
+    def __call__(self, phi: Query, S: Stream, output: Output) -> Collection[Match]:
+        at = self.index, self.name
+        if self.notes.deaths[at] >= DEATHS:
+            if at in self.notes.hung:
+                raise BudgetExceeded("it did not return within its limit, and its process was killed, twice")
+            raise NoAnswer(f"{CRASHED}: the process of the evaluator died, twice")
+        self.notes.begin(*at)
+        if self.seconds is None:
+            return self.evaluator(phi, S, output)
+        with time_limit(self.seconds):
+            try:
+                return self.evaluator(phi, S, output)
+            except MemoryError:
+                raise BudgetExceeded("it needs more memory than it may use") from None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The work on a range of cases: generate them, judge them, and write the results to the folder.
+
+DEFINITION = "definition"  # the name of the reference evaluator
+GENERATOR = "generator"  # in place of an evaluator where no case could be generated
+IN_FULL: tuple[Outcome, ...] = ("disputed", "disagreed", "budget")
+"""The outcomes of which every case is stored; the others are counted only."""
+WORST: tuple[Outcome, ...] = ("disputed", "disagreed", "budget", "unsupported", "matched", "empty")
+WARMING = 6  # small cases of each part, evaluated before time is measured
+SLACK = 30.0  # seconds of a worker beyond the limits of its evaluators
+
+
+DONE = pa.schema({"begin": pa.int64(), "end": pa.int64(), "ended": pa.string()})
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work for a Spark job: the text of the Job, the folder, a name for this call of the campaign, the ranges."""
+
+    job: str
+    path: str
+    run: str
+    ranges: tuple[tuple[int, int], ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Judge the ranges with these indices; a row DONE for each, `ended` with the reason to stop the campaign."""
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                begin, end = self.ranges[number]
+                row = {"begin": begin, "end": end, "ended": self.do(begin, end)}
+                yield pa.RecordBatch.from_pylist([row], schema=DONE)
+
+    def do(self, begin: int, end: int) -> str | None:
+        """Judge one range, unless it is done; the reason why the campaign has to stop, or None."""
+        folder = Folder(Path(self.path))
+        ended = folder.begun / f"{self.run}.ended"
+        try:
+            if ended.exists():
+                return ended.read_text(encoding="utf-8")
+            if (begin, end) not in folder.done():  # done already if Spark took its task for lost
+                self._judge(folder, begin, end)
+            return None
+        except (GiveUp, CerifyError, OSError) as error:
+            why = error.message if isinstance(error, CerifyError) else str(error)
+        with suppress(OSError):
+            ended.write_text(why, encoding="utf-8")
+        return why
+
+    def _judge(self, folder: Folder, begin: int, end: int) -> None:
+        job = prepared(self.job)
+        watched = (len(job.evaluators) + 2) * job.seconds + (2 * job.seconds + 120 if job.engine else 0) + SLACK
+        with Notes(folder.begun / f"{begin}-{end}", self.run, watched) as notes:
+            with limited_memory(None if job.engine else job.memory):  # an engine would inherit the limit
+                tally = judged(job, notes, begin, end)
+            folder.commit(begin, end, tally.counts(begin, end), tally.kept)
+            notes.end()
+
+
+@cache
+def prepared(text: str) -> Job:
+    """The job, after its evaluators were imported and compiled in this process."""
+    share_compiled()
+    job = Job.of_text(text)
+    for part in job.parts:  # so that no case is charged for imports and compilation
+        small = replace(job.plans[part], nodes=2, events=2, together=1)
+        for index in range(WARMING):
+            phi, S = small.case(index)
+            for evaluator in (job.definition(part), *job.built_in(part).values()):
+                for output in asked_of(part, index):
+                    with suppress(Exception):
+                        evaluator(phi, S, output)
+    return job
+
+
+@dataclass
+class Tally:
+    """The results of a range: the number of cases and seconds by outcome, and the cases stored in full."""
+
+    cases: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
+    seconds: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
+    kept: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+
+    def count(self, part: PlanShare, evaluator: str | None, output: str | None, verdict: Verdict) -> None:
+        """Add a verdict; one without an evaluator is that of a case as a whole."""
+        reason = verdict.detail[:200] if verdict.outcome == "unsupported" and evaluator else None
+        key = (part.language, part.profile, evaluator, output, verdict.outcome, reason)
+        self.cases[key] += 1
+        self.seconds[key] += verdict.seconds  # type: ignore[assignment]
+
+    def counts(self, begin: int, end: int) -> list[Row]:
+        """The rows of the range."""
+        names = ("begin", "end", "language", "profile", "evaluator", "output", "outcome", "reason", "cases", "seconds")
+        keys = sorted(self.cases, key=lambda key: [value or "" for value in key])
+        return [dict(zip(names, (begin, end, *k, self.cases[k], self.seconds[k]), strict=True)) for k in keys]
+
+
+def judged(job: Job, notes: Notes, begin: int, end: int) -> Tally:
+    """The results of the cases of a range. Raises GiveUp, InputError."""
+    tally = Tally()
+    evaluators = {part: _evaluators(job, part, notes) for part in job.parts}
+    for index in range(begin, end):
+        part, begun = job.part(index), time.perf_counter()
+        try:
+            outcome = _judge_one(job, index, notes, *evaluators[part], tally)
+        except NotMade as error:
+            outcome = "budget"
+            made = Verdict("budget", time.perf_counter() - begun, str(error))
+            tally.kept["budget"].append(row_of(job, index, part, None, Stream([]), None, GENERATOR, made))
+        tally.count(part, None, None, Verdict(outcome, time.perf_counter() - begun))
+    return tally
+
+
+def _judge_one(
+    job: Job, index: int, notes: Notes, definition: Limited, evaluators: Mapping[str, Limited], tally: Tally
+) -> Outcome:
+    """The worst outcome of one case."""
+    part, phi, S, outputs = _made(job, index, notes)
+    for limited in (definition, *evaluators.values()):
+        limited.index = index
+    outcomes = set[Outcome]()
+    for output in outputs:
+        own, verdicts = judge(definition, evaluators, phi, S, output, job.plans[part].second_opinion)
+        for name, verdict in {DEFINITION: own, **verdicts}.items():
+            tally.count(part, name, output, verdict)
+            outcomes.add(verdict.outcome)
+            if verdict.outcome in IN_FULL and (name != DEFINITION or verdict.outcome == "budget"):
+                tally.kept[verdict.outcome].append(row_of(job, index, part, phi, S, output, name, verdict))
+    return next(outcome for outcome in WORST if outcome in outcomes)
+
+
+class NotMade(Exception):
+    """Raised if the case cannot be generated."""
+
+
+def _made(job: Job, index: int, notes: Notes) -> tuple[PlanShare, Query, Stream, tuple[Output, ...]]:
+    if notes.deaths[index, GENERATOR] >= DEATHS:
+        raise NotMade("the process of its generator died, twice")
+    notes.begin(index, GENERATOR)
+    try:
+        with time_limit(job.seconds):
+            return job.case(index)
+    except BudgetExceeded as error:
+        raise NotMade(error.message) from None
+
+
+def _evaluators(job: Job, part: PlanShare, notes: Notes) -> tuple[Limited, dict[str, Limited]]:
+    """The definition and the evaluators under test, each within its limits."""
+    found = {name: Limited(name, evaluator, notes, job.seconds) for name, evaluator in job.built_in(part).items()}
+    if job.engine:
+        engine = started(job.engine, job.seconds, job.memory, job.restarts)
+        evaluator = EngineEvaluator(engine, language_named(part.language))
+        found[name_of(engine)] = Limited(name_of(engine), evaluator, notes, None)
+    return Limited(DEFINITION, job.definition(part), notes, job.seconds), found
+
+
+@cache
+def started(argv: tuple[str, ...], seconds: float, memory: int, restarts: int) -> Engine:
+    """The engine of this process, shared by its tasks, and closed when the process exits."""
+    engine = Engine(argv, Limits(run_seconds=seconds, memory=memory * 2**20, restarts=restarts))
+    atexit.register(engine.close)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # Spark kills workers by these, and atexit does not run
+        before = signal.getsignal(number)
+        signal.signal(number, partial(_closed, engine, before))
+    return engine
+
+
+def _closed(engine: Engine, before: Any, number: int, frame: FrameType | None) -> None:
+    engine.close()
+    if callable(before):
+        before(number, frame)
+    os._exit(128 + number)
+
+
+def name_of(engine: Engine) -> str:
+    """The name and version of the engine."""
+    return f"{engine.info.name} {engine.info.version}"
+
+
+def row_of(
+    job: Job,
+    index: int,
+    part: PlanShare,
+    phi: Query | None,
+    S: Stream,
+    output: Output | None,
+    name: str,
+    verdict: Verdict,
+) -> dict[str, Any]:
+    """The row VERDICTS of a case; query is null if none was generated."""
+    why = None
+    if (
+        output is not None
+        and verdict.outcome in ("disagreed", "disputed")
+        and verdict.expected is not None
+        and verdict.got is not None
+    ):
+        found = Disagreement(index, output, (phi, S), phi, S, verdict.expected, verdict.got)
+        why = str(cause(found, job.plans[part].language))
+    return {
+        "case": index,
+        "seed": job.seed,
+        "language": part.language,
+        "profile": part.profile,
+        "query": None if phi is None else language_named(part.language).show(phi),
+        "stream": stream_text(S),
+        "output": output,
+        "evaluator": name,
+        "detail": _detail(verdict),
+        "expected": _answer(verdict.expected),
+        "got": _answer(verdict.got),
+        "seconds": verdict.seconds,
+        "cause": why,
+    }
+
+
+def _detail(verdict: Verdict) -> str:
+    """The failure of an evaluator, the second opinion on a disputed case, or the reason for no answer."""
+    if verdict.second is not None:
+        return f"the plain definition gives {shown(sorted(verdict.second), 20) or 'nothing'}"
+    failed = next((given for given in (verdict.expected, verdict.got) if isinstance(given, str)), None)
+    return verdict.detail if failed is None else failed
+
+
+def stream_text(S: Stream) -> str:
+    """A stream and its schema as JSON."""
+    schema = None if S.schema is None else json_of_schema(S.schema)
+    return json.dumps({"schema": schema, "events": [json_of_event(e) for e in S]}, ensure_ascii=False)
+
+
+def _answer(answer: Answer | None) -> str | None:
+    if answer is None:
+        return None
+    return json.dumps(
+        answer if isinstance(answer, str) else [json_of_match(m) for m in sorted(answer)], ensure_ascii=False
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A sample of the disagreements of a campaign, shrunk on the driver.
+#
+# A shrunk query has no operators that the original query lacks. So of the cases of one evaluator with one cause, those
+# come first whose sets of operators are minimal by inclusion; then, up to SAMPLE, the smallest with other operators.
+
+SAMPLE = 5  # cases of each language, evaluator and cause
+MOST = 60  # cases of the sample
+NO_OPERATORS = "an event type"  # of a cause, in place of operators
+LOOKED = ("language", "evaluator", "cause", "query", "stream")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """An evaluator with a limit of seconds for each case."""
+
+    evaluator: Evaluator
+    seconds: float
+
+    def __call__(self, phi: Query, S: Stream, output: Output) -> Collection[Match]:
+        with time_limit(self.seconds):
+            return self.evaluator(phi, S, output)
+
+
+def shrink_sample(job: Job, folder: Folder) -> None:
+    """Shrink a sample of the disagreements in the folder, and write it there."""
+    chosen = folder.rows("disagreed", sample(folder.verdicts("disagreed", LOOKED)))
+    with ExitStack() as engines:
+        tested: dict[str, Evaluator] = {}
+
+        def evaluator_of(row: Row) -> Evaluator:
+            part = job.part(row["case"])
+            if row["evaluator"] in job.built_in(part):
+                return Timed(job.built_in(part)[row["evaluator"]], job.seconds)
+            if part.language not in tested:
+                limits = Limits(run_seconds=job.seconds, memory=job.memory * 2**20, restarts=job.restarts)
+                engine = engines.enter_context(Engine(job.engine, limits))
+                tested[part.language] = EngineEvaluator(engine, language_named(part.language))
+            return tested[part.language]
+
+        rows = [_shrunk(job, row, evaluator_of(row)) for row in chosen]
+    write(rows, SHRUNK, folder.path / "shrunk.parquet")
+
+
+def sample(disagreed: pa.Table) -> list[int]:
+    """The indices of the rows of the sample."""
+    sizes = pc.add(pc.utf8_length(disagreed["query"]), pc.utf8_length(disagreed["stream"]))
+    light = disagreed.drop_columns(["query", "stream"]).append_column("size", sizes)
+    groups: dict[tuple[str, ...], dict[frozenset[str], int]] = defaultdict(dict)
+    rows = light.to_pylist()
+    for number in sorted(range(len(rows)), key=lambda number: (rows[number]["size"], number)):
+        row = rows[number]
+        operators, _, shape = row["cause"].rpartition(": ")
+        own = frozenset() if operators == NO_OPERATORS else frozenset(operators.split())
+        groups[row["language"], row["evaluator"], shape].setdefault(own, number)
+    found: list[int] = []
+    for _, group in sorted(groups.items()):
+        few = sorted(group, key=lambda own: (len(own), group[own]))
+        first = [own for own in few if not any(other < own for other in few)]
+        found += [group[own] for own in [*first, *(own for own in few if own not in first)][:SAMPLE]]
+    return found[:MOST]
+
+
+def _shrunk(job: Job, full: Row, evaluator: Evaluator) -> dict[str, Any]:
+    """The row SHRUNK of a disagreement; not shrunk if it is not reproduced, or its evaluator killed its process."""
+    index, output, name = full["case"], full["output"], full["evaluator"]
+    found = dict(full) | {"found": full["query"], "note": None}
+    if name in job.evaluators and full["detail"].startswith(CRASHED):
+        return found | {"note": "not shrunk: its process died"}
+    part, phi, S, _ = job.case(index)
+    plan = replace(job.plans[part], left=Timed(job.definition(part), job.seconds), right=evaluator)
+    try:
+        _, verdicts = judge(plan.left, {name: plan.right}, phi, S, output, plan.second_opinion)
+    except GiveUp as error:
+        return found | {"note": f"not shrunk: {error}"}
+    verdict = verdicts.get(name)
+    if verdict is None or verdict.outcome != "disagreed" or verdict.expected is None or verdict.got is None:
+        return found | {"note": "not shrunk: it was not reproduced"}
+    d = shrunk(plan, index, (output, verdict))
+    again = replace(verdict, expected=d.left, got=d.right)
+    return found | row_of(job, index, part, d.phi, d.stream, output, name, again)
+
 
 RANGE = 1000  # cases that a task is given
-DEATHS = 50  # of workers, in one call
+CAMPAIGN_DEATHS = 50  # of workers, in one call
 POLL = 0.5  # seconds between two calls of progress
 DONE_SQL = "begin long, end long, ended string"  # the rows that Work yields
 NOT_EVEN = "exited unexpectedly"
@@ -72,7 +767,7 @@ def campaign(
                 deaths += 1
                 if isinstance(error, PythonException) and NOT_EVEN not in str(error):
                     raise
-                if deaths > DEATHS:
+                if deaths > CAMPAIGN_DEATHS:
                     raise InputError(
                         f"{deaths} workers have died, which is too many; {folder.begun} has their last cases"
                     ) from error

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from dataclasses import fields as fields_of
-from dataclasses import is_dataclass
 from typing import Any, Required, TypedDict
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cerify.semantics.arguments import did_you_mean
+from cerify.plan import misfits
+from cerify.semantics.arguments import did_you_mean, require_kind
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import IllFormed, InputError, QueryWarning, errors_in
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.events import TIME, TYPE
-from cerify.semantics.predicates import Attribute
+from cerify.semantics.events import TIME, TYPE, ObservedSchema
+from cerify.semantics.predicates import Attribute, Problem
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.values import ValueType
-from cerify.spark.runs.decimals import EXACT, type_of_decimals
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.rows import Columns
+from cerify.spark.rows import EXACT, Columns, type_of_decimals
+from cerify.spark.runs import SparkQuery
 
 WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
@@ -43,7 +45,7 @@ FITTING: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
     "int": NUMBERS,  # whole numbers only, checked when read
     "float": NUMBERS,
 }
-TIMED = cel.TimeWindow | sase.Window | sase.Program
+TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program
 
 
 class EventColumns(TypedDict, total=False):
@@ -60,7 +62,7 @@ class EventColumns(TypedDict, total=False):
 
 def columns_of(
     rows: T.StructType,
-    query: Query,
+    query: SparkQuery,
     *,
     order_by: str | Sequence[str],
     type_col: str | None = None,
@@ -94,7 +96,7 @@ def columns_of(
     return Columns(tuple(order), tuple(keys), type_, id_col, time, kept)
 
 
-def _attributes(rows: T.StructType, query: Query, listed: Sequence[str]) -> tuple[list[str], bool]:
+def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) -> tuple[list[str], bool]:
     """The columns of attributes of the query, in the order of the rows, and whether it uses the time of events.
 
     Raises InputError for a column that is missing, or has a wrong type.
@@ -103,7 +105,9 @@ def _attributes(rows: T.StructType, query: Query, listed: Sequence[str]) -> tupl
     declared = {} if query.schema is None else query.schema.attributes
     if query.predicates:  # which may look at any attribute
         named = named | set(rows.names)
-    if placed := any(isinstance(E, expr.Primitive | expr.Named) and E.arguments for E in _nodes(query.parsed)):
+    if placed := any(
+        isinstance(E, expr.Primitive | expr.ExpressionNamed) and E.arguments for E in _nodes(query.parsed)
+    ):
         if query.schema is None:
             raise InputError("arguments, as in order(I, 40), are attributes by their places; give the data's schema")
         named = set(declared)
@@ -206,7 +210,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _certain(query: Query) -> set[str]:
+def _certain(query: SparkQuery) -> set[str]:
     """The attributes that the data must have; none for a program of SASE+, whose streams have their own."""
     if query.plugin.positional or isinstance(query.parsed, sase.Program):
         return set()
@@ -279,3 +283,180 @@ def _require_kind(schema: T.StructType, name: str, kinds: tuple[type[T.DataType]
     kind = schema[name].dataType
     if not isinstance(kind, kinds):
         raise InputError(f"column {name!r} is {kind.simpleString()}; {why}, so convert it")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Columns that a caller names by expressions or as fields of structs, as columns of the data frame.
+
+ColumnName = str | Column
+SORT_ORDER = re.compile(r"(ASC|DESC) NULLS (FIRST|LAST)( AS .*)?'>$")  # the end of such a Column as text
+
+
+class EventNames(TypedDict, total=False):
+    """Keyword arguments of match and match_stream that name columns of events; match documents them."""
+
+    type_col: ColumnName | None
+    id_col: ColumnName | None
+    attributes: Mapping[str, ColumnName]
+
+
+class ColumnNames(EventNames, total=False):
+    """Keyword arguments of match that name columns; it documents them."""
+
+    order_by: Required[ColumnName | Sequence[ColumnName]]
+    partition_by: ColumnName | Sequence[ColumnName] | None
+
+
+def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
+    """The data frame with a column for each name of ColumnNames, and the arguments of columns_of.
+
+    A Column has the name that Spark gives it, see Column.alias, and takes the place of a column of this name. Raises
+    InputError as `resolved` does.
+    """
+    given, added = resolved(df.schema, names, lambda one: df.select(one).columns[0])
+    columns = {name: one if isinstance(one, Column) else F.col(sql_path(df.schema, one)) for name, one in added.items()}
+    return df.withColumns(columns) if columns else df, given
+
+
+def resolved(
+    rows: T.StructType, names: Mapping[str, Any], name_of: Callable[[Column], str]
+) -> tuple[dict[str, Any], dict[str, ColumnName]]:
+    """The arguments of columns_of, and by its name each column that has to be added: a Column, or the path to a field.
+
+    name_of is the name that Spark gives to a Column. Raises InputError for a field that there is not, a name that two
+    columns would have, and a sort order in place of a Column.
+    """
+    added: dict[str, ColumnName] = {}
+
+    def add(purpose: str, name: str, one: ColumnName) -> str:
+        if str(added.setdefault(name, one)) != str(one):
+            raise InputError(f"{purpose}: two columns would have the name {name!r}; give one of them another by alias")
+        return name
+
+    def named(purpose: str, one: ColumnName) -> str:
+        require_kind(purpose, one, ColumnName, "a name of a column")
+        if isinstance(one, Column):
+            return add(purpose, name_of(_value(purpose, one)), one)
+        if one in rows.names or "." not in one:
+            return one
+        name = field_at(rows, one, purpose).name
+        if name in rows.names:
+            raise InputError(f"{one}: there is a column {name!r} too; write F.col({one!r}).alias(…)")
+        return add(purpose, name, one)
+
+    given: dict[str, Any] = {
+        purpose: [named(purpose, one) for one in listed(purpose, names.get(purpose))]
+        for purpose in ("order_by", "partition_by")
+    }
+    for purpose in ("type_col", "id_col"):
+        if (one := names.get(purpose)) is not None:
+            given[purpose] = named(purpose, one)
+    for name, one in names.get("attributes", {}).items():
+        require_kind(f"attributes, {name}", one, ColumnName, "a name of a column")
+        if isinstance(one, Column):
+            _value("attributes", one)
+        else:
+            field_at(rows, one, "attributes")
+        add("attributes", name, one)
+    return {**given, "listed": rows.names}, added
+
+
+def listed(purpose: str, given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
+    """The names of columns in an argument that names one or several. Raises IllFormed."""
+    if given is None:
+        return ()
+    require_kind(purpose, given, ColumnName | list | tuple, "a column, or a list of them")
+    return [given] if isinstance(given, ColumnName) else given
+
+
+def field_at(rows: T.StructType, path: str, purpose: str) -> T.StructField:
+    """The column of this name, or the field of a struct at this path. Raises InputError."""
+    if path in rows.names:
+        return rows[path]
+    found = T.StructField("", rows)
+    for part in path.split("."):
+        kind = found.dataType
+        if not isinstance(kind, T.StructType) or part not in kind.names:
+            near = near_column(rows, path)
+            raise InputError(f"{purpose}: there is no column {path!r}; the columns are {', '.join(rows.names)}{near}")
+        found = kind[part]
+    return found
+
+
+def sql_path(rows: T.StructType, path: str) -> str:
+    """The column of this name, or the field of a struct at this path, as Spark SQL has it."""
+    return quoted(path) if path in rows.names else ".".join(map(quoted, path.split(".")))
+
+
+def _value(purpose: str, one: Column) -> Column:
+    """The Column. Raises InputError for a sort order, which has no values; Spark says so only when rows are read."""
+    if SORT_ORDER.search(str(one)):
+        raise InputError(
+            f"{purpose}: {one} is a sort order, and rows are read from the least value to the greatest; "
+            "give a Column of values, for a descending order of numbers -F.col(…)"
+        )
+    return one
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whether a query fits a data frame, found on the driver: comparisons that are never true, and misspelt event types.
+
+
+@dataclass(frozen=True)
+class KnownTypes:
+    """The event types of the data.
+
+    types: all that there can be, one or several, or None; a query that names another one is ill-formed. sample: the
+    number of rows whose types are read, by a job; a query that names one which these do not have gets a warning.
+    strict: warnings are errors.
+    """
+
+    types: str | Collection[str] | None = None
+    sample: int = 0
+    strict: bool = False
+
+
+def warn_of_misfits(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTypes, stacklevel: int) -> None:
+    """Issue QueryWarnings about a query over a data frame. Raises as `tolerated` does.
+
+    stacklevel is counted from the caller.
+    """
+    for problem in tolerated(df, query, columns, known):
+        warning = QueryWarning(problem.hinted, problem.span)
+        warning.text = query.text
+        warnings.warn(warning, stacklevel=stacklevel + 1)
+
+
+def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTypes) -> list[Problem]:
+    """The problems of a query over a data frame that are warned of.
+
+    Raises IllFormed for one that is an error: a type that is not among known.types, and with known.strict each.
+    """
+    with errors_in(query.text):
+        found = list(problems(df.schema, query, columns, types_of(df, columns, known)))
+        for problem in found:
+            if known.strict or (problem.rule == "event_type" and known.types is not None):
+                raise IllFormed(problem.hinted, problem.span)
+    return found
+
+
+def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:
+    """The event types that are listed, or those of a sample of the rows; None for neither."""
+    if known.types is None and known.sample:
+        rows = df.select(column(columns.type)).limit(known.sample).distinct().collect()
+        return sorted(row[0] for row in rows if row[0])
+    return [known.types] if isinstance(known.types, str) else known.types
+
+
+def problems(
+    rows: T.StructType, query: SparkQuery, columns: Columns, types: Collection[str] | None = None
+) -> Iterator[Problem]:
+    """What cannot hold of the query by the types of the columns, and by the event types if they are known."""
+    attributes: dict[str, ValueType] = {}
+    for one in rows:
+        if one.name not in (TYPE, columns.type) and (found := value_type(one.dataType)) is not None:
+            attributes[one.name] = found
+    if columns.time is not None and TIME not in attributes:
+        attributes[TIME] = "timestamp" if value_type(rows[columns.time].dataType) == "timestamp" else "int"
+    seen = event_types(query.parsed) if types is None else types
+    return misfits(query.plugin, query.parsed, query.schema or ObservedSchema(dict.fromkeys(seen, attributes)))

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from time import perf_counter
+from typing import Any, Unpack
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.languages.language import Options
-from cerify.semantics.arguments import require_keywords
-from cerify.semantics.budget import Budget
-from cerify.semantics.errors import Unsupported, errors_in
-from cerify.spark.batch import MatchOptions, Prepared, prepare
-from cerify.spark.chunking.chunks import ADVICE, OLD
-from cerify.spark.chunking.cuts import width_in_places
-from cerify.spark.chunking.transfer import transfer_of
-from cerify.spark.columns import require_frame
-from cerify.spark.fitting import KnownTypes, tolerated
+from cerify.semantics.arguments import Budget, require_keywords
+from cerify.semantics.cel.denote import Predicates
+from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported, errors_in
+from cerify.spark.batch import MatchOptions, Prepared, by_key, prepare
+from cerify.spark.chunks import ADVICE, OLD, width_in_places
+from cerify.spark.columns import KnownTypes, column, require_frame, selected, tolerated
 from cerify.spark.row_patterns import described_clause
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.reach import reach_of_query
-from cerify.spark.runs.rows import AT_ONCE, Columns
-from cerify.spark.runs.start import EVENTS, concatenated
+from cerify.spark.rows import AT_ONCE, Columns, SparkRows, SparkRun, gathered, rows_of
+from cerify.spark.runs import EVENTS, SparkQuery, concatenated, reach_of_query, starting
+from cerify.spark.session import CHUNKS, release
 from cerify.spark.streaming import PreparedStream, StreamOptions, match_stream
 from cerify.spark.streaming import prepare as prepare_stream
-from cerify.spark.versions import CHUNKS, release
+from cerify.spark.transfer import transfer_of
+from cerify.spark.transport import serialize_error
 
 OWN = ("watermark", "observe")  # the options of match_stream that do not concern the plan
 
@@ -63,7 +64,7 @@ def _described_match(given: Prepared) -> dict[str, str]:
     return lines | _warnings(df, query, columns, given.known)
 
 
-def _warnings(df: DataFrame, query: Query, columns: Columns, known: KnownTypes) -> dict[str, str]:
+def _warnings(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTypes) -> dict[str, str]:
     found = tolerated(df, query, columns, known)
     return {f"warning {i}": problem.hinted for i, problem in enumerate(found, 1)}
 
@@ -102,7 +103,7 @@ def _tasks(given: Prepared) -> str:
     return f"one: {ADVICE}"
 
 
-def _evaluation(query: Query, budget: Budget, counts: bool) -> str:
+def _evaluation(query: SparkQuery, budget: Budget, counts: bool) -> str:
     """What is held of a stream while it is read, and why."""
     with errors_in(query.text):
         run = query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget))
@@ -117,3 +118,97 @@ def _evaluation(query: Query, budget: Budget, counts: bool) -> str:
 
 def _types(schema: T.StructType) -> str:
     return ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in schema)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What each key of a data frame costs: its rows, its matches, and the seconds of its evaluation.
+
+COSTS = {"rows": T.LongType(), "matches": T.DoubleType(), "seconds": T.DoubleType(), "error": T.StringType()}
+
+
+def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFrame:
+    """What each key costs, a row for each, the slowest ones first.
+
+    The columns are those of the key; `rows`; `matches`, their number, rounded beyond 15 digits; `seconds`, those in
+    which a worker evaluates the rows of the key, each key by itself; and `error`, the message where the evaluation
+    fails, else null. The options are those of `match`, of which partition_by is required. With output="count" matches
+    are counted, else they are listed. Raises as `match` does.
+    """
+    require_keywords(key_costs, options, MatchOptions)
+    prepared = prepare(df, query, options)
+    columns = prepared.columns
+    if not columns.keys:
+        raise InputError("partition_by names the columns of the key, whose costs are measured")
+    if taken := [name for name in columns.keys if name in COSTS]:
+        raise InputError(f"the answer has a column {taken[0]!r}; rename the column of the key")
+    answer = T.StructType(
+        [prepared.df.schema[name] for name in columns.keys] + [T.StructField(*one) for one in COSTS.items()]
+    )
+    task = partial(
+        _costs,
+        query=prepared.query.to_json(),
+        columns=columns,
+        budget=prepared.budget,
+        counts=prepared.output == "count",
+        predicates=prepared.query.predicates,
+    )
+    keys, order = [*map(column, columns.keys)], [*map(column, columns.order)]
+    rows = by_key(selected(prepared.df, columns), keys, order, clustered=prepared.clustered)
+    return rows.mapInArrow(task, answer).sort("seconds", ascending=False)
+
+
+class _Key:
+    """The costs of one key so far."""
+
+    def __init__(self, run: SparkRun, key: dict[str, pa.Array], counts: bool) -> None:
+        self._run, self._key, self._counts = run, key, counts
+        self._rows, self._matches, self._seconds = 0, 0, 0.0
+        self._error: str | None = None
+
+    def read(self, rows: SparkRows) -> None:
+        """Evaluate some rows."""
+        self._rows += rows.table.num_rows
+        self._timed(lambda: self._run.count(rows.table) if self._counts else len(self._run.push(rows.table)))
+
+    def finish(self) -> pa.RecordBatch:
+        """Evaluate the end of the stream; the row of the answer."""
+        self._timed(lambda: self._run.finish_count() if self._counts else len(self._run.finish()))
+        values = (self._rows, float(self._matches), self._seconds, self._error)
+        kinds = (pa.int64(), pa.float64(), pa.float64(), pa.string())
+        found = {name: pa.array([v], kind) for name, v, kind in zip(COSTS, values, kinds, strict=True)}
+        return pa.record_batch(self._key | found)
+
+    def _timed(self, step: Callable[[], int]) -> None:
+        if self._error is not None:
+            return
+        started = perf_counter()
+        try:
+            self._matches += step()
+        except InternalError:
+            raise
+        except CerifyError as error:
+            self._error = error.message
+        self._seconds += perf_counter() - started
+
+
+def _costs(
+    batches: Iterable[pa.RecordBatch],
+    query: str,
+    columns: Columns,
+    budget: Budget,
+    counts: bool,
+    predicates: Predicates,
+) -> Iterator[pa.RecordBatch]:
+    with serialize_error():
+        parsed = SparkQuery.from_json(query, predicates)
+        make = starting(parsed, budget)
+        current: _Key | None = None
+        for some in rows_of(gathered(batches), columns, parsed.schema):
+            for rows in some.streams():
+                if rows.begins or current is None:
+                    if current is not None:
+                        yield current.finish()
+                    current = _Key(make(), rows.key, counts)
+                current.read(rows)
+        if current is not None:
+            yield current.finish()

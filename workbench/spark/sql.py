@@ -21,19 +21,14 @@ from pyspark.sql.functions import udtf
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, OrderingColumn, PartitioningColumn, SelectedColumn
 
 from cerify.languages import DEFAULT
-from cerify.semantics.arguments import require_keywords
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget, require_keywords
 from cerify.semantics.errors import IllFormed, InputError
+from cerify.spark.answers import Output, answers
 from cerify.spark.batch import answer_schema, query_for
-from cerify.spark.columns import columns_of, quoted
-from cerify.spark.errors import serialize_error
-from cerify.spark.fitting import problems
-from cerify.spark.named_columns import field_at, resolved, sql_path
-from cerify.spark.row_patterns import recognition
-from cerify.spark.runs.answers import Output, answers
-from cerify.spark.runs.invalid import nothing
-from cerify.spark.runs.row_patterns import RowQuery, output_rows
-from cerify.spark.runs.rows import AT_ONCE, Columns
+from cerify.spark.columns import columns_of, field_at, problems, quoted, resolved, sql_path
+from cerify.spark.row_patterns import RowQuery, output_rows, recognition
+from cerify.spark.rows import AT_ONCE, Columns, nothing
+from cerify.spark.transport import serialize_error
 
 if TYPE_CHECKING:
     from pyspark.sql.udtf import UserDefinedTableFunction
@@ -135,7 +130,7 @@ class Recognized(AnalyzeResult):
     rows: T.StructType = field(default_factory=T.StructType)
 
 
-class MatchRecognize:
+class MatchRecognizeFunction:
     """The output table of one partition. Spark makes an instance for each."""
 
     def __init__(self, recognized: Recognized) -> None:
@@ -181,7 +176,7 @@ def register(session: SparkSession, name: str = "cel_match") -> None:
     reads the answer; see worker_errors.
     """
     session.udtf.register(name, cast("UserDefinedTableFunction", udtf(CelMatch)))
-    session.udtf.register("match_recognize", cast("UserDefinedTableFunction", udtf(MatchRecognize)))
+    session.udtf.register("match_recognize", cast("UserDefinedTableFunction", udtf(MatchRecognizeFunction)))
 
 
 def _names(purpose: str, given: Any) -> list[str]:

@@ -2,33 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import logging
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Required, Unpack
+from typing import Any, Required, Unpack
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.streaming.listener import (
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+    StreamingQueryProgress,
+)
+from pyspark.sql.streaming.query import StreamingQuery
 
 from cerify.automata.evaluator import Output
 from cerify.languages import DEFAULT
 from cerify.semantics.arguments import require_keywords
-from cerify.semantics.cel.registered import NO_PREDICATES, Predicates
-from cerify.semantics.errors import InputError
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
+from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Schema
 from cerify.spark.batch import answer_schema, counted, with_named_predicates
-from cerify.spark.columns import columns_of, require_frame
-from cerify.spark.fitting import KnownTypes, warn_of_misfits
-from cerify.spark.named_columns import ColumnName, EventNames, listed, with_named
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.run import match_schema
-from cerify.spark.streams.ipc_blobs import ROWS, key_name, packing, unpacked
-from cerify.spark.streams.keyed import LATE, REASONS
-from cerify.spark.streams.plan import Plan
-from cerify.spark.streams.state_schema import KIND, MATCH, MESSAGE, ROW
-from cerify.spark.versions import STREAMS, arrow_schema, require_release
+from cerify.spark.columns import (
+    ColumnName,
+    EventNames,
+    KnownTypes,
+    columns_of,
+    listed,
+    require_frame,
+    warn_of_misfits,
+    with_named,
+)
+from cerify.spark.keyed_streams import (
+    LATE,
+    REASONS,
+    ROWS,
+    KeyState,
+    StreamPlan,
+    evaluated,
+    key_name,
+    packed,
+    packing,
+    same_plan,
+    unpacked,
+)
+from cerify.spark.rows import match_schema
+from cerify.spark.runs import SparkQuery
+from cerify.spark.session import STREAMS, arrow_schema, require_release
+from cerify.spark.transport import (
+    HELD,
+    KEPT,
+    KIND,
+    MATCH,
+    MESSAGE,
+    ROW,
+    deserialize_error,
+    error_line,
+    serialize_error,
+    worker_errors,
+)
 
 DELAY = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -81,7 +121,7 @@ def match_stream(
         df = df.withWatermark(event_time, watermark)
     elif DELAY not in df.schema[event_time].metadata:
         raise InputError(f"column {event_time!r} has no watermark; give one, such as watermark='10 minutes'")
-    from cerify.spark.streams.processor import Processor  # which earlier releases of PySpark cannot import
+    from cerify.spark.processor import Processor  # which earlier releases of PySpark cannot import
 
     plan, blobs = prepared.plan.to_json(), T.StructType([*prepared.keys, T.StructField(ROWS, T.BinaryType())])
     # the blobs have no column of times, so that Spark does not drop late rows, which belong into the answer
@@ -122,7 +162,7 @@ class PreparedStream:
     """
 
     df: DataFrame
-    plan: Plan
+    plan: StreamPlan
     known: KnownTypes
     keys: list[T.StructField]
     yielded: T.StructType
@@ -139,7 +179,7 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
         raise InputError("event_time names the column of times by which the events of a key are ordered")
     output, predicates = options.get("output", "matches"), options.get("predicates", NO_PREDICATES)
     asked = with_named_predicates(
-        Query(query, options.get("language", DEFAULT), output, options.get("schema"), predicates)
+        SparkQuery(query, options.get("language", DEFAULT), output, options.get("schema"), predicates)
     )
     order = [options["event_time"], *listed("order_by", options.get("order_by"))]
     df, names = with_named(df, {**options, "order_by": order})
@@ -155,7 +195,7 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
             f"the query uses the time of events, which is the column {columns.time!r}, but they are read in the "
             f"order of {event_time!r}; rename {columns.time!r}, or make it the event_time"
         )
-    plan = Plan(asked, columns, arrow_schema(df.schema))
+    plan = StreamPlan(asked, columns, arrow_schema(df.schema))
     _ = plan.compiled
     answer = answer_schema(df.schema, asked, columns, output)
     if doubled := [name for name in (KIND, ROW) if name in answer.names]:
@@ -174,13 +214,13 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
 
 
 def _packed(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordBatch]:
-    parsed = Plan.from_json(plan)
+    parsed = StreamPlan.from_json(plan)
     return packing(parsed.columns.keys, parsed.schema)(batches)
 
 
 def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordBatch]:
     """On a worker: the rows of the answer, from the blobs of matches and of invalid rows."""
-    parsed = Plan.from_json(plan)
+    parsed = StreamPlan.from_json(plan)
     id_col = parsed.columns.id
     found = match_schema(pa.int64() if id_col is None else parsed.schema.field(id_col).type)
     row = pa.struct(list(parsed.schema))
@@ -198,3 +238,204 @@ def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.R
                 columns = [*nothing, pa.repeat(kind, n), table.to_struct_array()]
             keys = [batch.column(key_name(k)).take(pa.repeat(i, n)) for k in range(len(parsed.columns.keys))]
             yield from pa.table([*keys, *columns], names=header).combine_chunks().to_batches()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The states in the checkpoint of a stream that has stopped: whether they are those of a query, and as a data frame.
+
+EVENTS, LAST, WAITING, RUN = "events", "last", "waiting", "run"
+NO_BATCH = "STDS_COMMITTED_BATCH_UNAVAILABLE"  # Spark's error class
+
+
+class NoCommittedBatch(InputError):
+    """A checkpoint has no state yet: its stream has finished no batch, or was never started."""
+
+
+def require_checkpoint(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> None:
+    """Raises InputError if the checkpoint has states of another query or of other columns.
+
+    df, query and options are those of match_stream. The state of one key is read. Nothing is refused where the stream
+    has finished no batch yet.
+    """
+    require_keywords(require_checkpoint, options, StreamOptions)
+    prepared = prepare(df, query, options)
+    try:
+        blobs = blobs_of(df, prepared, checkpoint)
+    except NoCommittedBatch:
+        return
+    with worker_errors():
+        one = blobs.limit(1)
+        one.mapInArrow(_exporting(prepared), exported_schema(prepared)).collect()
+
+
+def export_state(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> DataFrame:
+    """The state of each key in a checkpoint, a row for each.
+
+    The columns are those of the key; `events`, the number of events evaluated; `last`, the time of the latest of them;
+    `waiting`, the rows that the watermark has not passed, with the columns that the query needs; and `run`, the
+    evaluator's saved state, null if there is none. The checkpoint is only read. df, query and options are those of
+    match_stream. Raises InputError if the stream has finished no batch.
+    """
+    require_keywords(export_state, options, StreamOptions)
+    prepared = prepare(df, query, options)
+    return blobs_of(df, prepared, checkpoint).mapInArrow(_exporting(prepared), exported_schema(prepared))
+
+
+def blobs_of(df: DataFrame, prepared: PreparedStream, checkpoint: str) -> DataFrame:
+    """For each key its columns, the blobs of the rows that are held, and its KeyState. Raises NoCommittedBatch."""
+    store = df.sparkSession.read.format("statestore")
+    try:
+        held, kept = (store.option("stateVarName", name).load(checkpoint) for name in (HELD, KEPT))
+    except PySparkException as error:
+        if error.getCondition() != NO_BATCH:
+            raise
+        raise NoCommittedBatch(f"{checkpoint} has no state: its stream has finished no batch") from None
+    held = held.select("key", F.col(f"list_element.{ROWS}").alias(ROWS))
+    kept = kept.select("key", F.col("value").alias(KEPT))
+    keys = [F.col(f"key.{field.name}").alias(field.name) for field in prepared.keys]
+    return kept.join(held.groupBy("key").agg(F.collect_list(ROWS).alias(HELD)), "key", "left").select(*keys, HELD, KEPT)
+
+
+def exported_schema(prepared: PreparedStream) -> T.StructType:
+    """The schema of what export_state returns."""
+    rows = prepared.answer["row"].dataType
+    assert isinstance(rows, T.StructType)
+    plan = prepared.plan
+    keys = [T.StructField(name, field.dataType) for name, field in zip(plan.columns.keys, prepared.keys, strict=True)]
+    waiting = T.ArrayType(T.StructType([rows[name] for name in plan.held.names]))
+    types = {EVENTS: T.LongType(), LAST: T.TimestampType(), WAITING: waiting, RUN: T.BinaryType()}
+    return T.StructType([*keys, *(T.StructField(name, type_) for name, type_ in types.items())])
+
+
+def _exporting(prepared: PreparedStream) -> partial[Iterator[pa.RecordBatch]]:
+    plan = prepared.plan
+    return partial(_exported, plan=plan.to_json(), predicates=plan.query.predicates)
+
+
+def _exported(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predicates) -> Iterator[pa.RecordBatch]:
+    parsed = StreamPlan.from_json(plan, predicates)
+    keys, waiting = parsed.columns.keys, pa.list_(pa.struct(list(parsed.held)))
+    with serialize_error():
+        for batch in batches:
+            rows = batch.select([HELD, KEPT]).to_pylist()
+            kept = [same_plan(parsed, KeyState(**row[KEPT])) for row in rows]
+            held = [unpacked(row[HELD] or [], parsed.held).to_pylist() for row in rows]
+            columns = {name: batch.column(key_name(i)) for i, name in enumerate(keys)}
+            columns[EVENTS] = pa.array([one.position for one in kept], pa.int64())
+            columns[LAST] = pa.array([one.last for one in kept], pa.timestamp("us", "UTC"))
+            columns[WAITING] = pa.array(held, waiting)
+            columns[RUN] = pa.array([one.run for one in kept], pa.binary())
+            yield pa.record_batch(columns)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The matches of a stopped stream among the rows that its checkpoint holds, as if its watermark had passed them.
+
+END = 2**63 - 1  # a watermark greater than every time
+
+
+def rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> DataFrame:
+    """The matches that match_stream would report if the watermark passed all rows in the checkpoint.
+
+    df, query and options are those of match_stream, without `watermark` and `observe`. The checkpoint is only read; a
+    stream that continues from it reports these matches itself. Raises InputError if the stream has finished no batch.
+    """
+    require_keywords(rest, options, StreamOptions)
+    prepared = prepare(df, query, options)
+    blobs = blobs_of(df, prepared, checkpoint).where(F.col(HELD).isNotNull())
+    plan, predicates = prepared.plan.to_json(), prepared.plan.query.predicates
+    found = blobs.mapInArrow(partial(_remaining, plan=plan, predicates=predicates), prepared.yielded)
+    return found.mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
+
+
+def _remaining(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predicates) -> Iterator[pa.RecordBatch]:
+    parsed = StreamPlan.from_json(plan, predicates)
+    names = [*(key_name(i) for i in range(len(parsed.columns.keys))), KIND, ROWS]
+    with serialize_error():
+        for batch in batches:
+            for i, row in enumerate(batch.select([HELD, KEPT]).to_pylist()):
+                kept = same_plan(parsed, KeyState(**row[KEPT]))
+                _, _, found = evaluated(parsed, kept, unpacked(row[HELD], parsed.held), END)
+                keys = [batch.column(name).slice(i, 1) for name in names[:-2]]
+                for table in found:
+                    yield pa.record_batch([*keys, pa.array([MATCH]), pa.array([packed(table)], pa.binary())], names)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A stream that is started again when Spark has failed, and not when the data or the query have.
+
+ANOTHER_RUN = re.compile(r"Multiple streaming (jobs|queries)|Race while writing batch")  # Spark's words for two drivers
+ONE_RUN = "another run uses the checkpoint of this stream, which only one may at a time; this one has ended"
+LOGGER = logging.getLogger("cerify.spark")
+
+
+def supervised(start: Callable[[], StreamingQuery], *, attempts: int = 5, pause: float = 10.0) -> None:
+    """Start a stream, wait for its end, and start it again where Spark has failed, after `pause` seconds.
+
+    start returns the running stream, which continues from its checkpoint. A stream that has finished a batch has all
+    attempts again. Raises the errors of cerify at once, and Spark's exception when all attempts have failed in turn.
+    """
+    failed, batch = 0, -1
+    while True:
+        stream: StreamingQuery | None = None
+        try:
+            stream = start()
+            stream.awaitTermination()
+            return
+        except PySparkException as error:
+            found = deserialize_error(error)
+            if isinstance(found, CerifyError):
+                raise found from None
+            if ANOTHER_RUN.search(str(error)):
+                raise InputError(ONE_RUN) from None
+            last = None if stream is None else stream.lastProgress
+            reached = batch if last is None else int(last["batchId"])
+            failed, batch = (1, reached) if reached > batch else (failed + 1, batch)
+            if failed >= attempts:
+                raise
+            LOGGER.warning("the stream failed, and is started again in %g s: %s", pause, error_line(error))
+            time.sleep(pause)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A line for each batch of a stream: what it read and found, and how long it took.
+
+
+class ProgressLines(StreamingQueryListener):
+    """A listener that writes a line for each batch of the streams of match_stream, and one for a stream that fails.
+
+    write is called with the line, by default a logger's `info`; observe is that of match_stream. Add it by
+    `spark.streams.addListener(ProgressLines())`.
+    """
+
+    def __init__(self, write: Callable[[str], Any] = LOGGER.info, observe: str = "cerify") -> None:
+        self._write, self._observe = write, observe
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        """See StreamingQueryListener."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        """See StreamingQueryListener."""
+        if self._observe in event.progress.observedMetrics:
+            self._write(line_of(event.progress, self._observe))
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        """See StreamingQueryListener."""
+        if event.exception is not None:
+            self._write(f"stream {event.id} failed: {error_line(event.exception)}")
+
+
+def line_of(progress: StreamingQueryProgress, observe: str = "cerify") -> str:
+    """A line about a batch: rows read, rows of the answer by kind, keys with state, watermark, seconds."""
+    found = {kind: number for kind, number in progress.observedMetrics[observe].asDict().items() if number}
+    matches = found.pop(MATCH, 0)
+    keys = sum(operator.numRowsTotal for operator in progress.stateOperators)
+    parts = [
+        f"{progress.numInputRows} rows read",
+        f"{matches} matches",
+        *(f"{number} {kind}" for kind, number in found.items()),
+        f"{keys} states",
+        f"watermark {progress.eventTime.get('watermark', 'none')}",
+        f"{progress.batchDuration / 1000:.1f} s",
+    ]
+    return f"stream {progress.name or progress.id}, batch {progress.batchId}: {', '.join(parts)}"

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from cerify.automata.cea.io_determinize import MARKED
-from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition
+from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Marks, Transition
 from cerify.semantics.events import ComplexEvent, Event, Stream
 from cerify.semantics.predicates import holds
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 from itertools import product
 
 from cerify.automata.algebra.finite import types
-from cerify.automata.cea import run
-from cerify.automata.cea.io_determinize import MARKED
-from cerify.automata.cea.model import CEA, UNMARKED, Transition
+from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Transition
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.predicates import Both
+from proofs_tests.claims import cea_runs
 
 SYMBOLS = (MARKED, UNMARKED)
 
 
 def complex_events(A: CEA, S: Stream, n: int) -> frozenset[ComplexEvent]:
-    return frozenset(C for C in map(sup, run.valuations(A, S, n)) if n in C)
+    return frozenset(C for C in map(sup, cea_runs.valuations(A, S, n)) if n in C)
 
 
 def union(A: CEA, B: CEA) -> CEA:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from cerify.automata.cea.io_determinize import MARKED
-from cerify.automata.cea.model import CEA, UNMARKED, Marks
+from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Marks
 from cerify.semantics.events import ComplexEvent, Stream
 from proofs_tests.claims.printed.cep17_algorithms import Delta, Set
 

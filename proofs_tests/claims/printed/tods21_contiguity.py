@@ -33,7 +33,7 @@ def also_named(phi: Formula, A: str, new: str) -> Formula:
 
     def rule(psi: Formula) -> Formula:
         match psi:
-            case cel.Event(R) if R == A:
+            case cel.EventAtom(R) if R == A:
                 return cel.In(psi, new)
             case cel.In(_, B) if B == A:
                 return cel.In(psi, new)
@@ -59,7 +59,7 @@ class Rewriting:
             case cel.Filter(rho, cel.Every(B, P)) if B == A:
                 new = f"{A}_{next(self.fresh)}"
                 return cel.Filter(self._pushed(also_named(rho, A, new), A), cel.Every(new, P))
-            case cel.Event() | cel.In():
+            case cel.EventAtom() | cel.In():
                 return cel.In(phi, A)
             case _:
                 return rebuilt(phi, [self._pushed(psi, A) for psi in children(phi)])
@@ -131,9 +131,9 @@ class Rewriting:
     def iterated(self, phi: Formula) -> Formula:
         """phi:+ without the `:+`, for a phi of CEL* and STRICT."""
         disjuncts = _disjuncts(phi)
-        if all(isinstance(psi, cel.Event | cel.Strict) for psi in disjuncts):
+        if all(isinstance(psi, cel.EventAtom | cel.Strict) for psi in disjuncts):
             return cel.Strict(cel.Plus(phi))
-        chosen = next(i for i, psi in enumerate(disjuncts) if not isinstance(psi, cel.Event | cel.Strict))
+        chosen = next(i for i, psi in enumerate(disjuncts) if not isinstance(psi, cel.EventAtom | cel.Strict))
         rest, last = disjuncts[:chosen] + disjuncts[chosen + 1 :], disjuncts[chosen]
         if not rest:
             return _iterated_sequence(last.left, last.right) if isinstance(last, cel.Seq) else last

@@ -31,7 +31,7 @@ def meaning(phi: cel.Formula, S: Stream, i: int, j: int) -> Valuations:
     """The valuations of phi on S from i to j."""
     inside = [(k, m) for k in range(i, j + 1) for m in range(k, j + 1)]
     match phi:
-        case cel.Event(R):
+        case cel.EventAtom(R):
             return frozenset({frozenset({(R, j)})} if S[j].type == R else ())
         case cel.In(psi, A):
             return frozenset(

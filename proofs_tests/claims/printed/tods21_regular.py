@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache, reduce
 
 from cerify.automata.cea.model import CEA, Transition
-from cerify.equivalence.decide.star import NEVER
+from cerify.equivalence.decide.cel import NEVER
 from cerify.semantics.cel import syntax as cel
 
 TYPES = ("A", "B")
@@ -20,7 +20,7 @@ FRESH = "fresh"
 Step = Callable[[cel.Formula, cel.Formula, cel.Formula, cel.Formula], cel.Formula]
 """phi_ij^k from phi_ij, phi_ik, phi_kk and phi_kj, all of k - 1."""
 
-FALSE: cel.Formula = cel.Filter(cel.Event(TYPES[0]), cel.Every(TYPES[0], NEVER))
+FALSE: cel.Formula = cel.Filter(cel.EventAtom(TYPES[0]), cel.Every(TYPES[0], NEVER))
 
 
 def either(formulas: Sequence[cel.Formula]) -> cel.Formula:
@@ -70,7 +70,7 @@ def contiguous_step(ij: cel.Formula, ik: cel.Formula, kk: cel.Formula, kj: cel.F
 
 def of_transition(t: Transition, keep: frozenset[str]) -> cel.Formula:
     """psi_t, projected on L and the variables to keep: none, as printed, or the fresh one."""
-    psi: cel.Formula = either([cel.Event(R) for R in TYPES])
+    psi: cel.Formula = either([cel.EventAtom(R) for R in TYPES])
     for variable in sorted(t.marks | {FRESH}):
         psi = cel.In(psi, variable)
     return cel.Project(t.marks | keep, cel.Filter(psi, cel.Every(FRESH, t.predicate)))
@@ -106,7 +106,7 @@ def star_step_iterated(ij: cel.Formula, ik: cel.Formula, kk: cel.Formula, kj: ce
 
 def of_marking(ts: Iterable[Transition]) -> cel.Formula:
     """The rho_P; the filter is put on a variable that stands for the one event, since the text leaves it out."""
-    events = cel.In(either([cel.Event(R) for R in TYPES]), FRESH)
+    events = cel.In(either([cel.EventAtom(R) for R in TYPES]), FRESH)
     return either([cel.Filter(events, cel.Every(FRESH, t.predicate)) for t in ts if t.marks])
 
 

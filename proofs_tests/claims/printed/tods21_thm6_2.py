@@ -11,8 +11,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from cerify.automata.algebra.finite import types
-from cerify.automata.cea.io_determinize import io_determinize
-from cerify.automata.cea.model import CEA, Transition
+from cerify.automata.cea.model import CEA, Transition, io_determinize
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.predicates import Anything, Both, OfType, Predicate
 
@@ -35,7 +34,7 @@ class Automaton(NamedTuple):
 def construct(phi: cel.Formula, given: Callable[[cel.Formula], Automaton]) -> Automaton:
     """A_phi by the case for phi's operator, given the automata of its operands."""
     match phi:
-        case cel.Event(R):
+        case cel.EventAtom(R):
             q1, q2 = next(_fresh), next(_fresh)
             return Automaton(
                 frozenset({q1, q2}),

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from cerify.automata.algebra.finite import types
 from cerify.automata.cea.model import CEA, Transition
-from cerify.automata.explore import explore
+from cerify.automata.exploration import explore
 from cerify.semantics.predicates import Predicate
 
 Subset: TypeAlias = frozenset[int]

@@ -58,11 +58,11 @@ def _pairs(E: expr.Expression, S: Stream, reading: Reading) -> frozenset[Pair]:
                 found |= new
                 new = frozenset((f, e) for f, d in new for g, e in rounds if g == d + 1) - found
             return found
-        case expr.And(A, B):  # 4: f_i = f_j = f_k, e_i = e_j = e_k
+        case expr.ExpressionAnd(A, B):  # 4: f_i = f_j = f_k, e_i = e_j = e_k
             both_rounds = isinstance(A, expr.RelativePlus) and A == B  # then the entries may be equal as sequences
             of = _pairs if both_rounds else _ends
             return of(A, S, reading) & of(B, S, reading)
-        case expr.Not(A):  # 5
+        case expr.ExpressionNot(A):  # 5
             inside = _pairs(A, S, reading)
             whole = [(f, e) for e in h for f in range(e + 1)]
             if reading.exact:

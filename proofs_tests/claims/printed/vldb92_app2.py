@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.derived import EVERY_EVENT, definition
-from cerify.semantics.event_expressions.scope import free_variables
+from cerify.semantics.event_expressions.denote import EVERY_EVENT, definition, free_variables
 from proofs_tests.claims.printed import vldb92_sec3 as section3
 from proofs_tests.claims.printed.vldb92_sec3 import Machine
 
@@ -36,10 +35,10 @@ def marked(E: expr.Expression, letters: tuple[str, ...]) -> Marked:
     def of(F: expr.Expression) -> Marked:
         return marked(F, letters)
 
-    if not any(isinstance(F, expr.Exists | expr.Equated | expr.Variable) for F in expr.subexpressions(E)):
+    if not any(isinstance(F, expr.Exists | expr.Equated | expr.ExpressionVariable) for F in expr.subexpressions(E)):
         return Marked(section3.machine(E, letters), {})  # 1
     match E:
-        case expr.Variable(x):
+        case expr.ExpressionVariable(x):
             return equated(of(EVERY_EVENT), x)
         case expr.Equated(F, w):
             return equated(of(F), w)
@@ -47,16 +46,16 @@ def marked(E: expr.Expression, letters: tuple[str, ...]) -> Marked:
             if free_variables(left) & free_variables(right):
                 return Marked(section3.null(letters), {})
             return relative(of(left), of(right))
-        case expr.And(left, right):
+        case expr.ExpressionAnd(left, right):
             shared = free_variables(left), free_variables(right)
             return conjunction(of(left), of(right), *shared)
         case expr.Exists(w, F):
             return exists(of(F), w)
-        case expr.Not(F) | expr.RelativePlus(F) if not free_variables(
+        case expr.ExpressionNot(F) | expr.RelativePlus(F) if not free_variables(
             F
         ):  # of no variables any more: determinize, go on
             inner = section3.determinized(of(F).machine)
-            negated = isinstance(E, expr.Not)
+            negated = isinstance(E, expr.ExpressionNot)
             return Marked(section3.negation(inner) if negated else section3.relative_plus(inner), {})
         case _:
             short_for = definition(E)

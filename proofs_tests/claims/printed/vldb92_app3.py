@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cerify.automata.dfa.arguments import kinded
 from cerify.automata.dfa.model import DFA, Names
 from cerify.automata.dfa.parametric import MARK, Symbolic
+from cerify.automata.dfa.scopes import kinded
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import satisfied
 

@@ -39,9 +39,9 @@ def applied(E: expr.Expression, h: History) -> History:
             return ()
         case expr.Primitive(a):  # 3
             return tuple(o for o in h if o[1] == a)
-        case expr.And(left, right):  # 4
+        case expr.ExpressionAnd(left, right):  # 4
             return tuple(o for o in applied(left, h) if o in applied(right, h))
-        case expr.Not(F):  # 5
+        case expr.ExpressionNot(F):  # 5
             return tuple(o for o in h if o not in applied(F, h))
         case expr.Relative((left, right)):  # 6
             return union(h, (applied(right, after(h, e)) for e, _ in applied(left, h)))

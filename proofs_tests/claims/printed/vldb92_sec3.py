@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeAlias
 
-from cerify.automata.explore import explore
+from cerify.automata.exploration import explore
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.derived import definition
+from cerify.semantics.event_expressions.denote import definition
 
 State: TypeAlias = Any
 
@@ -82,9 +82,9 @@ def machine(E: expr.Expression, letters: tuple[str, ...], empty_sequences: bool 
             return null(letters)
         case expr.Primitive(a):
             return primitive(a, letters)
-        case expr.And(left, right):
+        case expr.ExpressionAnd(left, right):
             return conjunction(determinized(of(left)), determinized(of(right)))
-        case expr.Not(F):
+        case expr.ExpressionNot(F):
             return negation(determinized(of(F)))
         case expr.Relative((left, right)):
             return relative(of(left), of(right))
@@ -92,7 +92,7 @@ def machine(E: expr.Expression, letters: tuple[str, ...], empty_sequences: bool 
             return relative_plus(of(F))
         case expr.Pipe(left, right):
             return pipe(determinized(of(left)), determinized(of(right)))
-        case expr.Between(left, right):
+        case expr.ExpressionBetween(left, right):
             return slash_plus(determinized(of(left)), determinized(of(right)))
         case expr.Prefix(F):
             return prefix(determinized(of(F)), empty_sequences)

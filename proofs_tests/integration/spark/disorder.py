@@ -12,19 +12,19 @@ from typing import Any
 import pyarrow as pa
 
 from cerify import match
-from cerify.equivalence.generate import expressions, sase, sase_profiles
+from cerify.equivalence.generate import expressions, sase
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.event_expressions.show import show as show_expression
 from cerify.semantics.event_expressions.syntax import START as START_EVENT
+from cerify.semantics.event_expressions.syntax import show as show_expression
 from cerify.semantics.events import Stream
-from cerify.semantics.sase.show import show as show_sase
+from cerify.semantics.sase.syntax import show as show_sase
 from cerify.semantics.values import ValueType
-from cerify.spark.runs.query import Query
-from cerify.spark.streams.states import compiled
+from cerify.spark.keyed_streams import compiled
+from cerify.spark.runs import SparkQuery
 
 Row = dict[str, Any]
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -51,7 +51,7 @@ SMALL = 400  # matches of a pair, at most
 class Pair:
     """A query, and the rows that come, batch by batch."""
 
-    query: Query
+    query: SparkQuery
     batches: Sequence[Sequence[Row]]
 
 
@@ -77,15 +77,15 @@ def pair(rng: Random, nodes: int = 6, events: int = 40, batches: int = 5, sets: 
         return Pair(query, [rows[a:b] for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)])
 
 
-def _asked(rng: Random, language: str, nodes: int, events: int) -> tuple[Query, Stream]:
+def _asked(rng: Random, language: str, nodes: int, events: int) -> tuple[SparkQuery, Stream]:
     """A query, mostly with windows where the language has some, and events for it."""
     match language:
         case "event-expression":
             E, S = expressions.case(rng, rng.choice(list(expressions.PROFILES.values())), nodes, events)
-            return Query(show_expression(E), language), S
+            return SparkQuery(show_expression(E), language), S
         case "sase":
-            q, S = sase.case(rng, rng.choice(list(sase_profiles.PROFILES.values())), nodes, events)
-            return Query(show_sase(q), language), S
+            q, S = sase.case(rng, rng.choice(list(sase.PROFILES.values())), nodes, events)
+            return SparkQuery(show_sase(q), language), S
     profile = rng.choice(("core", "everything", "typed", "correlated"))
     phi, S = case(rng, PROFILES[profile], nodes, events)
     if profile == "correlated":  # no state of an evaluator, but the rows of a window
@@ -96,7 +96,7 @@ def _asked(rng: Random, language: str, nodes: int, events: int) -> tuple[Query, 
          lambda psi: cel.PartitionBy(psi, "x")), rng.choice((0, 1, 1, 2))
     ):  # fmt: skip
         phi = around(phi)
-    return Query(show(phi), output=rng.choice(("matches", "valuations"))), S
+    return SparkQuery(show(phi), output=rng.choice(("matches", "valuations"))), S
 
 
 def _rows(rng: Random, S: Stream, unique: bool, name: str = "") -> list[tuple[datetime, Row]]:
@@ -150,7 +150,7 @@ def found_in(rows: Iterable[Mapping[str, Any]]) -> Found:
     return sorted(found, key=repr)
 
 
-def expected(query: Query, rows: Iterable[Row], before: datetime | timedelta) -> Found:
+def expected(query: SparkQuery, rows: Iterable[Row], before: datetime | timedelta) -> Found:
     """What the local evaluator finds in the rows of each key, told by ids; only in rows before a time."""
     keyed: Mapping[str, list[Row]] = defaultdict(list)
     for row in rows:

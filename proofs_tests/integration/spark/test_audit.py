@@ -17,7 +17,7 @@ from cerify.semantics.events import Event, Stream
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from cerify.spark.auditing.audit import Audit, Findings
+    from cerify.spark.auditing import Audit, Findings
 
 Row: TypeAlias = tuple[int, int, list[int]]
 """A match as an engine reports it: its key, position and events."""
@@ -81,7 +81,7 @@ def reported(spark: SparkSession, events: DataFrame, right: DataFrame) -> DataFr
 
 @pytest.fixture(scope="module")
 def audited(events: DataFrame, reported: DataFrame) -> Audit:
-    from cerify.spark.auditing.audit import audit
+    from cerify.spark.auditing import audit
 
     return audit(events, reported, QUERY, **COLUMNS)
 
@@ -151,7 +151,7 @@ def test_the_causes_are_named_and_shrunk(findings: Findings) -> None:
 
 @pytest.mark.thorough
 def test_the_report_says_it(findings: Findings) -> None:
-    from cerify.spark.auditing.report import as_json, html, text
+    from cerify.spark.auditing import as_json, html, text
 
     said, data, page = text(findings), json.loads(json.dumps(as_json(findings))), html(findings)
     for kind, count in findings.counts.items():
@@ -164,9 +164,9 @@ def test_the_report_says_it(findings: Findings) -> None:
 
 @pytest.mark.thorough
 def test_where_the_plain_definition_differs_cerify_is_wrong(audited: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cerify.spark.auditing.report import text
+    from cerify.spark.auditing import text
 
-    monkeypatch.setattr("cerify.spark.auditing.pieces.second_opinion", lambda *of: frozenset())
+    monkeypatch.setattr("cerify.spark.auditing.second_opinion", lambda *of: frozenset())
     found = audited.findings(samples=1)
     assert {one.kind for one in found.unexplained} >= {"disputed"}
     assert not [one for one in found.explained if "missing" in one.kinds]
@@ -176,8 +176,7 @@ def test_where_the_plain_definition_differs_cerify_is_wrong(audited: Audit, monk
 def test_a_right_report_has_no_verdicts_in_whatever_order_it_names_events(events: DataFrame, right: DataFrame) -> None:
     from pyspark.sql import functions as F
 
-    from cerify.spark.auditing.audit import audit
-    from cerify.spark.auditing.report import html, text
+    from cerify.spark.auditing import audit, html, text
 
     findings = audit(events, right.withColumn("events", F.reverse("events")), QUERY, **COLUMNS).findings()
     assert findings.counts == {}
@@ -186,7 +185,7 @@ def test_a_right_report_has_no_verdicts_in_whatever_order_it_names_events(events
 
 
 def test_a_report_that_cannot_be_read(events: DataFrame, reported: DataFrame) -> None:
-    from cerify.spark.auditing.audit import audit
+    from cerify.spark.auditing import audit
 
     with pytest.raises(InputError, match="no column 'at'"):
         audit(events, reported.drop("at"), QUERY, **COLUMNS)
@@ -197,7 +196,7 @@ def test_a_report_that_cannot_be_read(events: DataFrame, reported: DataFrame) ->
 
 
 def test_a_report_without_a_key(events: DataFrame, spark: SparkSession) -> None:
-    from cerify.spark.auditing.audit import audit
+    from cerify.spark.auditing import audit
 
     rows = [(None, 3, [1, 2, 3]), (1, None, [1]), (1, 1003, None), (1, 1003, [1003, None])]
     broken = spark.createDataFrame(rows, "k int, at long, events array<long>")

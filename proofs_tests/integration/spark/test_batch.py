@@ -13,7 +13,7 @@ import pytest
 
 from cerify.api import match as local_match
 from cerify.examples import flights
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError, Unsupported
 from cerify.semantics.events import Schema, Stream
 from proofs_tests.campaigns import spark_batch

@@ -18,21 +18,19 @@ import pytest
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-from cerify.conformance.campaign_plan import MIXES, Job, Part
+from cerify.conformance.campaigns import MIXES, Job, PlanShare
 from cerify.languages.language import BuiltIn, Options
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.spark import campaign as campaigns
-from cerify.spark.campaign import campaign, missing
-from cerify.spark.fuzzing.files import Folder
-from cerify.spark.fuzzing.range import Work
-from cerify.spark.fuzzing.report import found_in, render
+from cerify.spark.campaign import Folder, Work, campaign, missing
+from cerify.spark.campaign_report import found_in, render
 from proofs_tests.support import sampled
 
 TOY = Path(__file__).parents[3] / "docs" / "guide" / "adapters" / "toy.py"
 
-CEL = Job((Part("cel", "core"),), ("automaton",), nodes=6, events=6)
+CEL = Job((PlanShare("cel", "core"),), ("automaton",), nodes=6, events=6)
 MUTE = """
 import json, os, sys
 
@@ -64,7 +62,7 @@ def summary(path: Path) -> dict[str, Any]:
 
 def as_in_one_process(job: Job, cases: int) -> dict[str, int]:
     """The totals of a plan of one part by the campaign that needs no Spark."""
-    from cerify.equivalence.differential.campaign import campaign as local
+    from cerify.equivalence.differential import campaign as local
 
     (part,) = job.parts
     plan = replace(job.plans[part], right=job.built_in(part)["automaton"], cases=cases)
@@ -73,7 +71,7 @@ def as_in_one_process(job: Job, cases: int) -> dict[str, int]:
 
 @pytest.mark.thorough
 def test_a_case_is_the_same_as_in_one_process_and_the_parquet_holds_it_all(spark: SparkSession, tmp_path: Path) -> None:
-    job = replace(CEL, parts=(Part("cel", "everything"),), nodes=12, valuations=1_000_000, states=100_000)
+    job = replace(CEL, parts=(PlanShare("cel", "everything"),), nodes=12, valuations=1_000_000, states=100_000)
     ran = campaign(job, 130, tmp_path / "c", lambda: spark, size=50)
     assert (ran.before, ran.cases, ran.deaths, ran.ended) == (0, 130, 0, None)
     found = found_in(tmp_path / "c")
@@ -111,7 +109,7 @@ def test_an_engine_serves_the_tasks_of_a_worker_and_what_it_does_wrong_is_shrunk
     script.write_text(MUTE, encoding="utf-8")
     started.mkdir()
     engine = (sys.executable, str(script), str(started))
-    job = Job((Part("cel", "figure3"),), ("automaton",), engine, nodes=6, events=6)
+    job = Job((PlanShare("cel", "figure3"),), ("automaton",), engine, nodes=6, events=6)
     campaign(job, 160, tmp_path / "c", lambda: spark, size=20)
     found = found_in(tmp_path / "c")
     assert found.by_evaluator["automaton"]["disagreed"] == 0
@@ -135,7 +133,7 @@ def test_an_engine_serves_the_tasks_of_a_worker_and_what_it_does_wrong_is_shrunk
 KILLED = """
 import sys
 from pathlib import Path
-from cerify.conformance.campaign_plan import Job
+from cerify.conformance.campaigns import Job
 from cerify.spark.campaign import campaign
 from cerify.spark.session import session
 
@@ -147,7 +145,7 @@ campaign(job, 300, Path(sys.argv[2]), lambda: session("local[2]", **{"spark.ui.e
 @pytest.mark.thorough
 def test_killed_half_way_and_begun_again_it_is_as_if_unbroken(spark: SparkSession, tmp_path: Path) -> None:
     """The driver and all that it started are killed; the ranges that are done then are not done again."""
-    job = replace(CEL, parts=(Part("cel", "figure3", "both"),), valuations=200)  # so that some are over the budget
+    job = replace(CEL, parts=(PlanShare("cel", "figure3", "both"),), valuations=200)  # so that some are over the budget
     argv = [sys.executable, "-c", KILLED, job.text(), str(tmp_path / "c")]
     killed = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
@@ -249,7 +247,7 @@ def test_a_folder_of_another_campaign_or_of_something_else_is_refused(tmp_path: 
     script = """
 import sys
 from pathlib import Path
-from cerify.semantics.output_files import locked
+from cerify.semantics.files import locked
 with locked(Path(sys.argv[1])):
     print("locked", flush=True)
     sys.stdin.read()

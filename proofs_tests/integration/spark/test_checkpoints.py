@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cerify.semantics.errors import InputError
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.rows import Columns
+from cerify.spark.rows import Columns
+from cerify.spark.runs import SparkQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,22 +40,22 @@ FOUND = {"cel": [["p1", "pb"], ["p1", "pc"], ["p9", "pb"], ["p9", "pc"]], "sase"
 """The first matches of p that the rows of NEXT complete, in part."""
 
 
-def plan(query: Query, columns: Columns = Columns(("time",), ("k",), attributes=("x",))) -> Any:
+def plan(query: SparkQuery, columns: Columns = Columns(("time",), ("k",), attributes=("x",))) -> Any:
     import pyarrow as pa
 
-    from cerify.spark.streams.plan import Plan
+    from cerify.spark.keyed_streams import StreamPlan
 
     fields = [("k", pa.string()), ("time", pa.timestamp("us", "UTC")), ("type", pa.string()), ("x", pa.int64())]
-    return Plan(query, columns, pa.schema(fields))
+    return StreamPlan(query, columns, pa.schema(fields))
 
 
 def test_the_fingerprint_is_of_the_query_and_not_of_its_text() -> None:
-    base = plan(Query("(A ; B) FILTER A[x > 1] WITHIN 3 EVENTS"))
-    same = plan(Query("(A;B)   FILTER A[ x>1 ] WITHIN 3  EVENTS"))
+    base = plan(SparkQuery("(A ; B) FILTER A[x > 1] WITHIN 3 EVENTS"))
+    same = plan(SparkQuery("(A;B)   FILTER A[ x>1 ] WITHIN 3  EVENTS"))
     assert base.fingerprint == same.fingerprint
     others = [
-        plan(Query("(A ; B) FILTER A[x > 2] WITHIN 3 EVENTS")),
-        plan(Query("(A ; B) FILTER A[x > 1] WITHIN 3 EVENTS", output="valuations")),
+        plan(SparkQuery("(A ; B) FILTER A[x > 2] WITHIN 3 EVENTS")),
+        plan(SparkQuery("(A ; B) FILTER A[x > 1] WITHIN 3 EVENTS", output="valuations")),
         plan(base.query, Columns(("time",), ("x",))),
     ]
     assert len({base.fingerprint, *(other.fingerprint for other in others)}) == 4
@@ -73,8 +73,7 @@ def rows(spark: SparkSession, folder: Path, name: str, found: list[tuple[Any, ..
 
 def run(df: DataFrame, query: str, checkpoint: Path, options: dict[str, Any]) -> list[Any]:
     """The rows of the answer of the batches until no rows are left."""
-    from cerify.spark.streaming import match_stream
-    from cerify.spark.streams.supervised import supervised
+    from cerify.spark.streaming import match_stream, supervised
 
     found: list[Any] = []
     answer = match_stream(df, query, watermark="10 seconds", **options)
@@ -88,7 +87,7 @@ def run(df: DataFrame, query: str, checkpoint: Path, options: dict[str, Any]) ->
 def test_states_of_the_release_before_with_a_schema_that_has_grown(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
-    from cerify.spark.streams.checkpoints import export_state, require_checkpoint
+    from cerify.spark.streaming import export_state, require_checkpoint
 
     with tarfile.open(STATES) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -111,8 +110,7 @@ def test_states_of_the_release_before_with_a_schema_that_has_grown(
 
 def test_a_checkpoint_of_a_stream_that_has_finished_no_batch(spark: SparkSession, tmp_path: Path) -> None:
     """A first run that fails leaves the folder of a checkpoint, with offsets and without a state."""
-    from cerify.spark.streams.checkpoints import export_state, require_checkpoint
-    from cerify.spark.streams.rest import rest
+    from cerify.spark.streaming import export_state, require_checkpoint, rest
 
     df, failed = rows(spark, tmp_path / "in", "1", FIRST), tmp_path / "failed"
     for name in ("offsets", "commits", "state"):
@@ -130,8 +128,8 @@ def test_a_stream_is_started_again_when_spark_fails_and_not_when_the_data_does()
     from pyspark.errors import StreamingQueryException
 
     from cerify.semantics.errors import InputError
-    from cerify.spark.errors import WorkerError, serialize_error
-    from cerify.spark.streams.supervised import supervised
+    from cerify.spark.streaming import supervised
+    from cerify.spark.transport import WorkerError, serialize_error
 
     class Stream:
         def __init__(self, error: Exception | None, batch: int) -> None:

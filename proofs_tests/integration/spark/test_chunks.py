@@ -13,29 +13,26 @@ import pyarrow as pa
 import pytest
 
 import cerify
-from cerify.automata.evaluate.reach import LookbackBounds
+from cerify.automata.evaluate.scope import ReachBounds
 from cerify.equivalence.generate import cel as generate
-from cerify.reach import reach_of
-from cerify.semantics.budget import Budget
+from cerify.plan import reach_of
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.values import Value
 from cerify.spark.batch import answer_schema
-from cerify.spark.chunking.chunks import ChunkRun, by_reach, unpartitioned
-from cerify.spark.chunking.cuts import counted, lows_of, place_of, starts_of
+from cerify.spark.chunks import ChunkRun, by_reach, counted, lows_of, place_of, starts_of, unpartitioned
 from cerify.spark.columns import columns_of, selected
-from cerify.spark.errors import worker_errors
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.start import start
+from cerify.spark.runs import SparkQuery, start
+from cerify.spark.transport import worker_errors
 from proofs_tests.support import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PROFILE = generate.Profile(generate.EVERYTHING.operators)
+PROFILE = generate.CelProfile(generate.EVERYTHING.operators)
 INSIDE = (cel.Next, cel.Last, cel.Max, cel.Strict, lambda phi: cel.Project(frozenset({"A", "X"}), phi))
 
 
@@ -58,7 +55,7 @@ def timed(rng: Random, phi: Formula, length: int) -> Stream:
     return Stream(events)
 
 
-def in_chunks(query: Query, S: Stream, reach: LookbackBounds, starts: list[int], less: int = 0) -> list[Match]:
+def in_chunks(query: SparkQuery, S: Stream, reach: ReachBounds, starts: list[int], less: int = 0) -> list[Match]:
     """What the chunks report that begin at these times, each looking back no further than it has to, or less."""
     times = [event.get("time") for event in S]
     found = []
@@ -81,7 +78,7 @@ def in_chunks(query: Query, S: Stream, reach: LookbackBounds, starts: list[int],
     return found
 
 
-def cases(seed: int, number: int) -> Iterator[tuple[Query, Stream, LookbackBounds, list[int], list[Match]]]:
+def cases(seed: int, number: int) -> Iterator[tuple[SparkQuery, Stream, ReachBounds, list[int], list[Match]]]:
     """Queries that look back over a bounded part of their streams, with the matches over the whole."""
     rng = Random(seed)
     while number:
@@ -93,7 +90,7 @@ def cases(seed: int, number: int) -> Iterator[tuple[Query, Stream, LookbackBound
         starts = sorted(rng.sample(times[1:], min(len(times) - 1, rng.randint(1, 6))))
         output: Any = rng.choice(("matches", "valuations"))
         expected = cerify.match(phi, S, output=output)
-        yield Query(show(phi), output=output), S, reach, starts, expected
+        yield SparkQuery(show(phi), output=output), S, reach, starts, expected
         number -= 1
 
 
@@ -157,7 +154,7 @@ def S(rows: list[tuple[Value, ...]]) -> Stream:
 def asked(df: DataFrame, text: str, output: Any = "matches", cuts: Any = None, **how: Any) -> Any:
     """The answer, and what was warned of; with cuts those, else as it comes."""
     language = how.pop("language", "cel")
-    query = Query(text, language, "valuations" if output == "valuations" else "matches", how.pop("schema", None))
+    query = SparkQuery(text, language, "valuations" if output == "valuations" else "matches", how.pop("schema", None))
     columns = columns_of(df.schema, query, **{"order_by": "time", **how})
     answer, some = answer_schema(df.schema, query, columns, output), selected(df, columns)
     with warnings.catch_warnings(record=True) as caught:
@@ -256,7 +253,7 @@ def test_a_window_over_all_of_the_data_goes_through_one_task_and_that_is_said(df
 
 def test_data_that_changes_after_it_was_counted_is_an_error(df: DataFrame) -> None:
     text = "A ; B WITHIN 4 EVENTS"
-    query = Query(text)
+    query = SparkQuery(text)
     columns = columns_of(df.schema, query, order_by="n")
     some = selected(df, columns)
     places = counted(some, place_of(some, columns), [100], [90])

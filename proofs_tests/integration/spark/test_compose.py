@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import cerify
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import expressions
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel.show import show
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import InputError
-from cerify.semantics.event_expressions.show import show as show_expression
+from cerify.semantics.event_expressions.syntax import show as show_expression
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.spark.chunking.chunks import ChunkRun, Continued, composition
-from cerify.spark.chunking.cuts import Cuts
-from cerify.spark.chunking.transfer import Effect, automaton_of, transfer_of
-from cerify.spark.runs.query import Query
+from cerify.spark.chunks import ChunkRun, Continued, Cuts, composition
+from cerify.spark.runs import SparkQuery
+from cerify.spark.transfer import Effect, automaton_of, transfer_of
 from proofs_tests.integration.spark.test_chunks import as_matches, asked
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def cut(rng: Random, S: Stream) -> Parts:
     return list(pairwise(at))
 
 
-def effects(query: Query, S: Stream, parts: Parts) -> dict[int, Effect] | None:
+def effects(query: SparkQuery, S: Stream, parts: Parts) -> dict[int, Effect] | None:
     """What each chunk does that has events; None where the query does not compose."""
     found = {}
     for c, (begin, end) in enumerate(parts):
@@ -53,19 +52,19 @@ def effects(query: Query, S: Stream, parts: Parts) -> dict[int, Effect] | None:
     return found
 
 
-def composed(query: Query, S: Stream, parts: Parts) -> tuple[tuple[int, ...], int] | None:
+def composed(query: SparkQuery, S: Stream, parts: Parts) -> tuple[tuple[int, ...], int] | None:
     """The states in which the chunks begin, and the number of matches."""
     found = effects(query, S, parts)
     nothing = (0,) * len(parts)
     return None if found is None else composition(found, Cuts((), (), nothing, nothing, nothing))
 
 
-def expression_cases(seed: int, number: int) -> Iterator[tuple[Query, Stream, list[int]]]:
+def expression_cases(seed: int, number: int) -> Iterator[tuple[SparkQuery, Stream, list[int]]]:
     rng = Random(seed)
     for _ in range(number):
         E, S = expressions.case(rng, rng.choice(list(expressions.PROFILES.values())), 7, 12)
         found = [m.at for m in cerify.match(E, S)]
-        yield Query(show_expression(E), "event-expression"), S, found
+        yield SparkQuery(show_expression(E), "event-expression"), S, found
 
 
 @pytest.mark.thorough
@@ -91,7 +90,7 @@ def test_numbers_of_matches_are_composed() -> None:
     rng, profile, carried, matched = Random(4), replace(generate.EVERYTHING, correlated=0.0), 0, 0
     for _ in range(75):
         phi, S = generate.case(rng, profile, 7, 10)
-        found = composed(Query(show(phi)), S, cut(rng, S))
+        found = composed(SparkQuery(show(phi)), S, cut(rng, S))
         if found is not None:
             carried, matched = carried + 1, matched + (found[1] > 0)
             assert found[1] == len(cerify.match(phi, S))
@@ -102,23 +101,23 @@ def test_numbers_of_matches_are_composed() -> None:
 def test_numbers_past_a_machines_word_are_exact() -> None:
     rng = Random(1)
     S = Stream(Event(rng.choice("AAB")) for _ in range(300))
-    query = Query("A+ ; B")
+    query = SparkQuery("A+ ; B")
     found = composed(query, S, [(0, 100), (100, 130), (130, 300)])
     assert found is not None
     assert found[1] == CompiledCelEvaluator(query.parsed).count(S.table) > 2**64
 
 
 def test_numbers_that_grow_too_long_and_states_that_never_meet_are_given_up() -> None:
-    long = transfer_of(Query("A+ ; B").to_json(), Budget(), begins=True)
+    long = transfer_of(SparkQuery("A+ ; B").to_json(), Budget(), begins=True)
     assert long is not None
     assert not long.read(Stream(Event("A") for _ in range(9_000)).table)
-    many = transfer_of(Query("every <70> A", "event-expression").to_json(), Budget(), begins=True)
+    many = transfer_of(SparkQuery("every <70> A", "event-expression").to_json(), Budget(), begins=True)
     assert many is not None
     assert not many.read(Stream([Event("A")]).table)
 
 
 def test_a_start_event_in_a_later_chunk_is_an_error() -> None:
-    query = Query("relative(A, B)", "event-expression").to_json()
+    query = SparkQuery("relative(A, B)", "event-expression").to_json()
     starting = Stream([Event("start"), Event("A")]).table
     first, later = (transfer_of(query, Budget(), begins=begins) for begins in (True, False))
     assert first is not None
@@ -131,8 +130,8 @@ def test_a_start_event_in_a_later_chunk_is_an_error() -> None:
 @pytest.mark.thorough
 def test_states_have_the_same_numbers_in_every_process() -> None:
     code = (
-        "from cerify.semantics.budget import Budget; from cerify.spark.runs.query import Query\n"
-        "from cerify.spark.chunking.transfer import counter_of\n"
+        "from cerify.semantics.arguments import Budget; from cerify.spark.runs import Query\n"
+        "from cerify.spark.transfer import counter_of\n"
         "E = counter_of(Query('NXT((A OR B)+ ; C FILTER A.x > 1 AND C.y < 3)'), Budget())\n"
         "print(E.tables.step.tolist(), E.types)"
     )
@@ -180,7 +179,9 @@ def test_spark_composes_an_event_expression(df: DataFrame, S: Stream, output: An
 @pytest.mark.thorough
 def test_spark_composes_a_number_of_matches(df: DataFrame, S: Stream) -> None:
     found, warned = asked(df, "(A+ ; B ; C) FILTER B.x > 0", "count", order_by="n")
-    assert found[0]["digits"] == str(CompiledCelEvaluator(Query("(A+ ; B ; C) FILTER B.x > 0").parsed).count(S.table))
+    assert found[0]["digits"] == str(
+        CompiledCelEvaluator(SparkQuery("(A+ ; B ; C) FILTER B.x > 0").parsed).count(S.table)
+    )
     assert not warned
 
 

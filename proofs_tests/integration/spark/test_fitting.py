@@ -181,9 +181,7 @@ def test_a_stream_with_fields_of_structs_runs(spark: SparkSession, tmp_path: Pat
     from pyspark.sql import functions as F
 
     from cerify.spark import match_stream, matches
-    from cerify.spark.streams.checkpoints import export_state, require_checkpoint
-    from cerify.spark.streams.rest import rest
-    from cerify.spark.streams.supervised import supervised
+    from cerify.spark.streaming import export_state, require_checkpoint, rest, supervised
 
     lines = [
         {"p": {"user": user, "at": f"2024-01-01T10:00:0{n}Z"}, "type": type_, "x": n}

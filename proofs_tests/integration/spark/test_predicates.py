@@ -54,9 +54,7 @@ def test_what_a_predicate_selects_is_what_it_selects_locally(spark: SparkSession
 
 @pytest.mark.thorough
 def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
-    from cerify.spark.streaming import match_stream, matches
-    from cerify.spark.streams.rest import rest
-    from cerify.spark.streams.supervised import supervised
+    from cerify.spark.streaming import match_stream, matches, rest, supervised
 
     (tmp_path / "in").mkdir()
     df = spark.readStream.schema("k string, time timestamp, type string, zone long").json(str(tmp_path / "in"))

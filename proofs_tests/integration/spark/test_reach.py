@@ -7,38 +7,43 @@ from random import Random
 import pytest
 
 from cerify.api import match
-from cerify.automata.evaluate.reach import LookbackBounds
-from cerify.automata.evaluate.scope import within_width
-from cerify.equivalence.generate import sase, sase_profiles, scoped
-from cerify.reach import reach_of
-from cerify.semantics.cel import syntax as cel
+from cerify.automata.evaluate.scope import ReachBounds, within_width
+from cerify.equivalence.generate import cel, sase
+from cerify.plan import reach_of
+from cerify.semantics.cel import syntax as cel_cel
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.events import Stream
 from cerify.semantics.sase.parse import parse as parse_sase
-from cerify.spark.runs.reach import reach_of_block
+from cerify.spark.runs import reach_of_block
 from proofs_tests.support import sampled, stream
 
-AROUND = (cel.Next, cel.Last, cel.Max, cel.Strict, cel.Start, lambda phi: cel.Project(frozenset({"A", "X"}), phi))
+AROUND = (
+    cel_cel.Next,
+    cel_cel.Last,
+    cel_cel.Max,
+    cel_cel.Strict,
+    cel_cel.Start,
+    lambda phi: cel_cel.Project(frozenset({"A", "X"}), phi),
+)
 
 REACHES = {
-    "A": LookbackBounds(),
-    "A : B : C": LookbackBounds(3),
-    "A ; B WITHIN 5 EVENTS": LookbackBounds(5),
-    "(A ; B WITHIN 5 EVENTS) WITHIN 3 EVENTS": LookbackBounds(3),
-    "A ; B WITHIN 2 minutes": LookbackBounds(1, (("time", 120),)),
-    "(A ; B WITHIN 2 minutes) WITHIN 30 seconds": LookbackBounds(1, (("time", 30),)),
-    "(A ; B WITHIN 2 minutes) WITHIN 9 EVENTS": LookbackBounds(9),
-    "A+ ; B WITHIN 2.5 [x]": LookbackBounds(1, (("x", 2.5),)),
-    "(A ; B WITHIN 5 EVENTS) OR (C ; D WITHIN 1 minute)": LookbackBounds(5, (("time", 60),)),
-    "(A ; B WITHIN 5 EVENTS) AND (A ; B WITHIN 3 EVENTS)": LookbackBounds(5),
-    "(A ; B WITHIN 5 EVENTS) : C": LookbackBounds(6),
-    "STRICT(A ; B) WITHIN 4 EVENTS PARTITION BY [k]": LookbackBounds(4),
-    "NXT(A ; B WITHIN 5 EVENTS)": LookbackBounds(5),
-    "PROJECT[A](A ; B WITHIN 5 EVENTS)": LookbackBounds(5),
-    "MAX(A+ WITHIN 5 EVENTS) WITHIN 3 EVENTS": LookbackBounds(5),
+    "A": ReachBounds(),
+    "A : B : C": ReachBounds(3),
+    "A ; B WITHIN 5 EVENTS": ReachBounds(5),
+    "(A ; B WITHIN 5 EVENTS) WITHIN 3 EVENTS": ReachBounds(3),
+    "A ; B WITHIN 2 minutes": ReachBounds(1, (("time", 120),)),
+    "(A ; B WITHIN 2 minutes) WITHIN 30 seconds": ReachBounds(1, (("time", 30),)),
+    "(A ; B WITHIN 2 minutes) WITHIN 9 EVENTS": ReachBounds(9),
+    "A+ ; B WITHIN 2.5 [x]": ReachBounds(1, (("x", 2.5),)),
+    "(A ; B WITHIN 5 EVENTS) OR (C ; D WITHIN 1 minute)": ReachBounds(5, (("time", 60),)),
+    "(A ; B WITHIN 5 EVENTS) AND (A ; B WITHIN 3 EVENTS)": ReachBounds(5),
+    "(A ; B WITHIN 5 EVENTS) : C": ReachBounds(6),
+    "STRICT(A ; B) WITHIN 4 EVENTS PARTITION BY [k]": ReachBounds(4),
+    "NXT(A ; B WITHIN 5 EVENTS)": ReachBounds(5),
+    "PROJECT[A](A ; B WITHIN 5 EVENTS)": ReachBounds(5),
+    "MAX(A+ WITHIN 5 EVENTS) WITHIN 3 EVENTS": ReachBounds(5),
     "A ; B": None,
     "(A ; B WITHIN 5 EVENTS) ; C": None,
     "(A ; B WITHIN 5 EVENTS) ALL C": None,
@@ -62,7 +67,7 @@ def test_the_reach_of_a_formula(query: str) -> None:
 def test_over_a_longer_stream_a_formula_has_the_valuations_that_it_has_within_its_reach() -> None:
     rng, found, matched = Random(3), 0, 0
     while found < 400:
-        phi, S = scoped.case(rng, scoped.WINDOWS, 7, 8)
+        phi, S = cel.scoped_case(rng, cel.WINDOWS, 7, 8)
         if rng.random() < 0.5:
             phi = rng.choice(AROUND)(phi)
         if (reach := reach_of(phi)) is not None:
@@ -76,10 +81,10 @@ def test_over_a_longer_stream_a_formula_has_the_valuations_that_it_has_within_it
 )
 def test_less_than_the_reach_is_too_little(query: str) -> None:
     with pytest.raises(AssertionError):
-        _same_within(parse(query), stream("A C C C B"), LookbackBounds(4))
+        _same_within(parse(query), stream("A C C C B"), ReachBounds(4))
 
 
-def _same_within(phi: Formula, S: Stream, reach: LookbackBounds) -> int:
+def _same_within(phi: Formula, S: Stream, reach: ReachBounds) -> int:
     """At how many positions there is a valuation; at all, they are those of any stream that has the reach."""
     meaning, matched = Interpreter(S).meaning, 0
     for j in range(len(S)):
@@ -96,11 +101,11 @@ def _same_within(phi: Formula, S: Stream, reach: LookbackBounds) -> int:
 @pytest.mark.parametrize(
     ("query", "reach"),
     [
-        ("PATTERN SEQ(A a, B b) WITHIN 2 minutes RETURN a.x", LookbackBounds(1, (("time", 120),))),
-        ("PATTERN SEQ(A+ a[], B b) WITHIN 5 seconds RETURN b.x", LookbackBounds(1, (("time", 5),))),
+        ("PATTERN SEQ(A a, B b) WITHIN 2 minutes RETURN a.x", ReachBounds(1, (("time", 120),))),
+        ("PATTERN SEQ(A+ a[], B b) WITHIN 5 seconds RETURN b.x", ReachBounds(1, (("time", 5),))),
         ("PATTERN SEQ(A a, B b) RETURN a.x", None),
-        ("PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity(a, b, c) { a.x < c.x } RETURN a.x", LookbackBounds(3)),
-        ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(b) { } WITHIN 5 seconds RETURN a.x", LookbackBounds(2)),
+        ("PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity(a, b, c) { a.x < c.x } RETURN a.x", ReachBounds(3)),
+        ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(b) { } WITHIN 5 seconds RETURN a.x", ReachBounds(2)),
         ("PATTERN SEQ(A a, B b, C c) WHERE strict_contiguity(a, b) { } RETURN a.x", None),
         ("PATTERN SEQ(A a, B+ b[], C c) WHERE strict_contiguity(a, b[], c) { } RETURN a.x", None),
         ("PATTERN SEQ(A a, B+ b[]) WITHIN 5 seconds RETURN a.x", None),
@@ -108,7 +113,7 @@ def _same_within(phi: Formula, S: Stream, reach: LookbackBounds) -> int:
         ("PATTERN SEQ(A a, B b) WITHIN 5 seconds RETURN NON-OVERLAP R(a.x)", None),
     ],
 )
-def test_the_reach_of_a_query_of_sase(query: str, reach: LookbackBounds | None) -> None:
+def test_the_reach_of_a_query_of_sase(query: str, reach: ReachBounds | None) -> None:
     assert reach_of_block(parse_sase(query)) == reach
 
 
@@ -116,7 +121,7 @@ def test_the_reach_of_a_query_of_sase(query: str, reach: LookbackBounds | None) 
 def test_a_query_of_adjacent_events_finds_the_same_in_its_reach(cases: int) -> None:
     rng, found, matched = Random(5), 0, 0
     for _ in range(cases):
-        q, S = sase.case(rng, rng.choice(list(sase_profiles.PROFILES.values())), 7, 10)
+        q, S = sase.case(rng, rng.choice(list(sase.PROFILES.values())), 7, 10)
         reach = reach_of_block(q)
         if reach is None or reach.widths:
             continue

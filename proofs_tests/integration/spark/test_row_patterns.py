@@ -13,7 +13,7 @@ import pytest
 
 from cerify.equivalence.generate.row_pattern import PROFILES
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.syntax import show
 from proofs_tests.unit.workbench.spark.row_tables import Row, by_partition, case, expected
 
 if TYPE_CHECKING:

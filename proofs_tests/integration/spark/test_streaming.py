@@ -12,8 +12,7 @@ import pytest
 
 from cerify.semantics.errors import CerifyError, InputError, ParseError, Unsupported
 from cerify.semantics.events import Schema
-from cerify.spark.streaming import late, malformed, match_stream, matches
-from cerify.spark.streams.rest import rest
+from cerify.spark.streaming import late, malformed, match_stream, matches, rest
 from proofs_tests.campaigns.spark_streaming import differences, killed, write
 from proofs_tests.integration.spark.disorder import (
     DELAY,

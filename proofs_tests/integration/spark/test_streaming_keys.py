@@ -15,16 +15,11 @@ from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValu
 
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Schema
-from cerify.spark.errors import WorkerError
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.rows import Columns
-from cerify.spark.runs.run import match_schema
-from cerify.spark.streams.ipc_blobs import ROWS, packing, unpacked
-from cerify.spark.streams.keyed import REASONS, KeyState
-from cerify.spark.streams.plan import Plan
-from cerify.spark.streams.processor import Processor
-from cerify.spark.streams.state_schema import MATCH
-from cerify.spark.streams.states import compiled
+from cerify.spark.keyed_streams import REASONS, ROWS, KeyState, StreamPlan, compiled, packing, unpacked
+from cerify.spark.processor import Processor
+from cerify.spark.rows import Columns, match_schema
+from cerify.spark.runs import SparkQuery
+from cerify.spark.transport import MATCH, WorkerError
 from proofs_tests.integration.spark.disorder import (
     ATTRIBUTES,
     SCHEMA,
@@ -94,7 +89,7 @@ class Store:
 class Operator:
     """Spark's operator; each batch is read by a new processor, as after a restart."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: StreamPlan) -> None:
         self.plan = plan
         self.stores: dict[Any, Store] = defaultdict(Store)
         self.said: list[SparkRow] = []
@@ -132,8 +127,8 @@ def millis(time: datetime) -> int:
     return (time - datetime(1970, 1, 1, tzinfo=time.tzinfo)) // timedelta(milliseconds=1)
 
 
-def plan_of(query: Query, id_col: str | None = "id") -> Plan:
-    return Plan(query, Columns(("time",), ("k",), id=id_col, time="time", attributes=tuple(ATTRIBUTES)), SCHEMA)
+def plan_of(query: SparkQuery, id_col: str | None = "id") -> StreamPlan:
+    return StreamPlan(query, Columns(("time",), ("k",), id=id_col, time="time", attributes=tuple(ATTRIBUTES)), SCHEMA)
 
 
 def found(operator: Operator) -> Found:
@@ -168,7 +163,7 @@ def at(seconds: float) -> datetime:
 
 def after(query: str, *batches: tuple[Sequence[Row], float | None], id_col: str | None = "id") -> Operator:
     """The operator after some batches, each with the watermark, in seconds, at which it is read."""
-    operator = Operator(plan_of(Query(query), id_col))
+    operator = Operator(plan_of(SparkQuery(query), id_col))
     for rows, watermark in batches:
         operator.batch(rows, None if watermark is None else at(watermark))
     return operator
@@ -219,7 +214,7 @@ def test_a_row_of_no_stream_comes_out_as_it_was(row: Row, reason: str) -> None:
 
 
 def test_rows_that_the_schema_does_not_know_come_out_as_they_were() -> None:
-    plan = plan_of(Query("A", schema=Schema({"A": {"x": "int"}, "B": {"y": "int"}})))
+    plan = plan_of(SparkQuery("A", schema=Schema({"A": {"x": "int"}, "B": {"y": "int"}})))
     operator = Operator(plan)
     rows = events(("A", 1, "a"), ("C", 1, "c"), ("A", 1, "y too"))
     rows[0]["y"] = rows[1]["y"] = None
@@ -266,7 +261,7 @@ def test_without_ids_a_silent_key_costs_the_number_of_its_events() -> None:
     ],
 )
 def test_what_may_be_forgotten_after_a_silence(query: str, expected: bool) -> None:
-    assert (plan_of(Query(query)).idle_timeout is not None) == expected
+    assert (plan_of(SparkQuery(query)).idle_timeout is not None) == expected
 
 
 def test_a_query_that_may_not_be_forgotten_is_not() -> None:
@@ -288,7 +283,7 @@ def test_ids_that_no_match_can_have_any_more_are_forgotten() -> None:
 
 def test_the_state_of_another_query_is_refused() -> None:
     operator = after("A ; B", (events(("A", 1, "a")), None))
-    operator.plan = plan_of(Query("A ; C"))
+    operator.plan = plan_of(SparkQuery("A ; C"))
     with pytest.raises(WorkerError, match="another query"):
         operator.batch(events(("A", 2, "b")), None)
 
@@ -305,4 +300,4 @@ def test_the_state_of_another_query_is_refused() -> None:
 )
 def test_a_query_that_may_need_all_rows_is_refused(query: str, language: str) -> None:
     with pytest.raises(Unsupported, match=r"WITHIN|at rest"):
-        compiled(Query(query, language).to_json())
+        compiled(SparkQuery(query, language).to_json())

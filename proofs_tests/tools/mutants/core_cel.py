@@ -6,19 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from cerify.automata.evaluator import Output
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import defined_outside_iteration, mentioned
 from cerify.semantics.core_cel.denote import satisfies
-from cerify.semantics.core_cel.interpreter import (
-    Interpreter,
-    Pair,
-    Pairs,
-    clause,
-    extensions,
-    is_function,
-    without,
-)
-from cerify.semantics.core_cel.variables import defined_outside_iteration, mentioned
+from cerify.semantics.core_cel.interpreter import CoreInterpreter, Pair, Pairs, clause, extensions, is_function, without
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.predicates import Attribute, mapped_predicate
@@ -26,7 +18,7 @@ from cerify.semantics.trees import children
 from proofs_tests.tools.mutants.mutant import Mutant
 
 Rewriting = Callable[[core.Formula], core.Formula]
-Clause = Callable[[core.Formula, Stream, int, Interpreter], Iterable[Pair] | None]
+Clause = Callable[[core.Formula, Stream, int, CoreInterpreter], Iterable[Pair] | None]
 BUDGET = Budget(valuations=100_000)
 
 
@@ -48,7 +40,7 @@ class CoreCelMutant(Mutant):
         return frozenset(match for match in found if match is not None)
 
 
-class _Wrong(Interpreter):
+class _Wrong(CoreInterpreter):
     """The interpreter with another clause."""
 
     def __init__(self, S: Stream, mutant: CoreCelMutant) -> None:
@@ -68,12 +60,12 @@ class _Wrong(Interpreter):
 def rewritten(phi: core.Formula, read: Rewriting) -> core.Formula:
     """The formula with every sub-formula read otherwise, innermost first."""
     match phi:
-        case core.Event():
+        case core.CoreEventAtom():
             return read(phi)
-        case core.Or(left, right) | core.Seq(left, right):
+        case core.CoreOr(left, right) | core.CoreSeq(left, right):
             return read(type(phi)(rewritten(left, read), rewritten(right, read)))
-        case core.Filter(psi, condition):
-            return read(core.Filter(rewritten(psi, read), condition))
+        case core.CoreFilter(psi, condition):
+            return read(core.CoreFilter(rewritten(psi, read), condition))
     return read(type(phi)(rewritten(phi.phi, read)))
 
 
@@ -90,29 +82,31 @@ def _operand(psi: core.Formula) -> core.Formula:
 
 
 def _conditions(change: Callable[[core.Condition], core.Condition]) -> Rewriting:
-    return lambda phi: replace(phi, condition=change(phi.condition)) if isinstance(phi, core.Filter) else phi
+    return lambda phi: replace(phi, condition=change(phi.condition)) if isinstance(phi, core.CoreFilter) else phi
 
 
 def _or_for_and(condition: core.Condition) -> core.Condition:
-    if isinstance(condition, core.Conjunction):
-        return core.Disjunction(_or_for_and(condition.left), _or_for_and(condition.right))
+    if isinstance(condition, core.CoreConjunction):
+        return core.CoreDisjunction(_or_for_and(condition.left), _or_for_and(condition.right))
     return condition
 
 
 def _and_for_or(condition: core.Condition) -> core.Condition:
-    if isinstance(condition, core.Disjunction):
-        return core.Conjunction(_and_for_or(condition.left), _and_for_or(condition.right))
+    if isinstance(condition, core.CoreDisjunction):
+        return core.CoreConjunction(_and_for_or(condition.left), _and_for_or(condition.right))
     return condition
 
 
 def _swapped(condition: core.Condition) -> core.Condition:
     """Variables of a comparison across events are taken in the order of their names, the last first."""
     match condition:
-        case core.Correlated(predicate):
+        case core.CoreCorrelated(predicate):
             names = sorted(mentioned(condition))
             other = dict(zip(names, reversed(names), strict=True))
-            return core.Correlated(mapped_predicate(predicate, lambda a: Attribute(a.name, other[a.variable or ""])))
-        case core.Conjunction(left, right) | core.Disjunction(left, right):
+            return core.CoreCorrelated(
+                mapped_predicate(predicate, lambda a: Attribute(a.name, other[a.variable or ""]))
+            )
+        case core.CoreConjunction(left, right) | core.CoreDisjunction(left, right):
             return type(condition)(_swapped(left), _swapped(right))
     return condition
 
@@ -120,13 +114,13 @@ def _swapped(condition: core.Condition) -> core.Condition:
 # --- other clauses ----------------------------------------------------------------------------------------------------
 
 
-def _any_type(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair] | None:
-    return {(frozenset({i}), frozenset({(phi.variable, i)}))} if isinstance(phi, core.Event) else None
+def _any_type(phi: core.Formula, S: Stream, i: int, known: CoreInterpreter) -> Iterable[Pair] | None:
+    return {(frozenset({i}), frozenset({(phi.variable, i)}))} if isinstance(phi, core.CoreEventAtom) else None
 
 
-def _two_events(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair] | None:
+def _two_events(phi: core.Formula, S: Stream, i: int, known: CoreInterpreter) -> Iterable[Pair] | None:
     """A variable of both sides of a sequence may hold an event of each; the later one stays."""
-    if not isinstance(phi, core.Seq):
+    if not isinstance(phi, core.CoreSeq):
         return None
     return (
         (C1 | C2, nu2 | without(nu1, frozenset(x for x, _ in nu2)))
@@ -136,9 +130,9 @@ def _two_events(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Ite
     )
 
 
-def _touching(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair] | None:
+def _touching(phi: core.Formula, S: Stream, i: int, known: CoreInterpreter) -> Iterable[Pair] | None:
     """The last event of the left side may be the first of the right one."""
-    if not isinstance(phi, core.Seq):
+    if not isinstance(phi, core.CoreSeq):
         return None
     return (
         (C1 | C2, nu1 | nu2)
@@ -149,9 +143,9 @@ def _touching(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Itera
     )
 
 
-def _first_only(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair] | None:
+def _first_only(phi: core.Formula, S: Stream, i: int, known: CoreInterpreter) -> Iterable[Pair] | None:
     """A sequence goes on with the first match of its right side."""
-    if not isinstance(phi, core.Seq):
+    if not isinstance(phi, core.CoreSeq):
         return None
     found: list[Pair] = []
     for C1, nu1 in known.meaning(phi.left, i):
@@ -166,15 +160,15 @@ def _first_only(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Ite
 def _up_to_seven(psi: core.Formula) -> core.Formula:
     rounds = psi
     for _ in range(6):
-        rounds = core.Or(psi, core.Seq(psi, rounds))
+        rounds = core.CoreOr(psi, core.CoreSeq(psi, rounds))
     return rounds
 
 
 def _rounds(keep: bool, consistent: bool) -> Clause:
     """An iteration that lets its variables be seen outside, or that has one valuation for all rounds."""
 
-    def wrong(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair] | None:
-        if not isinstance(phi, core.Plus):
+    def wrong(phi: core.Formula, S: Stream, i: int, known: CoreInterpreter) -> Iterable[Pair] | None:
+        if not isinstance(phi, core.CorePlus):
             return None
         U = defined_outside_iteration(phi.phi)
         found = list(known.meaning(phi.phi, i))
@@ -192,8 +186,8 @@ def _rounds(keep: bool, consistent: bool) -> Clause:
 def _unbound(passes: bool) -> Clause:
     """A filter on a variable that holds no event of the match passes all, or nothing."""
 
-    def wrong(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair] | None:
-        if not isinstance(phi, core.Filter):
+    def wrong(phi: core.Formula, S: Stream, i: int, known: CoreInterpreter) -> Iterable[Pair] | None:
+        if not isinstance(phi, core.CoreFilter):
             return None
         asked = mentioned(phi.condition)
         return (
@@ -205,9 +199,9 @@ def _unbound(passes: bool) -> Clause:
     return wrong
 
 
-def _earlier_only(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair] | None:
+def _earlier_only(phi: core.Formula, S: Stream, i: int, known: CoreInterpreter) -> Iterable[Pair] | None:
     """A filter sees no event after the match so far."""
-    if not isinstance(phi, core.Filter):
+    if not isinstance(phi, core.CoreFilter):
         return None
     return (
         (C, mu)
@@ -220,7 +214,7 @@ def _earlier_only(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> I
 def _chosen(kind: type[core.Formula], rivals: Callable[[Pair, Pair], bool], better: Callable[..., bool]) -> Clause:
     """A strategy with other rivals, or another order."""
 
-    def wrong(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair] | None:
+    def wrong(phi: core.Formula, S: Stream, i: int, known: CoreInterpreter) -> Iterable[Pair] | None:
         if not isinstance(phi, kind):
             return None
         (psi,) = children(phi)
@@ -275,8 +269,8 @@ def _later(C: frozenset[int], D: frozenset[int]) -> bool:
     return min(C) > min(D)
 
 
-def _small_gaps(phi: core.Formula, S: Stream, i: int, known: Interpreter) -> Iterable[Pair] | None:
-    if not isinstance(phi, core.Strict):
+def _small_gaps(phi: core.Formula, S: Stream, i: int, known: CoreInterpreter) -> Iterable[Pair] | None:
+    if not isinstance(phi, core.CoreStrict):
         return None
     return ((C, nu) for C, nu in known.meaning(phi.phi, i) if max(C) - min(C) <= len(C))
 
@@ -294,7 +288,7 @@ MUTANTS = (
     CoreCelMutant("event: any type", clause=_any_type),
     CoreCelMutant("event: reported at the first", answer=_at_first),
     CoreCelMutant("event: reported late", answer=_late),
-    CoreCelMutant("filter: ignored", read=_instead(core.Filter, _operand)),
+    CoreCelMutant("filter: ignored", read=_instead(core.CoreFilter, _operand)),
     CoreCelMutant("filter: OR for AND", read=_conditions(_or_for_and)),
     CoreCelMutant("filter: AND for OR", read=_conditions(_and_for_or)),
     CoreCelMutant("filter: the events swapped", read=_conditions(_swapped)),
@@ -302,33 +296,40 @@ MUTANTS = (
     CoreCelMutant("binding: unbound fails", clause=_unbound(passes=False)),
     CoreCelMutant("binding: nothing later is seen", clause=_earlier_only),
     CoreCelMutant("binding: a variable holds two events", clause=_two_events),
-    CoreCelMutant("or: the left only", read=_instead(core.Or, lambda left, right: left)),
-    CoreCelMutant("or: the right only", read=_instead(core.Or, lambda left, right: right)),
-    CoreCelMutant("seq: without gaps", read=_instead(core.Seq, lambda left, right: core.Strict(core.Seq(left, right)))),
-    CoreCelMutant("seq: in any order", read=_instead(core.Seq, lambda a, b: core.Or(core.Seq(a, b), core.Seq(b, a)))),
+    CoreCelMutant("or: the left only", read=_instead(core.CoreOr, lambda left, right: left)),
+    CoreCelMutant("or: the right only", read=_instead(core.CoreOr, lambda left, right: right)),
+    CoreCelMutant(
+        "seq: without gaps", read=_instead(core.CoreSeq, lambda left, right: core.CoreStrict(core.CoreSeq(left, right)))
+    ),
+    CoreCelMutant(
+        "seq: in any order",
+        read=_instead(core.CoreSeq, lambda a, b: core.CoreOr(core.CoreSeq(a, b), core.CoreSeq(b, a))),
+    ),
     CoreCelMutant("seq: the sides may touch", clause=_touching),
     CoreCelMutant("seq: skip till next", clause=_first_only),
-    CoreCelMutant("plus: one round", read=_instead(core.Plus, _operand)),
-    CoreCelMutant("plus: two rounds at least", read=_instead(core.Plus, lambda psi: core.Seq(psi, core.Plus(psi)))),
-    CoreCelMutant("plus: seven rounds at most", read=_instead(core.Plus, _up_to_seven)),
-    CoreCelMutant("plus: without gaps", read=_instead(core.Plus, lambda psi: core.Strict(core.Plus(psi)))),
+    CoreCelMutant("plus: one round", read=_instead(core.CorePlus, _operand)),
+    CoreCelMutant(
+        "plus: two rounds at least", read=_instead(core.CorePlus, lambda psi: core.CoreSeq(psi, core.CorePlus(psi)))
+    ),
+    CoreCelMutant("plus: seven rounds at most", read=_instead(core.CorePlus, _up_to_seven)),
+    CoreCelMutant("plus: without gaps", read=_instead(core.CorePlus, lambda psi: core.CoreStrict(core.CorePlus(psi)))),
     CoreCelMutant("plus: one event for all rounds", clause=_rounds(keep=True, consistent=True)),
     CoreCelMutant("plus: its variables are seen outside", clause=_rounds(keep=True, consistent=False)),
-    CoreCelMutant("strict: ignored", read=_instead(core.Strict, _operand)),
+    CoreCelMutant("strict: ignored", read=_instead(core.CoreStrict, _operand)),
     CoreCelMutant("strict: one gap is fine", clause=_small_gaps),
-    CoreCelMutant("nxt: ignored", read=_instead(core.Next, _operand)),
-    CoreCelMutant("nxt: LAST", read=_instead(core.Next, core.Last)),
-    CoreCelMutant("nxt: the first event decides", clause=_chosen(core.Next, _same_last, _earlier)),
-    CoreCelMutant("nxt: over an interval", clause=_chosen(core.Next, _not_before, _next)),
-    CoreCelMutant("nxt: over all last positions", clause=_chosen(core.Next, _everywhere, _next)),
-    CoreCelMutant("last: ignored", read=_instead(core.Last, _operand)),
-    CoreCelMutant("last: NXT", read=_instead(core.Last, core.Next)),
-    CoreCelMutant("last: the first event decides", clause=_chosen(core.Last, _same_last, _later)),
-    CoreCelMutant("last: over an interval", clause=_chosen(core.Last, _not_before, _last)),
-    CoreCelMutant("last: over all last positions", clause=_chosen(core.Last, _everywhere, _last)),
-    CoreCelMutant("max: ignored", read=_instead(core.Max, _operand)),
-    CoreCelMutant("max: the largest", clause=_chosen(core.Max, _same_last, _larger)),
-    CoreCelMutant("max: with the same first event", clause=_chosen(core.Max, _same_last_and_first, _includes)),
-    CoreCelMutant("max: over an interval", clause=_chosen(core.Max, _not_before, _includes)),
-    CoreCelMutant("max: over all last positions", clause=_chosen(core.Max, _everywhere, _includes)),
+    CoreCelMutant("nxt: ignored", read=_instead(core.CoreNext, _operand)),
+    CoreCelMutant("nxt: LAST", read=_instead(core.CoreNext, core.CoreLast)),
+    CoreCelMutant("nxt: the first event decides", clause=_chosen(core.CoreNext, _same_last, _earlier)),
+    CoreCelMutant("nxt: over an interval", clause=_chosen(core.CoreNext, _not_before, _next)),
+    CoreCelMutant("nxt: over all last positions", clause=_chosen(core.CoreNext, _everywhere, _next)),
+    CoreCelMutant("last: ignored", read=_instead(core.CoreLast, _operand)),
+    CoreCelMutant("last: NXT", read=_instead(core.CoreLast, core.CoreNext)),
+    CoreCelMutant("last: the first event decides", clause=_chosen(core.CoreLast, _same_last, _later)),
+    CoreCelMutant("last: over an interval", clause=_chosen(core.CoreLast, _not_before, _last)),
+    CoreCelMutant("last: over all last positions", clause=_chosen(core.CoreLast, _everywhere, _last)),
+    CoreCelMutant("max: ignored", read=_instead(core.CoreMax, _operand)),
+    CoreCelMutant("max: the largest", clause=_chosen(core.CoreMax, _same_last, _larger)),
+    CoreCelMutant("max: with the same first event", clause=_chosen(core.CoreMax, _same_last_and_first, _includes)),
+    CoreCelMutant("max: over an interval", clause=_chosen(core.CoreMax, _not_before, _includes)),
+    CoreCelMutant("max: over all last positions", clause=_chosen(core.CoreMax, _everywhere, _includes)),
 )

@@ -9,26 +9,30 @@ from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 from cerify.automata.evaluator import Output
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import NOTHING_BOUND, Bindings, bound, position
 from cerify.semantics.event_expressions.denote import (
+    ANY,
+    NOTHING_BOUND,
     NOWHERE,
+    Bindings,
     Events,
     History,
     after,
+    bound,
+    definition,
     is_occurrence,
+    position,
     segments,
     until,
 )
-from cerify.semantics.event_expressions.derived import ANY, definition
-from cerify.semantics.event_expressions.interpreter import Interpreter
+from cerify.semantics.event_expressions.interpreter import ExpressionInterpreter
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.predicates import holds
 from proofs_tests.tools.mutants.mutant import Mutant
 
-Clause = Callable[[expr.Expression, History, Bindings, Interpreter], Events | None]
+Clause = Callable[[expr.Expression, History, Bindings, ExpressionInterpreter], Events | None]
 Of: TypeAlias = Callable[..., Events]
 """What an operand takes place at: of(F), or of(F, part) in another history."""
 
@@ -51,7 +55,7 @@ class ExpressionMutant(Mutant):
         return frozenset(Match(e, (e,)) for e in events)
 
 
-class _Wrong(Interpreter):
+class _Wrong(ExpressionInterpreter):
     """The interpreter with another clause."""
 
     def __init__(self, E: expr.Expression, S: Stream, mutant: ExpressionMutant) -> None:
@@ -71,10 +75,10 @@ class _Wrong(Interpreter):
 # --- ways to write a clause -------------------------------------------------------------------------------------------
 
 
-def _of(kind: type[K], events: Callable[[K, History, Of, Interpreter], Iterable[int]]) -> Clause:
+def _of(kind: type[K], events: Callable[[K, History, Of, ExpressionInterpreter], Iterable[int]]) -> Clause:
     """A clause for the expressions of one kind."""
 
-    def wrong(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+    def wrong(E: expr.Expression, h: History, b: Bindings, known: ExpressionInterpreter) -> Events | None:
         if not isinstance(E, kind):
             return None
         return frozenset(events(E, h, lambda F, part=h: known.meaning(F, part, b), known))
@@ -85,9 +89,9 @@ def _of(kind: type[K], events: Callable[[K, History, Of, Interpreter], Iterable[
 def _read(kind: type[K], other: Callable[[K], expr.Expression | None]) -> Clause:
     """The expressions of one kind are read as others; None is read as it stands."""
 
-    def wrong(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+    def wrong(E: expr.Expression, h: History, b: Bindings, known: ExpressionInterpreter) -> Events | None:
         instead = other(E) if isinstance(E, kind) else None
-        return None if instead is None else Interpreter.meaning(known, instead, h, b)
+        return None if instead is None else ExpressionInterpreter.meaning(known, instead, h, b)
 
     return wrong
 
@@ -95,10 +99,10 @@ def _read(kind: type[K], other: Callable[[K], expr.Expression | None]) -> Clause
 def _changed(kind: type[K], change: Callable[[K, Events, History, Of], Iterable[int]]) -> Clause:
     """The right events of the expressions of one kind, changed."""
 
-    def wrong(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+    def wrong(E: expr.Expression, h: History, b: Bindings, known: ExpressionInterpreter) -> Events | None:
         if not isinstance(E, kind):
             return None
-        right = Interpreter.meaning(known, E, h, b)
+        right = ExpressionInterpreter.meaning(known, E, h, b)
         return frozenset(change(E, right, h, lambda F, part=h: known.meaning(F, part, b)))
 
     return wrong
@@ -117,7 +121,7 @@ def _masked(passes: Callable[[expr.Primitive, Event], bool]) -> Clause:
     ])  # fmt: skip
 
 
-def _is_occurrence(known: Interpreter, E: expr.Primitive, event: Event) -> bool:
+def _is_occurrence(known: ExpressionInterpreter, E: expr.Primitive, event: Event) -> bool:
     return is_occurrence(E, event, NOTHING_BOUND, known.order)
 
 
@@ -131,7 +135,7 @@ def _passes(E: expr.Primitive, event: Event) -> bool:
 def _relative_after(pick: Callable[[Iterable[int]], int]) -> Clause:
     """relative from one event of the left side only."""
 
-    def events(E: expr.Relative, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+    def events(E: expr.Relative, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
         F, G = _two(E)
         ends = of(F)
         return of(G, after(h, pick(ends))) if ends else NOWHERE
@@ -139,48 +143,48 @@ def _relative_after(pick: Callable[[Iterable[int]], int]) -> Clause:
     return _of(expr.Relative, events)
 
 
-def _relative_touching(E: expr.Relative, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _relative_touching(E: expr.Relative, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     F, G = _two(E)
     return NOWHERE.union(*(of(G, tuple(e for e in h if e >= d)) for d in of(F)))
 
 
-def _prior_first_only(E: expr.Prior, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _prior_first_only(E: expr.Prior, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     F, G = _two(E)
     ends = of(F)
     return sorted(e for e in of(G) if ends and e > min(ends))[:1]
 
 
-def _prior_weak(E: expr.Prior, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _prior_weak(E: expr.Prior, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     F, G = _two(E)
     ends = of(F)
     return (e for e in of(G) if ends and e >= min(ends))
 
 
-def _sequence_in_stream(E: expr.Sequence, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _sequence_in_stream(E: expr.Sequence, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     """Next to each other in the stream, not in the history."""
     F, G = _two(E)
     return of(G) & {e + 1 for e in of(F)}
 
 
-def _sequence_of_what_is_left(E: expr.Sequence, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _sequence_of_what_is_left(E: expr.Sequence, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     F, G = _two(E)
     return NOWHERE.union(*(of(G, after(h, d)) & frozenset(after(h, d)[:1]) for d in of(F)))
 
 
-def _sequence_with_a_gap(E: expr.Sequence, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _sequence_with_a_gap(E: expr.Sequence, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     F, G = _two(E)
     place = {e: i for i, e in enumerate(h)}
     return (e for e in of(G) if any(0 < place[e] - place[d] <= 2 for d in of(F)))
 
 
-def _twice_at_least(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+def _twice_at_least(E: expr.Expression, h: History, b: Bindings, known: ExpressionInterpreter) -> Events | None:
     if not isinstance(E, expr.RelativePlus):
         return None
     ends = known.meaning(E.operand, h, b)
-    return NOWHERE.union(*(Interpreter.meaning(known, E, part, b) for d in ends if (part := after(h, d))))
+    return NOWHERE.union(*(ExpressionInterpreter.meaning(known, E, part, b) for d in ends if (part := after(h, d))))
 
 
-def _plus_contiguous(E: expr.RelativePlus, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _plus_contiguous(E: expr.RelativePlus, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     """A round after the first one is a single event, just after the last one."""
     found = set(of(E.operand))
     for d, e in pairwise(h):
@@ -189,7 +193,7 @@ def _plus_contiguous(E: expr.RelativePlus, h: History, of: Of, known: Interprete
     return found
 
 
-def _plus_to_seven(E: expr.RelativePlus, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _plus_to_seven(E: expr.RelativePlus, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     """Rounds after the seventh are forgotten."""
     ends = set(of(E.operand))
     found = set(ends)
@@ -202,7 +206,7 @@ def _plus_to_seven(E: expr.RelativePlus, h: History, of: Of, known: Interpreter)
 # --- pipes and counting -----------------------------------------------------------------------------------------------
 
 
-def _pipe_after_first(E: expr.Pipe, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _pipe_after_first(E: expr.Pipe, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     ends = of(E.left)
     return of(E.right, tuple(e for e in h if ends and e >= min(ends)))
 
@@ -215,7 +219,7 @@ def _every(pick: Callable[[list[int], int], Iterable[int]]) -> Clause:
     return _of(expr.EveryNth, lambda E, h, of, known: pick(sorted(of(E.operand)), E.n))
 
 
-def _counts_all(E: expr.Nth, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _counts_all(E: expr.Nth, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     return of(E.operand) & frozenset(h[E.n - 1 : E.n])
 
 
@@ -223,7 +227,7 @@ def _counts_all(E: expr.Nth, h: History, of: Of, known: Interpreter) -> Iterable
 
 
 def _after_from(pick: Callable[[Iterable[int]], int], touching: bool = False) -> Clause:
-    def events(E: expr.After, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+    def events(E: expr.After, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
         if not (ends := of(E.right)):
             return NOWHERE
         d = pick(ends)
@@ -232,25 +236,29 @@ def _after_from(pick: Callable[[Iterable[int]], int], touching: bool = False) ->
     return _of(expr.After, events)
 
 
-def _between_as_printed(E: expr.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _between_as_printed(E: expr.ExpressionBetween, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     """1 <= i < m - 1: the history before the last delimiter is forgotten."""
     parts = list(segments(h, of(E.right)))
     return NOWHERE.union(*(of(E.left, part) for part in (*parts[:-2], *parts[-1:])))
 
 
-def _between_with_delimiters(E: expr.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _between_with_delimiters(
+    E: expr.ExpressionBetween, h: History, of: Of, known: ExpressionInterpreter
+) -> Iterable[int]:
     cuts = sorted(of(E.right))
     parts = [tuple(e for e in h if d <= e < f) for d, f in pairwise([*cuts, h[-1] + 1])] if cuts else []
     return NOWHERE.union(*(of(E.left, part) for part in parts))
 
 
-def _between_from_the_beginning(E: expr.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _between_from_the_beginning(
+    E: expr.ExpressionBetween, h: History, of: Of, known: ExpressionInterpreter
+) -> Iterable[int]:
     cuts = of(E.right)
     head = tuple(e for e in h if not cuts or e < min(cuts))
     return of(E.left, head).union(*(of(E.left, part) for part in segments(h, cuts)))
 
 
-def _between_closed_only(E: expr.Between, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _between_closed_only(E: expr.ExpressionBetween, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     return NOWHERE.union(*(of(E.left, part) for part in list(segments(h, of(E.right)))[:-1]))
 
 
@@ -262,7 +270,7 @@ def _first_after(events: Callable[[expr.FirstAfter, History, Of], Iterable[int]]
     )
 
 
-def _first_after_any(E: expr.FirstAfter, h: History, of: Of, known: Interpreter) -> Iterable[int]:
+def _first_after_any(E: expr.FirstAfter, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     """Since any opening, not the last one."""
     parts = [after(h, d) for d in of(E.opening)]
     return NOWHERE.union(*(until(of(E.event, part), of(E.closing, part)) for part in parts))
@@ -275,20 +283,20 @@ def _strictly_until(events: Events, last: Events) -> Iterable[int]:
 # --- variables --------------------------------------------------------------------------------------------------------
 
 
-def _exists_to_come(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+def _exists_to_come(E: expr.Expression, h: History, b: Bindings, known: ExpressionInterpreter) -> Events | None:
     if not isinstance(E, expr.Exists):
         return None
     return NOWHERE.union(*(known.meaning(E.operand, h, bound(b, E.variable, position(p))) for p in h))
 
 
-def _exists_first(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+def _exists_first(E: expr.Expression, h: History, b: Bindings, known: ExpressionInterpreter) -> Events | None:
     """x is the first event of the history."""
     if not isinstance(E, expr.Exists):
         return None
     return known.meaning(E.operand, h, bound(b, E.variable, position(h[0])))
 
 
-def _exists_now(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+def _exists_now(E: expr.Expression, h: History, b: Bindings, known: ExpressionInterpreter) -> Events | None:
     """x is the event at hand."""
     if not isinstance(E, expr.Exists):
         return None
@@ -296,15 +304,15 @@ def _exists_now(E: expr.Expression, h: History, b: Bindings, known: Interpreter)
     return frozenset(e for e, events in at if e in events)
 
 
-def _for_all(E: expr.Expression, h: History, b: Bindings, known: Interpreter) -> Events | None:
+def _for_all(E: expr.Expression, h: History, b: Bindings, known: ExpressionInterpreter) -> Events | None:
     if not isinstance(E, expr.Exists):
         return None
     found = {p: known.meaning(E.operand, h, bound(b, E.variable, position(p))) for p in h}
     return frozenset(e for e in h if all(e in found[p] for p in h if p <= e))
 
 
-def _parameters_ignored(E: expr.Named) -> expr.Expression | None:
-    return expr.Named(E.name, tuple(f"_{k}" for k in range(len(E.arguments)))) if E.arguments else None
+def _parameters_ignored(E: expr.ExpressionNamed) -> expr.Expression | None:
+    return expr.ExpressionNamed(E.name, tuple(f"_{k}" for k in range(len(E.arguments)))) if E.arguments else None
 
 
 def _first_argument_only(E: expr.Primitive) -> expr.Expression | None:
@@ -319,7 +327,7 @@ def _no_constants(E: expr.Primitive) -> expr.Expression | None:
     return expr.Primitive(E.type, given, E.mask)
 
 
-NOT_NULL = expr.Not(expr.Null())
+NOT_NULL = expr.ExpressionNot(expr.Null())
 
 MEANING = ExpressionMutant("none", lambda E, h, b, known: None)
 MUTANTS = (
@@ -328,59 +336,76 @@ MUTANTS = (
     ExpressionMutant(
         "ev-event: any type", _read(expr.Primitive, lambda E: expr.AnyEvent() if E.mask is None else None)
     ),
-    ExpressionMutant("ev-event: the first of its type only", _changed(
-        expr.Primitive, lambda E, right, h, of: sorted(right)[:1]
-    )),
-    ExpressionMutant("ev-event: one too late", _changed(
-        expr.Primitive, lambda E, right, h, of: [e for d, e in pairwise(h) if d in right]
-    )),
+    ExpressionMutant(
+        "ev-event: the first of its type only", _changed(expr.Primitive, lambda E, right, h, of: sorted(right)[:1])
+    ),
+    ExpressionMutant(
+        "ev-event: one too late",
+        _changed(expr.Primitive, lambda E, right, h, of: [e for d, e in pairwise(h) if d in right]),
+    ),
     ExpressionMutant("ev-mask: ignored", _masked(lambda E, event: event.type == E.type)),
     ExpressionMutant("ev-mask: denied", _masked(lambda E, event: event.type == E.type and not _passes(E, event))),
     ExpressionMutant("ev-mask: of any type", _masked(_passes)),
-    ExpressionMutant("ev-and: or", _read(expr.And, lambda E: expr.Or(E.left, E.right))),
-    ExpressionMutant("ev-and: the left only", _of(expr.And, lambda E, h, of, known: of(E.left))),
+    ExpressionMutant("ev-and: or", _read(expr.ExpressionAnd, lambda E: expr.ExpressionOr(E.left, E.right))),
+    ExpressionMutant("ev-and: the left only", _of(expr.ExpressionAnd, lambda E, h, of, known: of(E.left))),
     ExpressionMutant(
-        "ev-and: the right has happened", _read(expr.And, lambda E: expr.And(E.left, expr.Happened(E.right)))
+        "ev-and: the right has happened",
+        _read(expr.ExpressionAnd, lambda E: expr.ExpressionAnd(E.left, expr.Happened(E.right))),
     ),
-    ExpressionMutant("ev-or: and", _read(expr.Or, lambda E: expr.And(E.left, E.right))),
-    ExpressionMutant("ev-or: the left only", _of(expr.Or, lambda E, h, of, known: of(E.left))),
-    ExpressionMutant("ev-or: one of the two only", _of(expr.Or, lambda E, h, of, known: of(E.left) ^ of(E.right))),
-    ExpressionMutant("ev-or: as printed", _read(expr.Or, lambda E: expr.Not(expr.And(E.left, expr.Not(E.right))))),
-    ExpressionMutant("ev-not: never before", _read(expr.Not, lambda E: expr.Not(expr.Happened(E.operand)))),
-    ExpressionMutant("ev-not: not the start event", _of(
-        expr.Not, lambda E, h, of, known: [e for e in h if e not in of(E.operand) and known.event(e).type != expr.START]
-    )),
-    ExpressionMutant("ev-not: ignored", _of(expr.Not, lambda E, h, of, known: of(E.operand))),
+    ExpressionMutant("ev-or: and", _read(expr.ExpressionOr, lambda E: expr.ExpressionAnd(E.left, E.right))),
+    ExpressionMutant("ev-or: the left only", _of(expr.ExpressionOr, lambda E, h, of, known: of(E.left))),
     ExpressionMutant(
-        "ev-not: not the first event", _of(expr.Not, lambda E, h, of, known: frozenset(h[1:]) - of(E.operand))
+        "ev-or: one of the two only", _of(expr.ExpressionOr, lambda E, h, of, known: of(E.left) ^ of(E.right))
+    ),
+    ExpressionMutant(
+        "ev-or: as printed",
+        _read(expr.ExpressionOr, lambda E: expr.ExpressionNot(expr.ExpressionAnd(E.left, expr.ExpressionNot(E.right)))),
+    ),
+    ExpressionMutant(
+        "ev-not: never before", _read(expr.ExpressionNot, lambda E: expr.ExpressionNot(expr.Happened(E.operand)))
+    ),
+    ExpressionMutant(
+        "ev-not: not the start event",
+        _of(
+            expr.ExpressionNot,
+            lambda E, h, of, known: [e for e in h if e not in of(E.operand) and known.event(e).type != expr.START],
+        ),
+    ),
+    ExpressionMutant("ev-not: ignored", _of(expr.ExpressionNot, lambda E, h, of, known: of(E.operand))),
+    ExpressionMutant(
+        "ev-not: not the first event", _of(expr.ExpressionNot, lambda E, h, of, known: frozenset(h[1:]) - of(E.operand))
     ),
     ExpressionMutant("ev-relative: prior", _read(expr.Relative, lambda E: expr.Prior(E.parts))),
     ExpressionMutant("ev-relative: after the first only", _relative_after(min)),
     ExpressionMutant("ev-relative: after the last only", _relative_after(max)),
     ExpressionMutant("ev-relative: with the event itself", _of(expr.Relative, _relative_touching)),
     ExpressionMutant("ev-relative: sequence", _read(expr.Relative, lambda E: expr.Sequence(E.parts))),
-    ExpressionMutant("ev-relative: two operands", _read(
-        expr.Relative, lambda E: expr.Relative((E.parts[0], E.parts[-1])) if len(E.parts) > 2 else None
-    )),
+    ExpressionMutant(
+        "ev-relative: two operands",
+        _read(expr.Relative, lambda E: expr.Relative((E.parts[0], E.parts[-1])) if len(E.parts) > 2 else None),
+    ),
     ExpressionMutant("ev-relative-plus: once", _of(expr.RelativePlus, lambda E, h, of, known: of(E.operand))),
     ExpressionMutant("ev-relative-plus: twice at least", _twice_at_least),
-    ExpressionMutant("ev-relative-plus: once or twice", _read(
-        expr.RelativePlus, lambda E: expr.Or(E.operand, expr.Relative((E.operand, E.operand)))
-    )),
+    ExpressionMutant(
+        "ev-relative-plus: once or twice",
+        _read(expr.RelativePlus, lambda E: expr.ExpressionOr(E.operand, expr.Relative((E.operand, E.operand)))),
+    ),
     ExpressionMutant("ev-relative-plus: at most seven times", _of(expr.RelativePlus, _plus_to_seven)),
     ExpressionMutant("ev-relative-plus: without gaps", _of(expr.RelativePlus, _plus_contiguous)),
     ExpressionMutant("ev-any: the start event too", _of(expr.AnyEvent, lambda E, h, of, known: h)),
-    ExpressionMutant("ev-any: events of the first one's type", _of(
-        expr.AnyEvent, lambda E, h, of, known: [e for e in h if known.event(e).type == known.event(h[0]).type]
-    )),
+    ExpressionMutant(
+        "ev-any: events of the first one's type",
+        _of(expr.AnyEvent, lambda E, h, of, known: [e for e in h if known.event(e).type == known.event(h[0]).type]),
+    ),
     ExpressionMutant("ev-any: not the first", _of(expr.AnyEvent, lambda E, h, of, known: h[1:])),
     ExpressionMutant("ev-any: one only", _changed(expr.AnyEvent, lambda E, right, h, of: sorted(right)[:1])),
     ExpressionMutant("ev-prior: relative", _read(expr.Prior, lambda E: expr.Relative(E.parts))),
     ExpressionMutant("ev-prior: at the same event too", _of(expr.Prior, _prior_weak)),
     ExpressionMutant("ev-prior: the first only", _of(expr.Prior, _prior_first_only)),
-    ExpressionMutant("ev-prior: in any order", _read(
-        expr.Prior, lambda E: expr.And(expr.Happened(_two(E)[0]), expr.Happened(_two(E)[1]))
-    )),
+    ExpressionMutant(
+        "ev-prior: in any order",
+        _read(expr.Prior, lambda E: expr.ExpressionAnd(expr.Happened(_two(E)[0]), expr.Happened(_two(E)[1]))),
+    ),
     ExpressionMutant("ev-prior: sequence", _read(expr.Prior, lambda E: expr.Sequence(E.parts))),
     ExpressionMutant("ev-sequence: prior", _read(expr.Sequence, lambda E: expr.Prior(E.parts))),
     ExpressionMutant("ev-sequence: next to each other in the stream", _of(expr.Sequence, _sequence_in_stream)),
@@ -389,7 +414,7 @@ MUTANTS = (
     ExpressionMutant("ev-first: of the stream", _of(expr.First, lambda E, h, of, known: [e for e in h if e == 0])),
     ExpressionMutant("ev-first: as printed", _read(expr.First, lambda E: definition(E, ANY))),
     ExpressionMutant("ev-first: every event", _of(expr.First, lambda E, h, of, known: h)),
-    ExpressionMutant("ev-pipe: and", _read(expr.Pipe, lambda E: expr.And(E.left, E.right))),
+    ExpressionMutant("ev-pipe: and", _read(expr.Pipe, lambda E: expr.ExpressionAnd(E.left, E.right))),
     ExpressionMutant("ev-pipe: the other way round", _read(expr.Pipe, lambda E: expr.Pipe(E.right, E.left))),
     ExpressionMutant("ev-pipe: after the first", _of(expr.Pipe, _pipe_after_first)),
     ExpressionMutant("ev-pipe: the right only", _of(expr.Pipe, lambda E, h, of, known: of(E.right))),
@@ -408,56 +433,70 @@ MUTANTS = (
     ExpressionMutant("ev-after: with the event itself", _after_from(min, touching=True)),
     ExpressionMutant("ev-after: after the last", _after_from(max)),
     ExpressionMutant("ev-after: prior", _read(expr.After, lambda E: expr.Prior((E.right, E.left)))),
-    ExpressionMutant("ev-between: as printed", _of(expr.Between, _between_as_printed)),
-    ExpressionMutant("ev-between: with the delimiters", _of(expr.Between, _between_with_delimiters)),
-    ExpressionMutant("ev-between: from the beginning", _of(expr.Between, _between_from_the_beginning)),
-    ExpressionMutant("ev-between: closed histories only", _of(expr.Between, _between_closed_only)),
-    ExpressionMutant("ev-between: after the first", _read(expr.Between, lambda E: expr.After(E.left, E.right))),
-    ExpressionMutant("ev-between: relative", _read(expr.Between, lambda E: expr.Relative((E.right, E.left)))),
+    ExpressionMutant("ev-between: as printed", _of(expr.ExpressionBetween, _between_as_printed)),
+    ExpressionMutant("ev-between: with the delimiters", _of(expr.ExpressionBetween, _between_with_delimiters)),
+    ExpressionMutant("ev-between: from the beginning", _of(expr.ExpressionBetween, _between_from_the_beginning)),
+    ExpressionMutant("ev-between: closed histories only", _of(expr.ExpressionBetween, _between_closed_only)),
+    ExpressionMutant(
+        "ev-between: after the first", _read(expr.ExpressionBetween, lambda E: expr.After(E.left, E.right))
+    ),
+    ExpressionMutant("ev-between: relative", _read(expr.ExpressionBetween, lambda E: expr.Relative((E.right, E.left)))),
     ExpressionMutant("ev-first-after: nothing closes", _first_after(lambda E, part, of: of(E.event, part))),
-    ExpressionMutant("ev-first-after: closed at the same event", _first_after(
-        lambda E, part, of: _strictly_until(of(E.event, part), of(E.closing, part))
-    )),
-    ExpressionMutant("ev-first-after: the first only", _first_after(
-        lambda E, part, of: sorted(until(of(E.event, part), of(E.closing, part)))[:1]
-    )),
+    ExpressionMutant(
+        "ev-first-after: closed at the same event",
+        _first_after(lambda E, part, of: _strictly_until(of(E.event, part), of(E.closing, part))),
+    ),
+    ExpressionMutant(
+        "ev-first-after: the first only",
+        _first_after(lambda E, part, of: sorted(until(of(E.event, part), of(E.closing, part)))[:1]),
+    ),
     ExpressionMutant("ev-first-after: since any opening", _of(expr.FirstAfter, _first_after_any)),
     ExpressionMutant("ev-before: happened", _read(expr.Before, lambda E: expr.Happened(E.operand))),
     ExpressionMutant("ev-before: just before", _read(expr.Before, lambda E: expr.Sequence((E.operand, NOT_NULL)))),
     ExpressionMutant("ev-before: itself", _of(expr.Before, lambda E, h, of, known: of(E.operand))),
     ExpressionMutant("ev-happened: before", _read(expr.Happened, lambda E: expr.Before(E.operand))),
     ExpressionMutant("ev-happened: only then", _of(expr.Happened, lambda E, h, of, known: of(E.operand))),
-    ExpressionMutant("ev-happened: until then", _of(
-        expr.Happened, lambda E, h, of, known: [e for e in h if e <= min(of(E.operand), default=-1)]
-    )),
+    ExpressionMutant(
+        "ev-happened: until then",
+        _of(expr.Happened, lambda E, h, of, known: [e for e in h if e <= min(of(E.operand), default=-1)]),
+    ),
     ExpressionMutant("ev-prefix: always", _of(expr.Prefix, lambda E, h, of, known: h)),
     ExpressionMutant("ev-prefix: never", _of(expr.Prefix, lambda E, h, of, known: ())),
     ExpressionMutant("ev-prefix: this event too", _changed(expr.Prefix, lambda E, right, h, of: right | of(E.operand))),
     ExpressionMutant(
-        "ev-prefix: as long as it has not been", _read(expr.Prefix, lambda E: expr.Not(expr.Happened(E.operand)))
+        "ev-prefix: as long as it has not been",
+        _read(expr.Prefix, lambda E: expr.ExpressionNot(expr.Happened(E.operand))),
     ),
-    ExpressionMutant("ev-prefix: on this stream", _of(
-        expr.Prefix, lambda E, h, of, known: [e for e in h if e < max(of(E.operand), default=-1)]
-    )),
-    ExpressionMutant("ev-series: this event too", _changed(expr.Series, lambda E, right, h, of: right & of(E.left))),
-    ExpressionMutant("ev-series: some before", _read(expr.Series, lambda E: expr.Prior((E.left, E.right)))),
-    ExpressionMutant("ev-series: just before", _read(expr.Series, lambda E: expr.Sequence((E.left, E.right)))),
-    ExpressionMutant("ev-series: the first only", _changed(expr.Series, lambda E, right, h, of: sorted(right)[:1])),
+    ExpressionMutant(
+        "ev-prefix: on this stream",
+        _of(expr.Prefix, lambda E, h, of, known: [e for e in h if e < max(of(E.operand), default=-1)]),
+    ),
+    ExpressionMutant(
+        "ev-series: this event too", _changed(expr.ExpressionSeries, lambda E, right, h, of: right & of(E.left))
+    ),
+    ExpressionMutant("ev-series: some before", _read(expr.ExpressionSeries, lambda E: expr.Prior((E.left, E.right)))),
+    ExpressionMutant(
+        "ev-series: just before", _read(expr.ExpressionSeries, lambda E: expr.Sequence((E.left, E.right)))
+    ),
+    ExpressionMutant(
+        "ev-series: the first only", _changed(expr.ExpressionSeries, lambda E, right, h, of: sorted(right)[:1])
+    ),
     ExpressionMutant("ev-correlation: events to come", _exists_to_come),
     ExpressionMutant("ev-correlation: the first event", _exists_first),
     ExpressionMutant("ev-correlation: the event at hand", _exists_now),
     ExpressionMutant("ev-correlation: for all", _for_all),
-    ExpressionMutant("ev-correlation: a name is every event", _of(expr.Variable, lambda E, h, of, known: h)),
+    ExpressionMutant("ev-correlation: a name is every event", _of(expr.ExpressionVariable, lambda E, h, of, known: h)),
     ExpressionMutant("ev-correlation: = is ignored", _of(expr.Equated, lambda E, h, of, known: of(E.operand))),
-    ExpressionMutant("ev-attributes: ignored", _read(
-        expr.Primitive, lambda E: expr.Primitive(E.type, (), E.mask) if E.arguments else None
-    )),
+    ExpressionMutant(
+        "ev-attributes: ignored",
+        _read(expr.Primitive, lambda E: expr.Primitive(E.type, (), E.mask) if E.arguments else None),
+    ),
     ExpressionMutant("ev-attributes: the first argument only", _read(expr.Primitive, _first_argument_only)),
     ExpressionMutant("ev-attributes: values are variables", _read(expr.Primitive, _no_constants)),
     ExpressionMutant("ev-constraint: true", _of(expr.Constraint, lambda E, h, of, known: h)),
     ExpressionMutant("ev-constraint: false", _of(expr.Constraint, lambda E, h, of, known: ())),
     ExpressionMutant("ev-constraint: denied", _changed(expr.Constraint, lambda E, right, h, of: frozenset(h) - right)),
-    ExpressionMutant("ev-names: arguments ignored", _read(expr.Named, _parameters_ignored)),
-    ExpressionMutant("ev-names: never", _of(expr.Named, lambda E, h, of, known: ())),
-    ExpressionMutant("ev-names: every event", _of(expr.Named, lambda E, h, of, known: h)),
-)  # fmt: skip
+    ExpressionMutant("ev-names: arguments ignored", _read(expr.ExpressionNamed, _parameters_ignored)),
+    ExpressionMutant("ev-names: never", _of(expr.ExpressionNamed, lambda E, h, of, known: ())),
+    ExpressionMutant("ev-names: every event", _of(expr.ExpressionNamed, lambda E, h, of, known: h)),
+)

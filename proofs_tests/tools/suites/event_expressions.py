@@ -7,8 +7,8 @@ from itertools import product
 from random import Random
 
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.operators import OPERATORS
 from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.syntax import OPERATORS
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.tools.mutants.event_expressions import MEANING, MUTANTS
 from proofs_tests.tools.suites.source import Printed, Source
@@ -22,7 +22,7 @@ CLAUSES = {
 } | {
     f"ev-{operator.name.replace('_', '-')}": operator.clause
     for operator in OPERATORS.values()
-    if operator.node not in (expr.Exists, expr.Equated, expr.Variable, expr.Named)
+    if operator.node not in (expr.Exists, expr.Equated, expr.ExpressionVariable, expr.ExpressionNamed)
 }
 
 CUT = "!prior(c, b) and b"

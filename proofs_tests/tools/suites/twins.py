@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from cerify.conformance.claims import in_order, in_order_of_time
+from cerify.conformance.cases import in_order, in_order_of_time
 from cerify.conformance.model import Case
 from cerify.conformance.oracle import stream_of
 from cerify.languages import LANGUAGES
@@ -64,9 +64,9 @@ def twins(cases: Sequence[Case]) -> Iterator[tuple[str, Any, Stream]]:
 def measured(query: Any) -> Iterator[Measured]:
     """The windows of a query of CEL or SASE+."""
     match query:
-        case sase.Query(within=sase.Window() as window):
+        case sase.SaseQuery(within=sase.SaseWindow() as window):
             yield Measured(replace(query, within=replace(window, amount=WIDE, unit="weeks")), window.seconds, TIME)
-        case sase.Query() | sase.Union() | sase.Program():
+        case sase.SaseQuery() | sase.SaseUnion() | sase.Program():
             return
         case _:
             for phi in LANGUAGES["cel"].subterms(query) if isinstance(query, LANGUAGES["cel"].trees) else ():

@@ -7,14 +7,14 @@ from dataclasses import replace
 from itertools import product
 from random import Random
 
-from cerify.automata.cea.io_determinize import Determinized
+from cerify.automata.cea.model import Determinized
 from cerify.automata.evaluate.core import automaton, read
 from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS, formula, stream
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import is_unary
 from cerify.semantics.core_cel.interpreter import matches_of
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.wellformed import is_unary
+from cerify.semantics.core_cel.syntax import show
 from cerify.semantics.events import Event, Stream
 from proofs_tests.unit.semantics.core_cel.formulas import of_size
 
@@ -24,15 +24,15 @@ TUPLES = tuple(Event(R, {"a": a}) for R in "AB" for a in (0, 1))
 TWO = (TUPLES[0], TUPLES[3])
 """One of each."""
 OPERATORS: dict[str, type[core.Formula]] = {
-    "event": core.Event,
-    "filter": core.Filter,
-    "or": core.Or,
-    "seq": core.Seq,
-    "plus": core.Plus,
-    "strict": core.Strict,
-    "nxt": core.Next,
-    "last": core.Last,
-    "max": core.Max,
+    "event": core.CoreEventAtom,
+    "filter": core.CoreFilter,
+    "or": core.CoreOr,
+    "seq": core.CoreSeq,
+    "plus": core.CorePlus,
+    "strict": core.CoreStrict,
+    "nxt": core.CoreNext,
+    "last": core.CoreLast,
+    "max": core.CoreMax,
 }
 
 PROFILES = [

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import Determinized
-from cerify.automata.evaluate.classify import classify
+from cerify.automata.cea.model import Determinized
+from cerify.automata.evaluate.tables import classify
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Event, Stream, Valuation
 from proofs_tests.claims.search import BINARY, ONE_EVENT, UNARY, Space
 

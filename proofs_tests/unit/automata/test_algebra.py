@@ -16,19 +16,18 @@ import pytest
 import z3
 
 from cerify.api import equivalent
-from cerify.automata.algebra import strings
-from cerify.automata.algebra import symbolic as s
-from cerify.automata.algebra.finite import Algebra
-from cerify.automata.algebra.minterms import minterms
-from cerify.automata.algebra.strings import decidable, samples_of_strings
-from cerify.automata.algebra.values import _passed, pieces
+from cerify.automata.algebra import solver as s
+from cerify.automata.algebra import values
+from cerify.automata.algebra.finite import Algebra, minterms
+from cerify.automata.algebra.values import _passed, decidable, pieces, samples_of_strings
 from cerify.equivalence.generate.cel import TYPED, formula
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, InputError, InternalError
 from cerify.semantics.events import Event, Schema
+from cerify.semantics.files import as_stream
 from cerify.semantics.predicates import (
     Arithmetic,
     Attribute,
@@ -44,7 +43,6 @@ from cerify.semantics.predicates import (
     matches,
     satisfied,
 )  # fmt: skip
-from cerify.semantics.readers import as_stream
 from cerify.semantics.values import Value
 from proofs_tests.support import sampled
 
@@ -256,13 +254,13 @@ def test_a_long_pattern_is_not_decided(pattern: str, monkeypatch: pytest.MonkeyP
 def test_the_positions_of_a_pattern_read_what_its_automaton_reads(pattern: str) -> None:
     """greenery builds the automaton in a way of its own; it is asked about random words, half of the pattern."""
     assert decidable(pattern)
-    language, automaton = strings._language(pattern), greenery.parse(strings._translated(pattern) or "").to_fsm()
+    language, automaton = values._language(pattern), greenery.parse(values._translated(pattern) or "").to_fsm()
     assert language is not None
     rng = Random(pattern)
     words = ["".join(rng.choices("abcz@ \n", k=rng.randrange(9))) for _ in range(60)]
     words += list(islice(map("".join, automaton.strings([])), 60))
     for word in words:
-        reached = reduce(language.step, word, strings.START)
+        reached = reduce(language.step, word, values.START)
         assert language.accepts(reached) == automaton.accepts(word) == matches(pattern, word), word
 
 

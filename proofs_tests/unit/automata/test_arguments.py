@@ -1,6 +1,6 @@
 """The order of the arguments of an event of a stream without a schema."""
 
-from cerify.automata.dfa.arguments import order_in
+from cerify.automata.dfa.scopes import order_in
 from cerify.semantics.events import Event, Stream
 
 

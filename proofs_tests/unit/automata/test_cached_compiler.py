@@ -4,10 +4,9 @@ import gc
 
 import pytest
 
-from cerify.automata.cached_compiler import CachedCompiler
-from cerify.automata.cea.blowup_diagnosis import COMPILED_CEL
-from cerify.automata.evaluate.caching import compiled_shared
-from cerify.semantics.budget import Budget
+from cerify.automata.cea.compile import COMPILED_CEL, CachedCompiler
+from cerify.automata.evaluate.core import compiled_shared
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import Unsupported
@@ -19,16 +18,16 @@ class Compiler:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def __call__(self, phi: cel.Event, budget: Budget) -> str:
+    def __call__(self, phi: cel.EventAtom, budget: Budget) -> str:
         self.asked.append(phi.type)
         if phi.type == "C":
             raise Unsupported("no C")
         return phi.type.lower()
 
 
-def event(text: str) -> cel.Event:
+def event(text: str) -> cel.EventAtom:
     phi = parse(text)
-    assert isinstance(phi, cel.Event)
+    assert isinstance(phi, cel.EventAtom)
     return phi
 
 

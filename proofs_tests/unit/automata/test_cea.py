@@ -4,21 +4,18 @@ from itertools import product
 
 import pytest
 
-from cerify.automata.algebra.event_types import satisfiable
-from cerify.automata.algebra.finite import types
+from cerify.automata.algebra.finite import satisfiable, types
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import Determinized, io_determinize, single_variable
-from cerify.automata.cea.model import CEA
-from cerify.automata.cea.run import valuations
-from cerify.automata.cea.trim import trim
-from cerify.automata.evaluate.classify import classify
-from cerify.automata.explore import explore
-from cerify.semantics.budget import Budget
+from cerify.automata.cea.model import CEA, Determinized, io_determinize, single_variable, trim
+from cerify.automata.evaluate.tables import classify
+from cerify.automata.exploration import explore
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import denote, interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Anything, Attribute, Both, Comparison, Constant, Not, OfType, holds
+from proofs_tests.claims.cea_runs import valuations
 from proofs_tests.support import sampled, stream
 
 FORMULAS = [

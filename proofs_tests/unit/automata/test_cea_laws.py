@@ -14,24 +14,33 @@ from random import Random
 import pytest
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea import run
-from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import io_determinize, single_variable
-from cerify.automata.cea.model import CEA, UNMARKED, Transition
-from cerify.automata.cea.operations import complement, intersection, minimized, union
-from cerify.automata.cea.product import conjunction, interleaving, separate_start, unless
-from cerify.automata.cea.quotient import quotient
-from cerify.automata.cea.star import star
-from cerify.automata.cea.strategies import last, max_, next_, strict
-from cerify.automata.cea.trim import trim
-from cerify.automata.cea.windows import within_events
-from cerify.automata.minimize import classes
-from cerify.semantics.budget import Budget
+from cerify.automata.cea.compile import compile_cel, last, max_, next_, strict, within_events
+from cerify.automata.cea.model import (
+    CEA,
+    UNMARKED,
+    Transition,
+    complement,
+    conjunction,
+    interleaving,
+    intersect_automata,
+    io_determinize,
+    minimized,
+    quotient,
+    separate_start,
+    single_variable,
+    trim,
+    union,
+    unless,
+)
+from cerify.automata.cea.to_cel import star
+from cerify.automata.exploration import classes
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import denote, interpreter
 from cerify.semantics.cel.denote import last_at_most, next_at_most, sup
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import Anything, Attribute, Comparison, Constant, Not, OfType, Predicate
+from proofs_tests.claims import cea_runs
 from proofs_tests.claims.printed.tods21_star_runs import star_valuations
 from proofs_tests.support import sampled
 
@@ -62,7 +71,7 @@ def automata(seed: int, how_many: int) -> Iterator[CEA]:
 @cache
 def over(A: CEA, numbers: tuple[int, ...], i: int) -> Valuations:
     """The valuations of A over these of the events, the first of which is at position i."""
-    found = run.valuations(A, Stream(EVENTS[e] for e in numbers), len(numbers) - 1, WIDE)
+    found = cea_runs.valuations(A, Stream(EVENTS[e] for e in numbers), len(numbers) - 1, WIDE)
     return frozenset(frozenset((variable, p + i) for variable, p in mu) for mu in found)
 
 
@@ -147,7 +156,7 @@ def unblocked(A: CEA, B: CEA, S: Stream, n: int) -> Valuations:
 
 BINARY: dict[str, tuple[Callable[[CEA, CEA], CEA], Callable[[CEA, CEA, Stream, int], Valuations]]] = {
     "union": (union, lambda A, B, S, n: on(A, S, 0, n) | on(B, S, 0, n)),
-    "intersection": (intersection, lambda A, B, S, n: on(A, S, 0, n) & on(B, S, 0, n)),
+    "intersection": (intersect_automata, lambda A, B, S, n: on(A, S, 0, n) & on(B, S, 0, n)),
     "conjunction": (lambda A, B: conjunction(A, B, Budget()), lambda A, B, S, n: on(A, S, 0, n) & on(B, S, 0, n)),
     "interleaving": (lambda A, B: interleaving(A, B, Budget()), interleaved),
     "unless": (lambda A, B: unless(A, B, Algebra([*A.predicates, *B.predicates])), unblocked),
@@ -241,7 +250,7 @@ def test_io_determinism_and_one_run_for_each_valuation() -> None:
         assert len(B.initial) == 1
         for event in EVENTS:
             for leaving in B.leaving:
-                taken = [t.marks for t in leaving if run.holds(t.predicate, event)]
+                taken = [t.marks for t in leaving if cea_runs.holds(t.predicate, event)]
                 assert len(taken) == len(set(taken))
 
 

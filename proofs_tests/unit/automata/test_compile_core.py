@@ -7,13 +7,13 @@ from itertools import islice
 import pytest
 
 from cerify.automata.cea.compile_core import compile_core, looks_ahead, whole_stream
-from cerify.automata.evaluate.compiled_core_evaluator import CompiledCoreEvaluator
+from cerify.automata.evaluate.compiled import CompiledCoreEvaluator
 from cerify.automata.evaluate.core import matches
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import is_unary
 from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.wellformed import is_unary
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
 from proofs_tests.support import sampled, stream
@@ -150,9 +150,9 @@ def test_the_clock_ends_it() -> None:
 
 
 def test_nesting_that_is_too_deep_is_an_error() -> None:
-    phi: core.Formula = core.Event("A", "x")
+    phi: core.Formula = core.CoreEventAtom("A", "x")
     for _ in range(5000):
-        phi = core.Strict(phi)
+        phi = core.CoreStrict(phi)
     for use in (compile_core, lambda phi: matches(phi, Stream([]))):
         with pytest.raises(BudgetExceeded, match="nested too deeply"):
             use(phi)

@@ -5,13 +5,12 @@ from random import Random
 import pytest
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import Determinized
+from cerify.automata.cea.model import Determinized
 from cerify.automata.evaluate import compiled, streaming
-from cerify.automata.evaluate.batches import CHUNK
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.automata.evaluate.tables import NOWHERE, tabulate
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.tables import CHUNK, NOWHERE, tabulate
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Stream
@@ -67,7 +66,7 @@ def test_a_complex_event_longer_than_every_buffer() -> None:
 def test_the_order_of_enumeration_is_that_of_the_readable_one() -> None:
     """Both follow Algorithm 1 on the same data structure, so that no complex event comes twice."""
     phi, S = parse("(A OR B)+ ; A"), stream("A B B A A B A")
-    readable = [(m.at, m.events) for m in streaming.evaluate(compile_cel(phi), S)]
+    readable = [(m.at, m.events) for m in streaming.evaluate_automaton(compile_cel(phi), S)]
     table = CompiledCelEvaluator(phi).push_arrow(S.table)
     fast = [
         (at, tuple(events)) for at, events in zip(table["at"].to_pylist(), table["events"].to_pylist(), strict=True)
@@ -82,7 +81,7 @@ def test_filters_that_make_all_events_agree_are_evaluated_as_partitions(monkeypa
     evaluator = CompiledCelEvaluator(phi)
     assert evaluator.scope.attributes == ("k",)
     expected = streaming.matches(phi, S)
-    monkeypatch.setattr(compiled.answers, "found", None)  # so that nothing is left to Python
+    monkeypatch.setattr(compiled.streaming, "found", None)  # so that nothing is left to Python
     assert evaluator.read(S) == compiled.matches(phi, S) == expected != []
     with pytest.raises(Unsupported, match=r"collect the stream and use cerify\.match"):
         CompiledCelEvaluator(parse("(A ; B) FILTER A.k < B.k"))

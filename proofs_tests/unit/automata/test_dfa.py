@@ -8,13 +8,13 @@ import pytest
 from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.dfa.model import DFA, minimal
 from cerify.equivalence.generate.expressions import PROFILES, case, history
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.derived import expanded
+from cerify.semantics.event_expressions.denote import expanded
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.claims.printed import vldb92_sec3 as printed
 from proofs_tests.claims.printed.vldb92_app2 import marked
@@ -213,7 +213,7 @@ def test_not_as_printed_needs_a_start_state_that_is_left_for_good() -> None:
 
 
 def test_printed_machines_are_deterministic_where_it_says_so() -> None:
-    E = expr.Between(expr.AnyEvent(), expr.Primitive("a"))
+    E = expr.ExpressionBetween(expr.AnyEvent(), expr.Primitive("a"))
     M = printed.determinized(printed.machine(E, LETTERS))
     assert all(len(targets) == 1 for targets in M.moves.values())
 

@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from cerify.automata.dfa.compile import compile_expression, compile_together
-from cerify.automata.dfa.decide import (
+from cerify.automata.dfa.model import (
+    DFA,
     accepted_word,
     coaccessible_states,
     separating_word,
@@ -18,10 +19,9 @@ from cerify.automata.dfa.decide import (
     types_under,
     uncontained_word,
 )
-from cerify.automata.dfa.model import DFA
-from cerify.automata.minimize import classes
+from cerify.automata.exploration import classes
 from cerify.equivalence.generate.expressions import PROFILES, case
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import takes_place

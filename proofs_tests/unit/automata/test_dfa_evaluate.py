@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cerify.automata.dfa import classes, compiled
-from cerify.automata.dfa.classes import Classes
+from cerify.automata.dfa import compiled, evaluate
 from cerify.automata.dfa.compile import compile_expression, compile_together
 from cerify.automata.dfa.compiled import CompiledRunner
-from cerify.automata.dfa.evaluate import TableRunner
+from cerify.automata.dfa.evaluate import Classes, TableRunner
 from cerify.equivalence.generate.expressions import PROFILES, expression, history
 from cerify.semantics import columns
 from cerify.semantics.errors import InputError
@@ -29,9 +28,9 @@ EVALUATORS = [TableRunner, CompiledRunner]
 @pytest.fixture(autouse=True)
 def _columns_and_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Histories of a few events go the ways of long ones: by columns, and in several pieces."""
-    monkeypatch.setattr(classes, "SHORT", 4)
-    monkeypatch.setattr(classes, "CHUNK", 5)
-    monkeypatch.setattr(classes, "BITS", 3)
+    monkeypatch.setattr(evaluate, "SHORT", 4)
+    monkeypatch.setattr(evaluate, "CHUNK", 5)
+    monkeypatch.setattr(evaluate, "BITS", 3)
     monkeypatch.setattr(compiled, "CHUNK", 3)
 
 
@@ -116,7 +115,7 @@ def test_a_mask_is_evaluated_once_for_all_expressions(monkeypatch: pytest.Monkey
     asked: list[Predicate] = []
     of_column = columns.mask
     monkeypatch.setattr(columns, "mask", lambda P, table: asked.append(P) or of_column(P, table))
-    monkeypatch.setattr(classes, "CHUNK", 100)
+    monkeypatch.setattr(evaluate, "CHUNK", 100)
     texts = ["a[n > 1]", "b[n > 1]", "prior(a[n > 1], a[n > 2])", "a[n > 2] or c"]
     automata = [compile_expression(parse(text)) for text in texts]
     S = Stream(Event("abc"[i % 3], {"n": i % 4}) for i in range(50))
@@ -136,7 +135,7 @@ def test_classes_are_no_more_than_the_automata_tell_apart() -> None:
 
 @pytest.mark.parametrize("bits", sampled([3, 8, 32], [8]))
 def test_more_masks_than_fit_into_a_number(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classes, "BITS", bits)
+    monkeypatch.setattr(evaluate, "BITS", bits)
     masks = [parse(f"a[n > {i}]") for i in range(70)]
     automata = [compile_expression(E) for E in masks if isinstance(E, expr.Primitive)]
     S = Stream(Event("a", {"n": i * 37 % 71}) for i in range(71))

@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from cerify.automata.dfa.arguments import order_under
 from cerify.automata.dfa.compile import compile_expression
-from cerify.automata.dfa.evaluator import CompiledEvaluator, ReadableEvaluator
+from cerify.automata.dfa.evaluators import CompiledExpressionEvaluator, ReadableExpressionEvaluator
 from cerify.automata.dfa.parametric import symbolic
+from cerify.automata.dfa.scopes import order_under
 from cerify.automata.evaluator import Counters
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.event_expressions.interpreter import matches_of
 from cerify.semantics.event_expressions.parse import parse
@@ -25,12 +25,12 @@ PLAIN = ["a and !before(b)", "<2> a or every <3> b", "prefix(a[n > 1] and first)
 VALUED = ["prior(a(I), b(I))", "prior(a(I, T), b(J, T)) and I != J", "p(I) := prior(a(I), b(I)); !p(1) and b(J) = x"]
 
 
-def evaluators(text: str) -> list[ReadableEvaluator]:
+def evaluators(text: str) -> list[ReadableExpressionEvaluator]:
     E = parse(text)
     if text in VALUED:
-        return [ReadableEvaluator(symbolic(E, order_under(SCHEMA)))]
+        return [ReadableExpressionEvaluator(symbolic(E, order_under(SCHEMA)))]
     A = compile_expression(E, SCHEMA)
-    return [ReadableEvaluator(A), CompiledEvaluator(A)]
+    return [ReadableExpressionEvaluator(A), CompiledExpressionEvaluator(A)]
 
 
 def history(rng: Random, length: int) -> Stream:
@@ -107,12 +107,12 @@ def test_a_late_start_event_leaves_the_evaluator_as_it_was(text: str) -> None:
 
 
 def test_after_an_error_inside_a_batch_there_is_no_state() -> None:
-    E = ReadableEvaluator(symbolic(parse(VALUED[0]), order_under(SCHEMA)), Budget(states=3))
+    E = ReadableExpressionEvaluator(symbolic(parse(VALUED[0]), order_under(SCHEMA)), Budget(states=3))
     with pytest.raises(BudgetExceeded):
         E.push([Event("a", {"n": n}) for n in range(9)])
     for use in (E.save, lambda: E.push([])):
         with pytest.raises(InputError, match="inside an earlier batch"):
             use()
-    few = ReadableEvaluator(compile_expression(parse("a")), Budget(matches=2))
+    few = ReadableExpressionEvaluator(compile_expression(parse("a")), Budget(matches=2))
     with pytest.raises(BudgetExceeded, match="more than 2 matches"):
         few.push([Event("a")] * 3)

@@ -13,9 +13,9 @@ from itertools import product
 import pytest
 
 from cerify.automata.dfa.compile import compile_together
-from cerify.automata.dfa.decide import Word, separating_word, stream_of, types_under
+from cerify.automata.dfa.model import Word, separating_word, stream_of, types_under
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.derived import ANY, after_by_pipe, definition
+from cerify.semantics.event_expressions.denote import ANY, after_by_pipe, definition
 from cerify.semantics.event_expressions.parse import parse
 
 WHOLE = [[parse(f"e[{flag} = 1]")] for flag in "pqr"]
@@ -28,7 +28,7 @@ ANEW = [
 """Operands that begin anew: of the moment, of where it begins, with a memory, and with the start event."""
 
 OPERATORS: dict[str, tuple[Callable[..., expr.Expression], list[list[expr.Expression]]]] = {
-    "a": (expr.Or, WHOLE[:2]),
+    "a": (expr.ExpressionOr, WHOLE[:2]),
     "b": (expr.AnyEvent, []),
     "c": (lambda *parts: expr.Prior(parts), WHOLE[:2]),
     "d": (lambda *parts: expr.Prior(parts), WHOLE),
@@ -40,11 +40,11 @@ OPERATORS: dict[str, tuple[Callable[..., expr.Expression], list[list[expr.Expres
     "i1": (lambda E: expr.EveryNth(1, E), WHOLE[:1]),
     "i3": (lambda E: expr.EveryNth(3, E), WHOLE[:1]),
     "j": (expr.After, [ANEW[0], WHOLE[1]]),
-    "k": (expr.Between, [ANEW[0], WHOLE[1]]),
+    "k": (expr.ExpressionBetween, [ANEW[0], WHOLE[1]]),
     "l": (expr.FirstAfter, [WHOLE[0], ANEW[1], ANEW[2]]),
     "m": (expr.Before, WHOLE[:1]),
     "n": (expr.Happened, WHOLE[:1]),
-    "p": (expr.Series, WHOLE[:2]),
+    "p": (expr.ExpressionSeries, WHOLE[:2]),
     "relative of three": (lambda *parts: expr.Relative(parts), [WHOLE[0], ANEW[1], ANEW[2]]),
 }
 
@@ -98,7 +98,7 @@ def test_the_second_definition_of_after() -> None:
 
 def test_or_as_printed_lacks_a_negation() -> None:
     (E,), (F,) = WHOLE[:2]
-    A, B = compile_together([expr.Or(E, F), expr.Not(expr.And(E, expr.Not(F)))])
+    A, B = compile_together([expr.ExpressionOr(E, F), expr.ExpressionNot(expr.ExpressionAnd(E, expr.ExpressionNot(F)))])
     word = separating_word(A, B)
     assert word is not None
     assert len(stream_of(word, types_under(A.alphabet))) == 1
@@ -108,7 +108,7 @@ def test_pipe_and_prefix_by_what_they_are_about() -> None:
     """g and o have no definition in others; these are laws that say what they do."""
     (E,), (F,), (G,) = WHOLE
     assert difference(expr.Pipe(expr.Pipe(E, F), G), expr.Pipe(E, expr.Pipe(F, G))) is None
-    assert difference(expr.Pipe(E, F), expr.And(E, F)) is None  # F looks at the event at hand only
-    assert difference(expr.Prefix(expr.Or(E, F)), expr.Or(expr.Prefix(E), expr.Prefix(F))) is None
-    once = expr.And(expr.Nth(2, E), F)
-    assert difference(expr.Prefix(once), expr.Not(expr.Happened(expr.Nth(2, E)))) is None
+    assert difference(expr.Pipe(E, F), expr.ExpressionAnd(E, F)) is None  # F looks at the event at hand only
+    assert difference(expr.Prefix(expr.ExpressionOr(E, F)), expr.ExpressionOr(expr.Prefix(E), expr.Prefix(F))) is None
+    once = expr.ExpressionAnd(expr.Nth(2, E), F)
+    assert difference(expr.Prefix(once), expr.ExpressionNot(expr.Happened(expr.Nth(2, E)))) is None

@@ -6,20 +6,16 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from cerify.automata.dfa.arguments import order_in
-from cerify.automata.dfa.collect import collected, found_in, tuples
 from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.evaluate import TableRunner
-from cerify.automata.dfa.inlined import inlined
-from cerify.automata.dfa.parametric import ParametricMonitor, symbolic
-from cerify.automata.dfa.valued import Valued
+from cerify.automata.dfa.parametric import ParametricMonitor, Valued, collected, found_in, symbolic, tuples
+from cerify.automata.dfa.scopes import inlined, order_in
 from cerify.equivalence.generate.expressions import VALUED_PROFILES, case
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
-from cerify.semantics.event_expressions.compatible import compatible
-from cerify.semantics.event_expressions.interpreter import takes_place
+from cerify.semantics.event_expressions.interpreter import compatible, takes_place
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.campaigns.expressions import judge
 from proofs_tests.support import sampled

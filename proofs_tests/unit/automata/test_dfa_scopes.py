@@ -4,13 +4,11 @@ from random import Random
 
 import pytest
 
-from cerify.automata.dfa.arguments import order_in
-from cerify.automata.dfa.scopes import argument_places, ranging_variables, unbound_variables, variable_names
-from cerify.equivalence.generate.expressions import CORRELATED, EVERYTHING, VALUED, Profile, expression
+from cerify.automata.dfa.scopes import argument_places, order_in, ranging_variables, unbound_variables, variable_names
+from cerify.equivalence.generate.expressions import CORRELATED, EVERYTHING, VALUED, ExpressionProfile, expression
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.history import places_of
+from cerify.semantics.event_expressions.denote import chosen, free_variables, names_in, places, places_of
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.scope import chosen, free_variables, names_in, places
 from cerify.semantics.events import Event, Schema, Stream
 
 TEXTS = [
@@ -43,7 +41,7 @@ def test_of_chosen_texts(text: str) -> None:
 
 
 @pytest.mark.parametrize("profile", [CORRELATED, VALUED, EVERYTHING], ids=["correlated", "valued", "everything"])
-def test_of_random_expressions(profile: Profile) -> None:
+def test_of_random_expressions(profile: ExpressionProfile) -> None:
     rng = Random(5)
     for _ in range(300):
         agree(expression(rng, profile, rng.randint(1, 15)))
@@ -60,5 +58,5 @@ def test_the_order_of_arguments() -> None:
 
 def test_a_variable_alone() -> None:
     """A text has one only where exists or = names it too."""
-    agree(expr.Variable("x"))
-    assert variable_names(expr.Variable("x")) == {"x"}
+    agree(expr.ExpressionVariable("x"))
+    assert variable_names(expr.ExpressionVariable("x")) == {"x"}

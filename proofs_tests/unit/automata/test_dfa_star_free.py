@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from cerify.automata.dfa.compile import compile_expression
-from cerify.automata.dfa.star_free import counter
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions.parse import parse
+from proofs_tests.claims.vldb92_regular import counter
 from proofs_tests.unit.semantics.event_expressions import examples
 
 

@@ -5,12 +5,11 @@ from itertools import islice
 import pytest
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import Determinized, single_variable
-from cerify.automata.cea.model import CEA, Transition
+from cerify.automata.cea.model import CEA, Determinized, Transition, single_variable
 from cerify.automata.evaluate.ces import BOTTOM, NOTHING, CompactComplexEventSet
-from cerify.automata.evaluate.classify import SHORT, classify
-from cerify.automata.evaluate.streaming import Evaluation, count, evaluate, matches
-from cerify.semantics.budget import Budget
+from cerify.automata.evaluate.streaming import Evaluation, count_matches, evaluate_automaton, matches
+from cerify.automata.evaluate.tables import SHORT, classify
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match
@@ -60,8 +59,8 @@ def test_the_run_of_figure_8() -> None:
         frozenset({2}),
     )
     S = stream("U V V W")
-    assert [m.events for m in evaluate(drawn, S)] == [(0, 1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 3)]
-    assert set(evaluate(drawn, S)) == set(matches(parse("U ; ((V+ ; W) OR W)"), S))
+    assert [m.events for m in evaluate_automaton(drawn, S)] == [(0, 1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 3)]
+    assert set(evaluate_automaton(drawn, S)) == set(matches(parse("U ; ((V+ ; W) OR W)"), S))
 
 
 @pytest.mark.parametrize("query", ["A ; B ; A", "(A OR B)+ ; A", "((A ; B)+ : A):+ ; B"])
@@ -109,12 +108,12 @@ def test_more_predicates_than_a_machine_word_has_bits() -> None:
 def test_counts_pass_what_could_be_listed() -> None:
     """200 events of A+ ; B have 2^199 - 1 matches at the last position."""
     S = stream("A " * 199 + "B")
-    assert list(count(parse("A+ ; B"), S)) == [0] * 199 + [2**199 - 1]
+    assert list(count_matches(parse("A+ ; B"), S)) == [0] * 199 + [2**199 - 1]
 
 
 def test_the_first_matches_come_without_the_rest() -> None:
     S = stream("A " * 199 + "B")
-    first = list(islice(evaluate(compile_cel(parse("A+ ; B")), S), 3))
+    first = list(islice(evaluate_automaton(compile_cel(parse("A+ ; B")), S), 3))
     assert len(set(first)) == 3
     with pytest.raises(BudgetExceeded):
         matches(parse("A+ ; B"), S, budget=Budget(matches=1000))

@@ -12,16 +12,15 @@ from random import Random
 import pytest
 
 from cerify import cli
-from cerify.automata.algebra.minterms import minterms
+from cerify.automata.algebra.finite import minterms
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.compile_core import compile_core
-from cerify.automata.cea.io_determinize import Determinized, io_determinize
-from cerify.automata.cea.operations import complement
+from cerify.automata.cea.model import Determinized, complement, io_determinize
 from cerify.automata.cea.to_cel import to_cel
 from cerify.automata.evaluate import compiled, streaming
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.tables import tabulate
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.core_cel.parse import parse as parse_core
 from cerify.semantics.errors import BudgetExceeded
@@ -130,9 +129,9 @@ def test_inside_each_other_the_innermost_is_named() -> None:
 
 CLOCKED = """
 import sys
-from cerify.automata.algebra.minterms import minterms
+from cerify.automata.algebra.finite import minterms
 from cerify.automata.cea.compile import compile_cel
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded
 try:

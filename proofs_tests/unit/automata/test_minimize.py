@@ -2,7 +2,7 @@
 
 from random import Random
 
-from cerify.automata.minimize import classes
+from cerify.automata.exploration import classes
 
 
 def moore(steps: list[dict[str, int]], final: list[bool]) -> list[int]:

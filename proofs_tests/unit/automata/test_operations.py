@@ -8,19 +8,25 @@ from random import Random
 import pytest
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import io_determinize, single_variable
-from cerify.automata.cea.model import CEA
-from cerify.automata.cea.operations import complement, intersection, minimized, union
-from cerify.automata.cea.run import valuations
-from cerify.automata.cea.trim import trim
-from cerify.automata.minimize import classes
-from cerify.equivalence.decide.automata import difference
+from cerify.automata.cea.model import (
+    CEA,
+    complement,
+    intersect_automata,
+    io_determinize,
+    minimized,
+    single_variable,
+    trim,
+    union,
+)
+from cerify.automata.exploration import classes
+from cerify.equivalence.decide.cel import difference
 from cerify.equivalence.generate.cel import EVERYTHING, formula, stream
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.check import is_unary
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.errors import BudgetExceeded
+from proofs_tests.claims.cea_runs import valuations
 
 TINY = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
 EMPTY = CEA(0, (), frozenset(), frozenset())
@@ -43,14 +49,14 @@ def test_the_laws_of_a_boolean_algebra(seed: int) -> None:
     rng = Random(seed)
     A, B = single_variable(automaton(rng)), single_variable(automaton(rng))
     marks = [t.marks for t in (*A.transitions, *B.transitions)]
-    neither = intersection(complement(A, marks), complement(B, marks))
+    neither = intersect_automata(complement(A, marks), complement(B, marks))
     assert difference(complement(union(A, B), marks), neither) is None
     assert difference(complement(complement(A, marks), marks), A) is None
-    assert difference(intersection(A, complement(A, marks)), EMPTY) is None
+    assert difference(intersect_automata(A, complement(A, marks)), EMPTY) is None
     everything = union(A, complement(A, marks))
     assert difference(union(B, complement(B, marks)), everything) is None
-    assert difference(intersection(A, union(A, B)), A) is None
-    assert difference(intersection(union(A, B), A), A) is None
+    assert difference(intersect_automata(A, union(A, B)), A) is None
+    assert difference(intersect_automata(union(A, B), A), A) is None
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -95,10 +101,10 @@ def test_equivalent_formulas_have_the_same_smallest_automaton_up_to_numbers() ->
 
 
 def test_what_grows_too_large_stops() -> None:
-    phi = cel.Event("A")
+    phi = cel.EventAtom("A")
     grown: cel.Formula = phi
     for _ in range(9):
-        grown = cel.Seq(cel.Or(grown, cel.Event("B")), phi)
+        grown = cel.Seq(cel.Or(grown, cel.EventAtom("B")), phi)
     with pytest.raises(BudgetExceeded):
         minimized(compile_cel(grown), Budget(states=5))
     with pytest.raises(BudgetExceeded):

@@ -9,13 +9,12 @@ import pytest
 
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel, generators
-from cerify.automata.cea.model import CEA, Transition
-from cerify.automata.cea.quotient import quotient
-from cerify.automata.cea.run import valuations
+from cerify.automata.cea.model import CEA, Transition, quotient
 from cerify.equivalence.generate.cel import EVERYTHING, formula, stream
+from cerify.semantics.cel.check import is_unary
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.predicates import Anything, OfType
+from proofs_tests.claims.cea_runs import valuations
 
 PROFILE = replace(EVERYTHING, correlated=0.0)
 A, B, ANY = OfType("A"), OfType("B"), Anything()

@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 from cerify.api import compile
-from cerify.automata.evaluator import Evaluator
-from cerify.automata.saved_state import VERSION, _checksum, seal, unseal
+from cerify.automata.evaluator import VERSION, Evaluator, _checksum, seal, unseal
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event
 

@@ -9,18 +9,15 @@ from random import Random
 import pytest
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.expressions import Expressions, Union
-from cerify.automata.cea.io_determinize import single_variable
-from cerify.automata.cea.model import CEA, UNMARKED, Transition
-from cerify.automata.cea.star import star
-from cerify.automata.cea.to_cel import Level, to_cel
-from cerify.equivalence.decide.automata import difference
+from cerify.automata.cea.model import CEA, UNMARKED, Transition, single_variable
+from cerify.automata.cea.to_cel import CeaUnion, Expressions, Level, star, to_cel
+from cerify.equivalence.decide.cel import difference
 from cerify.equivalence.generate.cel import EVERYTHING, formula
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.check import is_unary
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.wellformed import is_unary
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.predicates import Anything, Attribute, Comparison, Constant, Not, OfType, Predicate
@@ -118,7 +115,7 @@ def test_what_marks_all_it_reads_comes_back_in_the_star_fragment(query: str) -> 
     A = star(single_variable(compile_cel(parse(query))))
     found = to_cel(A, "events")
     kinds = {type(psi) for psi in cel.subformulas(found)}
-    assert kinds <= {cel.Event, cel.Filter, cel.Seq, cel.Plus, cel.Or}
+    assert kinds <= {cel.EventAtom, cel.Filter, cel.Seq, cel.Plus, cel.Or}
     assert difference(A, compile_cel(found), "events") is None
 
 
@@ -177,5 +174,5 @@ def test_expressions_are_made_shorter_only_where_the_gaps_agree() -> None:
         assert every.then_maybe(gap, every.join(not gap, b, a), a) == every.join(not gap, b, rounds)
         assert every.through(gap, b, a, every.join(not gap, a, b)) == every.join(gap, b, every.join(not gap, rounds, b))
         for other in (every.join(not gap, rounds, a), every.join(not gap, a, rounds)):
-            assert every.nodes[every.union((a, other))] == Union(tuple(sorted((a, other))))
+            assert every.nodes[every.union((a, other))] == CeaUnion(tuple(sorted((a, other))))
         assert every.union((a, rounds)) == rounds

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from cerify.equivalence.generate.cel import EVERYTHING, Profile
+from cerify.equivalence.generate.cel import EVERYTHING, CelProfile
 from cerify.semantics.values import Value, ValueType
 
 TYPES = ("A", "B", "C", "D", "E", "F")
@@ -21,7 +21,7 @@ VALUES: Mapping[ValueType, tuple[Value, ...]] = {
 }
 
 
-def random_profile(rng: Random, base: Profile = EVERYTHING, types: int = 5, attributes: int = 4) -> Profile:
+def random_profile(rng: Random, base: CelProfile = EVERYTHING, types: int = 5, attributes: int = 4) -> CelProfile:
     """The profile with another schema, of at most `types` types and `attributes` attributes, each with a few values.
 
     Every type has every attribute, in the schema; in half of the profiles events leave some out.

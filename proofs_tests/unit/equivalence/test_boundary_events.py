@@ -8,12 +8,10 @@ import pytest
 
 from cerify.api import equivalent
 from cerify.automata.algebra import values
-from cerify.automata.algebra.minterms import minterms
-from cerify.equivalence.decide.boundary_events import unlisted
-from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.decide.expression_checker import expression_flaw
+from cerify.automata.algebra.finite import minterms
+from cerify.equivalence.decide.checker import expression_flaw, flaw, unlisted
 from cerify.equivalence.verdict import Equivalent
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Schema
 from cerify.semantics.predicates import Attribute, Comparison, Constant, OfType

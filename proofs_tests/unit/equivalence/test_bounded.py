@@ -8,19 +8,16 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.bounded.compare import compare
-from cerify.equivalence.bounded.inferred import inferred_schema
-from cerify.equivalence.bounded.stream import SIMPLE
-from cerify.equivalence.claim import Level
+from cerify.equivalence.bounded import SIMPLE, compare, inferred_schema
 from cerify.equivalence.decide.cel import equivalent
 from cerify.equivalence.generate.cel import FIGURE_3, formula
-from cerify.equivalence.verdict import Bounded, Different, Equivalent, Undecided
-from cerify.semantics.budget import Budget
+from cerify.equivalence.verdict import Bounded, Different, Equivalent, Level, Undecided
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.support import sampled

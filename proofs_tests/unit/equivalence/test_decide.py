@@ -12,22 +12,18 @@ from random import Random
 import pytest
 
 from cerify.automata.algebra import solver
-from cerify.equivalence.claim import Level
-from cerify.equivalence.decide import search
-from cerify.equivalence.decide.cel import contained, equivalent, shortest_match
-from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.decide.expression_checker import expression_flaw
-from cerify.equivalence.decide.search import normal_form
+from cerify.equivalence.decide import cel
+from cerify.equivalence.decide.cel import contained, equivalent, normal_form, shortest_match
+from cerify.equivalence.decide.checker import expression_flaw, flaw
 from cerify.equivalence.generate.cel import CORE, EVERYTHING, formula
-from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
+from cerify.equivalence.verdict import Certificate, Contained, Different, Equivalent, Level, Undecided
 from cerify.languages import LANGUAGES
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel import syntax as cel
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel import syntax as cel_cel
+from cerify.semantics.cel.check import is_unary
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.support import sampled
@@ -37,7 +33,12 @@ ALPHABET = (Event("A", {"x": 0}), Event("A", {"x": 1}), Event("B", {"x": 0}))
 
 
 def differs(
-    phi: cel.Formula, psi: cel.Formula, level: Level, length: int, one_way: bool = False, more: Iterable[Event] = ()
+    phi: cel_cel.Formula,
+    psi: cel_cel.Formula,
+    level: Level,
+    length: int,
+    one_way: bool = False,
+    more: Iterable[Event] = (),
 ) -> int | None:
     """The length of a shortest stream over the alphabet on which they differ, as the definition has it."""
     alphabet = [*ALPHABET, *(event for event in more if event not in ALPHABET)]
@@ -52,7 +53,7 @@ def differs(
     return None
 
 
-def unary(rng: Random, nodes: int) -> cel.Formula:
+def unary(rng: Random, nodes: int) -> cel_cel.Formula:
     while not is_unary(phi := formula(rng, TINY, nodes)):
         pass
     return phi
@@ -365,7 +366,7 @@ def test_the_pairs_that_a_search_follows_are_these(
     assert len(found.certificate.relation) == pairs
     enough, less = (equivalent(parse(left), parse(right), budget=Budget(states=n)) for n in (200, pairs - 1))
     assert (type(enough), type(less)) == (Equivalent, Undecided)
-    monkeypatch.setattr(search, "normal_form", lambda states, relation: states)
+    monkeypatch.setattr(cel, "normal_form", lambda states, relation: states)
     all_pairs = equivalent(parse(left), parse(right))
     assert isinstance(all_pairs, Equivalent)
     assert len(all_pairs.certificate.relation) == pairs + (pairs == 5)

@@ -8,17 +8,14 @@ from random import Random
 import pytest
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import io_determinize, single_variable
-from cerify.automata.cea.model import CEA
-from cerify.automata.cea.quotient import quotient
-from cerify.automata.cea.run import valuations
-from cerify.automata.cea.star import star
-from cerify.automata.cea.trim import trim
-from cerify.equivalence.decide.automata import difference
+from cerify.automata.cea.model import CEA, io_determinize, quotient, single_variable, trim
+from cerify.automata.cea.to_cel import star
+from cerify.equivalence.decide.cel import difference
 from cerify.equivalence.generate.cel import EVERYTHING, formula
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.check import is_unary
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.wellformed import is_unary
+from proofs_tests.claims.cea_runs import valuations
 
 TINY = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
 

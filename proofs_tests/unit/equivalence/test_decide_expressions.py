@@ -7,19 +7,17 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.decide.certificate import Certificate
-from cerify.equivalence.decide.expression_checker import expression_flaw as flaw
-from cerify.equivalence.decide.expressions import contained, equivalent, shortest_history
-from cerify.equivalence.decide.valued_expressions import pairings, values_for
+from cerify.equivalence.decide.checker import expression_flaw as flaw
+from cerify.equivalence.decide.expressions import contained, equivalent, pairings, shortest_history, values_for
 from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, case, expression, history
-from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
-from cerify.semantics.budget import Budget
+from cerify.equivalence.verdict import Certificate, Contained, Different, Equivalent, Undecided
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.derived import expanded
+from cerify.semantics.event_expressions.denote import expanded
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Match, Schema, Stream
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.event_expressions import examples

@@ -17,20 +17,30 @@ import pytest
 
 from cerify.automata.evaluate import streaming
 from cerify.conformance.campaigns import generated_languages
-from cerify.equivalence.differential.campaign import EACH, Disagreement, Plan, Summary, campaign
-from cerify.equivalence.differential.causes import Cause, by_cause, cause, shape
-from cerify.equivalence.differential.checkpoint import Checkpoint
-from cerify.equivalence.differential.differ import FunctionEvaluator, differ
-from cerify.equivalence.differential.judge import NoAnswer, Output, failure_form
-from cerify.equivalence.generate.cel import CORE, FIGURE_3
-from cerify.equivalence.generate.guided import guided_case
+from cerify.equivalence.differential import (
+    EACH,
+    CampaignPlan,
+    Checkpoint,
+    Disagreement,
+    DisagreementCause,
+    FunctionEvaluator,
+    NoAnswer,
+    Output,
+    Summary,
+    by_cause,
+    campaign,
+    cause,
+    differ,
+    failure_form,
+    shape,
+)
+from cerify.equivalence.generate.cel import CORE, FIGURE_3, guided_case
 from cerify.languages.language import Language
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, size, subformulas
+from cerify.semantics.cel.syntax import Formula, show, size, subformulas
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream, result_of
 from proofs_tests.support import sampled
@@ -57,11 +67,11 @@ def test_a_breach_of_the_protocol_is_not_shrunk_to_another_one() -> None:
     """Both are failures of the kind protocol, and a query with fewer operators leads to the second."""
 
     def rude(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
-        if len(S) > 1 and not isinstance(phi, cel.Event):
+        if len(S) > 1 and not isinstance(phi, cel.EventAtom):
             raise NoAnswer(f"protocol: matches[{len(S)}].at: not a position; it wrote: {{'at': {len(S)}}}")
         raise NoAnswer("protocol: wrote a line that nobody asked for: hello")
 
-    plan = Plan(FunctionEvaluator(right), rude, CORE, cases=20, seed=1, nodes=6, events=5)
+    plan = CampaignPlan(FunctionEvaluator(right), rude, CORE, cases=20, seed=1, nodes=6, events=5)
     found = [d for d in campaign(plan, stop_after=99).disagreements if len(d.found[1]) > 1 and size(d.found[0]) > 1]
     assert found
     for d in found:
@@ -97,11 +107,11 @@ def test_two_that_agree_agree_however_they_write_a_match() -> None:
 def test_two_faults_are_two_causes() -> None:
     summary = small(right, two_faults, cases=150, stop_after=40, seed=1)
     causes = by_cause(summary.disagreements)
-    assert set(causes) == {Cause((":+",), "missing"), Cause(("OR",), "position")}
+    assert set(causes) == {DisagreementCause((":+",), "missing"), DisagreementCause(("OR",), "position")}
     assert len(summary.disagreements) > 10
-    lightest = causes[Cause((":+",), "missing")][0]
+    lightest = causes[DisagreementCause((":+",), "missing")][0]
     assert (show(lightest.phi), len(lightest.stream)) == ("A:+", 2)
-    assert str(Cause((":+",), "missing")) == ":+: missing"
+    assert str(DisagreementCause((":+",), "missing")) == ":+: missing"
 
 
 def test_what_cannot_be_answered_is_no_agreement_and_a_crash_is_a_disagreement() -> None:
@@ -113,7 +123,7 @@ def test_what_cannot_be_answered_is_no_agreement_and_a_crash_is_a_disagreement()
 
     assert small(right, refuses, cases=20).agreed == 0
     (d,) = small(right, crashes, cases=20, stop_after=1).disagreements
-    assert cause(d) == Cause((), "KeyError")
+    assert cause(d) == DisagreementCause((), "KeyError")
     assert str(cause(d)) == "an event type: KeyError"
 
 
@@ -149,7 +159,9 @@ def test_a_campaign_stops_after_ten_causes_and_five_times_as_many_disagreements(
         return ()
 
     assert len(small(right, nothing, cases=60).disagreements) == 10
-    plan = Plan(FunctionEvaluator(right), FunctionEvaluator(nothing), CORE, 20, nodes=3, events=3, maker=guided_case)
+    plan = CampaignPlan(
+        FunctionEvaluator(right), FunctionEvaluator(nothing), CORE, 20, nodes=3, events=3, maker=guided_case
+    )
     of_one_cause = campaign(plan, stop_after=2, cause_of=lambda d: "the same")
     assert len(of_one_cause.disagreements) == 10
     assert of_one_cause.stopped == f"stopped after 10 disagreements, at case {of_one_cause.cases - 1}"
@@ -164,7 +176,7 @@ def test_a_frequent_cause_is_not_made_as_small_as_can_be_again() -> None:
         asked += 1
         return two_faults(query, S)
 
-    plan = Plan(
+    plan = CampaignPlan(
         FunctionEvaluator(right), FunctionEvaluator(counted), CORE, 150, seed=1, nodes=6, events=5, maker=guided_case
     )
     whole, asked_for_all = campaign(plan, stop_after=99), asked
@@ -184,7 +196,7 @@ def test_a_query_that_disagrees_on_several_streams_in_a_row_is_made_smaller_once
         asked.append(query)
         return ()
 
-    plan = Plan(
+    plan = CampaignPlan(
         FunctionEvaluator(right), FunctionEvaluator(wrong), CORE, 40, nodes=6, events=5, maker=guided_case, together=10
     )
     found = campaign(plan, stop_after=99, cause_of=cause).disagreements
@@ -197,7 +209,7 @@ def test_a_query_that_disagrees_on_several_streams_in_a_row_is_made_smaller_once
 
 def test_cases_are_numbered_as_they_are_asked_for() -> None:
     """A list of the numbers of all cases was made first, which for very many took the memory of the machine."""
-    plan = Plan(FunctionEvaluator(right), FunctionEvaluator(right), CORE, 1_000_000, 0)
+    plan = CampaignPlan(FunctionEvaluator(right), FunctionEvaluator(right), CORE, 1_000_000, 0)
     tracemalloc.start()
     summary = campaign(plan, seconds=0.0)
     _, peak = tracemalloc.get_traced_memory()
@@ -324,7 +336,7 @@ def test_a_line_that_is_no_case_is_named(tmp_path: Path) -> None:
 
 def test_a_disagreement_comes_back_as_it_was(tmp_path: Path) -> None:
     """Bindings, a result, an answer that is a failure, values of all types, a stream without a schema."""
-    plan = Plan(
+    plan = CampaignPlan(
         FunctionEvaluator(right), FunctionEvaluator(right), CORE, 10, outputs=("valuations",), maker=guided_case
     )
     schema = Schema({"A": {"x": "float"}})
@@ -353,7 +365,7 @@ def test_a_plan_with_evaluators_of_three_arguments_can_be_kept_too(tmp_path: Pat
     def lost(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
         return matches_of(phi, S, output, SMALL)[1:]
 
-    plan = Plan(partial(matches_of, budget=SMALL), lost, CORE, 20, outputs=("matches", "valuations"))
+    plan = CampaignPlan(partial(matches_of, budget=SMALL), lost, CORE, 20, outputs=("matches", "valuations"))
     with Checkpoint(tmp_path / "c", plan, "lost") as checkpoint:
         first = campaign(plan, stop_after=2, checkpoint=checkpoint)
     with Checkpoint(tmp_path / "c", plan, "lost") as checkpoint:

@@ -12,17 +12,18 @@ from cerify.equivalence.generate.cel import EVERYTHING, formula
 from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES
 from cerify.equivalence.generate.core_cel import formula as core_formula
 from cerify.equivalence.rewrite.laws import LAWS, Law
-from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive as core_disjunctive
-from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
-from cerify.equivalence.rewrite.normal_forms.core_safe import safe
-from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
-from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
-from cerify.equivalence.rewrite.normal_forms.push_in import push_in
-from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
+from cerify.equivalence.rewrite.normal_forms import (
+    core_disjunctive,
+    disjunctive,
+    lp_normal,
+    push_filters,
+    push_in,
+    safe,
+)
+from cerify.equivalence.rewrite.translate_core_cel import to_cel, to_core_cel
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
+from cerify.semantics.cel.check import is_unary
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from proofs_tests.support import sampled
 

@@ -5,22 +5,21 @@ from random import Random
 import pytest
 
 from cerify.equivalence.generate import cel as generate
-from cerify.equivalence.generate.cel import CORE, EVERYTHING, PROFILES, Profile
+from cerify.equivalence.generate.cel import CORE, EVERYTHING, PROFILES, CelProfile
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.check import require_typed
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, size, subformulas
-from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.cel.syntax import Formula, show, size, subformulas
 from proofs_tests.support import sampled
 
 EVERY_OPERATOR = (
-    cel.Event, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.ContiguousSeq, cel.ContiguousPlus, cel.Project, cel.Start,
+    cel.EventAtom, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.ContiguousSeq, cel.ContiguousPlus, cel.Project, cel.Start,
     cel.Or, cel.And, cel.All, cel.Unless, cel.Strict, cel.Next, cel.Last, cel.Max,
 )  # fmt: skip
 
 
-def formulas(profile: Profile, number: int, nodes: int = 9) -> list[Formula]:
+def formulas(profile: CelProfile, number: int, nodes: int = 9) -> list[Formula]:
     rng = Random(3)
     return [generate.formula(rng, profile, nodes) for _ in range(number)]
 
@@ -44,7 +43,7 @@ def test_what_is_generated_can_be_written_and_is_well_typed(name: str, number: i
 def test_the_core_is_the_core_and_everything_is_everything() -> None:
     core = {type(psi) for phi in formulas(CORE, 300) for psi in subformulas(phi)}
     assert core == {
-        cel.Event, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.ContiguousSeq, cel.ContiguousPlus, cel.Or,
+        cel.EventAtom, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.ContiguousSeq, cel.ContiguousPlus, cel.Or,
     }  # fmt: skip
     assert {type(psi) for phi in formulas(EVERYTHING, 500) for psi in subformulas(phi)} == set(EVERY_OPERATOR)
 
@@ -54,7 +53,7 @@ def test_filters_of_the_core_are_unary_and_speak_of_bound_variables() -> None:
     for phi in formulas(CORE, 500):
         for psi in subformulas(phi):
             if isinstance(psi, cel.Filter):
-                inside = {n.type for n in subformulas(psi) if isinstance(n, cel.Event)}
+                inside = {n.type for n in subformulas(psi) if isinstance(n, cel.EventAtom)}
                 inside |= {n.variable for n in subformulas(psi) if isinstance(n, cel.In)}
                 for atom in cel.atoms(psi.condition):
                     assert isinstance(atom, cel.Every)

@@ -7,11 +7,10 @@ import pytest
 
 from cerify.equivalence.generate.core_cel import ANYTHING, CORE_CEL_PROFILES, UNARY_FILTERS, case, formula, stream
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import is_safe, is_unary, is_well_formed, problems, require_typed
 from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.syntax import size
-from cerify.semantics.core_cel.wellformed import is_safe, is_unary, is_well_formed, problems, require_typed
+from cerify.semantics.core_cel.syntax import show, size
 from proofs_tests.support import sampled
 
 
@@ -49,7 +48,17 @@ def test_formulas_have_the_size_asked_for(nodes: int) -> None:
 def test_every_operator_is_used() -> None:
     rng = Random(2)
     used = {type(psi) for _ in range(200) for psi in core.subformulas(formula(rng, ANYTHING, 10))}
-    assert used == {core.Event, core.Filter, core.Or, core.Seq, core.Plus, core.Strict, core.Next, core.Last, core.Max}
+    assert used == {
+        core.CoreEventAtom,
+        core.CoreFilter,
+        core.CoreOr,
+        core.CoreSeq,
+        core.CorePlus,
+        core.CoreStrict,
+        core.CoreNext,
+        core.CoreLast,
+        core.CoreMax,
+    }
 
 
 def test_the_variables_do_not_run_out() -> None:

@@ -15,21 +15,20 @@ from cerify.equivalence.generate.expressions import (
     history,
 )
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.compatible import compatible
-from cerify.semantics.event_expressions.interpreter import takes_place
+from cerify.semantics.event_expressions.check import problems
+from cerify.semantics.event_expressions.denote import free_variables
+from cerify.semantics.event_expressions.interpreter import compatible, takes_place
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.scope import free_variables
-from cerify.semantics.event_expressions.show import show
-from cerify.semantics.event_expressions.wellformed import problems
+from cerify.semantics.event_expressions.syntax import show
 
 EVERYTHING = {
     expr.Null,
     expr.Primitive,
-    expr.And,
-    expr.Not,
+    expr.ExpressionAnd,
+    expr.ExpressionNot,
     expr.Relative,
     expr.RelativePlus,
-    expr.Or,
+    expr.ExpressionOr,
     expr.AnyEvent,
     expr.Prior,
     expr.Sequence,
@@ -38,15 +37,15 @@ EVERYTHING = {
     expr.Nth,
     expr.EveryNth,
     expr.After,
-    expr.Between,
+    expr.ExpressionBetween,
     expr.FirstAfter,
     expr.Before,
     expr.Happened,
     expr.Prefix,
-    expr.Series,
+    expr.ExpressionSeries,
     expr.Exists,
     expr.Equated,
-    expr.Variable,
+    expr.ExpressionVariable,
 }
 
 
@@ -66,8 +65,8 @@ def test_every_operator_that_is_asked_for_occurs_and_no_other() -> None:
     assert occurring("base") == {
         expr.Null,
         expr.Primitive,
-        expr.And,
-        expr.Not,
+        expr.ExpressionAnd,
+        expr.ExpressionNot,
         expr.Relative,
         expr.RelativePlus,
         expr.AnyEvent,
@@ -87,9 +86,13 @@ def test_correlation_variables_are_under_negations_too() -> None:
     rng = Random(6)
     found = [expression(rng, CORRELATED, 12) for _ in range(200)]
     below = [
-        F for E in found for N in expr.subexpressions(E) if isinstance(N, expr.Not) for F in expr.subexpressions(N)
+        F
+        for E in found
+        for N in expr.subexpressions(E)
+        if isinstance(N, expr.ExpressionNot)
+        for F in expr.subexpressions(N)
     ]
-    free = [F for F in below if isinstance(F, expr.Not) and free_variables(F)]
+    free = [F for F in below if isinstance(F, expr.ExpressionNot) and free_variables(F)]
     assert len(free) >= 5
 
 
@@ -108,7 +111,7 @@ def test_attribute_variables_constraints_and_names(name: str, cases: int, least:
         )
         several += len(compatible(E, S).variables) > 1
     nodes = [F for E, _ in found for F in expr.subexpressions(E)]
-    assert {expr.Constraint, expr.Let, expr.Named} <= set(map(type, nodes))
+    assert {expr.Constraint, expr.Let, expr.ExpressionNamed} <= set(map(type, nodes))
     assert several > cases / 20
     assert sum(bool(compatible(E, S).variables and takes_place(E, S)) for E, S in found) > least
 

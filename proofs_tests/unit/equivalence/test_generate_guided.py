@@ -9,24 +9,29 @@ import pytest
 
 from cerify.automata.cea.compile import compilable
 from cerify.equivalence.generate import cel as generate
-from cerify.equivalence.generate.cel import CORE, EVERYTHING, FIGURE_3, PROFILES, Profile, case, stream
-from cerify.equivalence.generate.guided import (
+from cerify.equivalence.generate.cel import (
+    CORE,
+    EVERYTHING,
+    FIGURE_3,
+    PROFILES,
+    CelProfile,
+    case,
     guided_case,
     matching_stream,
+    stream,
     tuple_predicates_only,
     with_copy,
 )
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel.check import require_typed
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, size, subformulas
-from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.cel.syntax import Formula, show, size, subformulas
 from cerify.semantics.events import Stream
 from proofs_tests.unit.equivalence.random_profiles import random_profile
 
 
-def guided_stream(rng: Random, profile: Profile, length: int, phi: Formula) -> Stream:
+def guided_stream(rng: Random, profile: CelProfile, length: int, phi: Formula) -> Stream:
     """A stream of that length, with a match if one is found."""
     return matching_stream(rng, profile, length, phi) or stream(rng, profile, length, phi)
 
@@ -37,7 +42,7 @@ def matches(phi: Formula, S: Stream) -> bool:
 
 
 @pytest.mark.parametrize("profile", [CORE, FIGURE_3, EVERYTHING], ids=["core", "figure3", "everything"])
-def test_most_streams_have_a_match_and_some_have_none(profile: Profile) -> None:
+def test_most_streams_have_a_match_and_some_have_none(profile: CelProfile) -> None:
     """Random streams have one in 47 to 60 of 100 cases."""
     had = Counter(matches(*guided_case(Random(i), profile, 8, 6)) for i in range(250))
     by_chance = Counter(matches(*case(Random(i), profile, 8, 6)) for i in range(250))

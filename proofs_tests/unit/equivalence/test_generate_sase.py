@@ -4,12 +4,11 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.sase import case, query, size
-from cerify.equivalence.generate.sase_profiles import EVERYTHING, PER_EVENT, PROFILES
+from cerify.equivalence.generate.sase import EVERYTHING, PER_EVENT, PROFILES, case, query, size
 from cerify.semantics.events import Schema
 from cerify.semantics.sase import denote
-from cerify.semantics.sase.fragment import operators, strategies
-from cerify.semantics.sase.program import matches_of
+from cerify.semantics.sase.clauses import operators, strategies
+from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.syntax import STRATEGIES
 
 

@@ -12,14 +12,12 @@ from random import Random
 import pytest
 
 from cerify.equivalence.generate import cel as generate
-from cerify.equivalence.rewrite.laws import LAWS, Law, Level
-from cerify.equivalence.rewrite.laws.law import PREDICATES
-from cerify.semantics.budget import Budget
+from cerify.equivalence.rewrite.laws import LAWS, PREDICATES, Law, Level
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.denote import Valuations, sup
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, size
+from cerify.semantics.cel.syntax import Formula, show, size
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate

@@ -8,18 +8,17 @@ from random import Random
 import pytest
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.run import valuations
-from cerify.automata.cea.star import star
-from cerify.automata.minimize import classes
+from cerify.automata.cea.to_cel import star
+from cerify.automata.exploration import classes
+from cerify.equivalence.decide.cel import InStar, NotInStar, star_form
 from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.decide.star import InStar, NotInStar, star_form
 from cerify.equivalence.generate.cel import EVERYTHING, formula, stream
 from cerify.equivalence.verdict import Undecided
-from cerify.semantics.cel.fragment import beyond_star
+from cerify.semantics.cel.check import beyond_star, is_unary
 from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.wellformed import is_unary
 from cerify.semantics.events import Stream
+from proofs_tests.claims.cea_runs import valuations
 
 TINY = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
 

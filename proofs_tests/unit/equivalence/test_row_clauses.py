@@ -12,20 +12,17 @@ from typing import Any, Literal
 import pytest
 
 import cerify
-from cerify.equivalence.bounded.row_tables import difference_on, tables, values
-from cerify.equivalence.claim import Claim, Level
-from cerify.equivalence.decide.certificate import Certificate, Fact
+from cerify.equivalence.decide.replay import difference_on, tables, values
 from cerify.equivalence.decide.row_checker import row_flaw
 from cerify.equivalence.decide.row_clauses import compare, shortest_match
 from cerify.equivalence.generate.row_pattern import RowProfile, clause
-from cerify.equivalence.verdict import Different, Equivalent
-from cerify.semantics.budget import Budget
+from cerify.equivalence.verdict import Certificate, Claim, Different, Equivalent, Fact, Level
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Schema, Stream
-from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize, Skip
 from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.syntax import MatchRecognize, RowDefinition, RowSkip, show
 from proofs_tests.support import sampled
 
 PROFILE = RowProfile(context=0)
@@ -56,8 +53,8 @@ def pair(rng: Random) -> tuple[MatchRecognize, MatchRecognize]:
         conditions[rng.choice(list(conditions))] = rng.choice(list(other.conditions.values()))
     changed = replace(q, pattern=pattern, subsets=(), measures=())
     common = [A for A in q.primary if A in changed.primary]
-    skip = rng.choice([Skip(), Skip("next row"), *(Skip(to, A) for A in common for to in SKIPS)])
-    define = tuple(Definition(A, e) for A, e in conditions.items() if A in changed.primary)
+    skip = rng.choice([RowSkip(), RowSkip("next row"), *(RowSkip(to, A) for A in common for to in SKIPS)])
+    define = tuple(RowDefinition(A, e) for A, e in conditions.items() if A in changed.primary)
     left, right = replace(q, skip=skip, subsets=(), measures=()), replace(changed, skip=skip, define=define)
     return replace(left, rows="one"), replace(right, rows="one")  # {- -} goes with not all others
 
@@ -146,7 +143,7 @@ def test_a_verdict_under_a_schema_is_right(seed: int) -> None:
 @pytest.mark.parametrize("seed", sampled(range(300), (0, 160, 192)))
 def test_a_shortest_table_with_a_match(seed: int) -> None:
     rng = Random(seed)
-    q = replace(clause(rng, PROFILE, rng.randint(1, 6)), skip=Skip("next row"))
+    q = replace(clause(rng, PROFILE, rng.randint(1, 6)), skip=RowSkip("next row"))
     try:
         found = shortest_match(q, None, BUDGET)
     except (Unsupported, BudgetExceeded):

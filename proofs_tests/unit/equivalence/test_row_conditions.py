@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from cerify.api import check
-from cerify.equivalence.decide.row_conditions import Conditions
-from cerify.semantics.budget import Budget
+from cerify.equivalence.decide.row_clauses import DefineConditions
+from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.row_pattern.parse import parse
@@ -48,7 +48,7 @@ def test_what_is_named_never_happens(window: str, seeds: int) -> None:
         head = "MATCH_RECOGNIZE (" if not window else "WINDOW (ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING "
         seek = "SEEK " if window == "SEEK" else ""
         q = parse(f"{head}AFTER MATCH SKIP TO NEXT ROW {seek}PATTERN ({pattern}) {f'DEFINE {define}' * bool(define)})")
-        conditions = Conditions(q)
+        conditions = DefineConditions(q)
         never, possible = {one.variable for one in conditions.never_true()}, conditions.match_is_possible()
         kinds["never"] += len(never)
         kinds["no match"] += not possible

@@ -9,22 +9,21 @@ from typing import Any
 
 import pytest
 
-from cerify.equivalence.decide.row_patterns import idle_quantifiers, made_greedy, parts_without_rows
+from cerify.equivalence.decide.row_clauses import idle_quantifiers, made_greedy, parts_without_rows
 from cerify.equivalence.generate import row_pattern
 from cerify.equivalence.generate.row_pattern import RowProfile
 from cerify.semantics import trees
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import ROW, Definition, MatchRecognize, Skip
+from cerify.semantics.row_pattern.check import may_be_empty
 from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show_pattern
-from cerify.semantics.row_pattern.wellformed import may_be_empty
+from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, RowDefinition, RowSkip, show_pattern
 from cerify.semantics.trees import subtrees
 from proofs_tests.support import sampled
 
-CONDITIONS = {"A": rows.Column("a"), "B": rows.Column("b")}
+CONDITIONS = {"A": rows.RowColumn("a"), "B": rows.RowColumn("b")}
 PROFILE = RowProfile()
 TABLES = [
     Stream(Event(ROW, {"a": a, "b": b}) for a, b in table)
@@ -38,7 +37,7 @@ LONGEST = max(map(len, TABLES))
 
 def fewest(p: Any) -> int:
     """The rows that a match of the pattern has at least; anchors ask for none."""
-    if isinstance(p, rows.Variable):
+    if isinstance(p, rows.RowVariable):
         return 1
     below = [fewest(one) for one in trees.children(p)]
     if isinstance(p, rows.Quantified):
@@ -49,8 +48,8 @@ def fewest(p: Any) -> int:
 def clause(p: rows.Pattern) -> MatchRecognize:
     """The clause of a pattern with any conditions on A and B, and none on C, that finds the match at each row."""
     there = MatchRecognize(p).primary
-    define = tuple(Definition(A, e) for A in there for name, e in CONDITIONS.items() if A.startswith(name))
-    return MatchRecognize(p, define, skip=Skip("next row"))
+    define = tuple(RowDefinition(A, e) for A in there for name, e in CONDITIONS.items() if A.startswith(name))
+    return MatchRecognize(p, define, skip=RowSkip("next row"))
 
 
 def found(q: MatchRecognize) -> list[Any]:
@@ -60,9 +59,9 @@ def found(q: MatchRecognize) -> list[Any]:
 
 def apart(p: Any, number: list[int]) -> Any:
     """The pattern with a name of its own for each place where a variable stands."""
-    if isinstance(p, rows.Variable):
+    if isinstance(p, rows.RowVariable):
         number[0] += 1
-        return rows.Variable(f"{p.name}{number[0]}")
+        return rows.RowVariable(f"{p.name}{number[0]}")
     below = trees.children(p)
     return trees.rebuilt(p, [apart(one, number) for one in below]) if below else p
 

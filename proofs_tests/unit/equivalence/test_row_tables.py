@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import cerify
-from cerify.equivalence.bounded import row_tables
-from cerify.equivalence.bounded.row_tables import tables, values
+from cerify.equivalence.decide import replay
+from cerify.equivalence.decide.replay import tables, values
 from cerify.equivalence.generate.row_pattern import RowProfile, clause
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Schema
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.syntax import show
 from proofs_tests.support import sampled
 
 LANGUAGES = ("row-pattern", "row-pattern")
@@ -76,7 +76,7 @@ def test_too_many_columns_for_any_table_are_said_to_be_untried() -> None:
 
 
 def test_what_takes_long_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_tables, "SECONDS", 0.0)
+    monkeypatch.setattr(replay, "SECONDS", 0.0)
     assert asked(LABELS, TURNED).reason.startswith("nothing was tried; ")  # type: ignore[union-attr]
 
 

@@ -8,14 +8,12 @@ import pytest
 from cerify.equivalence.generate.cel import EVERYTHING, TYPED, case
 from cerify.equivalence.rewrite.trees import mapped
 from cerify.equivalence.shrink.cel import CEL
-from cerify.equivalence.shrink.shrink import shrink, ways
-from cerify.equivalence.shrink.weight import weight
+from cerify.equivalence.shrink.shrink import shrink, ways, weight
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, size, subformulas
+from cerify.semantics.cel.syntax import Formula, show, size, subformulas
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.trees import children, rebuilt

@@ -5,27 +5,24 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.sase import case
-from cerify.equivalence.generate.sase_profiles import EVERYTHING
+from cerify.equivalence.generate.sase import EVERYTHING, case
 from cerify.equivalence.shrink.sase import SASE
-from cerify.equivalence.shrink.shrink import shrink, ways
-from cerify.equivalence.shrink.weight import weight
+from cerify.equivalence.shrink.shrink import shrink, ways, weight
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
 from cerify.semantics.sase import denote
 from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.program import matches_of
-from cerify.semantics.sase.reading import Reading
-from cerify.semantics.sase.show import show
+from cerify.semantics.sase.syntax import Reading, show
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase.streams import events
 
-Differs = Callable[[sase.Query, Stream], bool]
+Differs = Callable[[sase.SaseQuery, Stream], bool]
 
 
 def between(reading: Reading) -> Differs:
-    def differs(q: sase.Query, S: Stream) -> bool:
+    def differs(q: sase.SaseQuery, S: Stream) -> bool:
         return matches_of(q, S, denote.bindings) != matches_of(q, S, denote.bindings, reading)
 
     return differs
@@ -33,7 +30,7 @@ def between(reading: Reading) -> Differs:
 
 def small(text: str, stream: str, differs: Differs) -> tuple[str, str]:
     q = parse(text)
-    assert isinstance(q, sase.Query)
+    assert isinstance(q, sase.SaseQuery)
     p, S = shrink(SASE, q, events(stream), differs)
     return show(p), " ".join(e.type for e in S)
 
@@ -46,7 +43,7 @@ def test_what_is_not_needed_goes() -> None:
     S = "A1/k@1 B2/k@2 C@3 B3/k@4 A1@5"
     assert small(text, S, lambda q, S: len(S) >= 2) == ("PATTERN SEQ(A b) RETURN b.time", "A A")
 
-    def has_kleene(q: sase.Query, S: Stream) -> bool:
+    def has_kleene(q: sase.SaseQuery, S: Stream) -> bool:
         return any(k.kleene for k in q.pattern) and q.within is not None
 
     assert small(text, S, has_kleene)[0] == "PATTERN SEQ(B+ b[]) WITHIN 1 hour RETURN b[1].time"
@@ -55,7 +52,7 @@ def test_what_is_not_needed_goes() -> None:
 def test_events_keep_their_time() -> None:
     """An engine may need it, to order the events of a stream."""
     q = parse("PATTERN SEQ(A a, B b) WHERE a.x > 0 RETURN a.x")
-    assert isinstance(q, sase.Query)
+    assert isinstance(q, sase.SaseQuery)
     _, S = shrink(SASE, q, events("A1@3 C2@4 B1@7"), lambda q, S: len(S) >= 2)
     assert [set(event.attributes) for event in S] == [{"time"}, {"time"}]
 
@@ -101,12 +98,12 @@ def test_no_clause_is_left_empty(text: str) -> None:
     """The only bare predicate goes with its WHERE; the only positive component does not go."""
     asked: list[str] = []
 
-    def differs(q: sase.Query, S: Stream) -> bool:
+    def differs(q: sase.SaseQuery, S: Stream) -> bool:
         asked.append(show(q))
         return q.within is not None
 
     q = parse(text)
-    assert isinstance(q, sase.Query)
+    assert isinstance(q, sase.SaseQuery)
     p, _ = shrink(SASE, q, events("B1 A2"), differs)
     assert show(p) == "PATTERN SEQ(A a) WITHIN 1 second RETURN a.x"
     assert all(parse(one) for one in asked)

@@ -7,7 +7,7 @@ import pytest
 from cerify.equivalence.shrink import cel, event_expressions, row_pattern
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.event_expressions.parse import parse as parse_expression
-from cerify.semantics.event_expressions.show import show as show_expression
+from cerify.semantics.event_expressions.syntax import show as show_expression
 from cerify.semantics.row_pattern.parse import parse as parse_rows
 
 

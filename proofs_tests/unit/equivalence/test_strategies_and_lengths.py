@@ -8,13 +8,12 @@ import pytest
 
 from cerify.automata.algebra import solver
 from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.decide.lengths import Lengths, output_lengths
-from cerify.equivalence.decide.strategies import STRATEGIES, coinciding
 from cerify.equivalence.verdict import Different, Equivalent, Undecided
 from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream
+from proofs_tests.claims.lengths import STRATEGIES, Lengths, coinciding, output_lengths
 
 EVENTS = [Event(R, {"x": x}) for R in ("A", "B") for x in (0, 1)]
 

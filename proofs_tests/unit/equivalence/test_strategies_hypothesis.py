@@ -15,13 +15,12 @@ from cerify.automata.evaluate import streaming
 from cerify.equivalence.generate.cel import CORE, EVERYTHING, PROFILES, TYPED
 from cerify.equivalence.generate.hypothesis import cases, formulas, schemas, streams
 from cerify.equivalence.rewrite.simplify import simplify
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.check import require_typed
 from cerify.semantics.cel.interpreter import complex_events, matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, size, subformulas
-from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.cel.syntax import Formula, show, size, subformulas
 from cerify.semantics.events import Schema, Stream
 from proofs_tests.support import sampled
 
@@ -53,7 +52,7 @@ def test_every_operator_is_reached_and_no_other() -> None:
             lambda phi, kind=operator: any(isinstance(p, kind) for p in subformulas(phi)),
             settings=FIRST,
         )  # type: ignore[misc]
-    core = (cel.Event, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.ContiguousSeq, cel.ContiguousPlus, cel.Or)
+    core = (cel.EventAtom, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.ContiguousSeq, cel.ContiguousPlus, cel.Or)
 
     @FEW
     @given(formulas(CORE))

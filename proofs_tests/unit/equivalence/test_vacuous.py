@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cerify.equivalence.decide.vacuous import satisfiable, vacuous
-from cerify.semantics.budget import Budget
+from cerify.equivalence.decide.cel import satisfiable, vacuous
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Schema
 

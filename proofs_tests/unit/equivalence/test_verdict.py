@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cerify.api import contained, equivalent
-from cerify.equivalence.decide.star import star_form
+from cerify.equivalence.decide.cel import star_form
 from cerify.equivalence.verdict import Bounded, Contained, Equivalent
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError, NoTruthValue

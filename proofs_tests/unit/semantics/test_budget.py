@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from cerify.semantics.budget import Budget, check_time, depth_limited, time_left, timed_items
+from cerify.semantics.arguments import Budget, check_time, depth_limited, time_left, timed_items
 from cerify.semantics.errors import BudgetExceeded, Span
 
 

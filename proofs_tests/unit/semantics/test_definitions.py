@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from cerify.semantics.cel import extent
+from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
 from proofs_tests.campaigns.definitions import DEFINITIONS, differing
 from proofs_tests.support import sampled
@@ -22,6 +22,6 @@ def test_definitions_agree(language: str, number: int) -> None:
 
 
 def test_a_clause_that_is_skipped_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extent, "INHERITING", extent.INHERITING | {cel.Next, cel.Last, cel.Max})
+    monkeypatch.setattr(interpreter, "INHERITING", interpreter.INHERITING | {cel.Next, cel.Last, cel.Max})
     rng, counts = Random(1), Counter[str]()
     assert any(line for _ in range(300) for line in differing(DEFINITIONS["cel"], rng, 5, 5, counts))

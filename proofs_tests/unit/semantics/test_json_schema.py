@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from cerify.semantics.json_schema import JsonSchema
+from cerify.semantics.json_events import JsonSchema
 
 SCHEMA = JsonSchema(
     {

@@ -9,12 +9,11 @@ from random import Random
 
 import pytest
 
-from cerify.semantics.csv_rows import SMALL, Source
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import Stream
-from cerify.semantics.json_table import table_of_json_lines
-from cerify.semantics.observed import observed
-from cerify.semantics.readers import read
+from cerify.semantics.events import Stream, observed
+from cerify.semantics.files import read
+from cerify.semantics.json_events import table_of_json_lines
+from cerify.semantics.tables import SMALL, CsvSource
 from proofs_tests.support import sampled
 
 PLAIN = (
@@ -66,7 +65,7 @@ LEFT = [
 
 
 def by_arrow(data: bytes, name: str = "e.jsonl") -> Stream | None:
-    table = table_of_json_lines(Source(name, lambda: io.BytesIO(data)), {"type": "type"}, "type", None)
+    table = table_of_json_lines(CsvSource(name, lambda: io.BytesIO(data)), {"type": "type"}, "type", None)
     return None if table is None else Stream(table)
 
 
@@ -127,9 +126,11 @@ def test_changed_files_are_the_same_stream_or_none(seed: int, tmp_path: Path) ->
 @pytest.mark.parametrize("before", ["", '{"type": "T", "x": "}\n'])
 def test_arrow_does_not_see_deep_nesting(open_: str, close: str, before: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its reader used up the stack, which ended the process, or took minutes. A text does not hide it."""
-    monkeypatch.setattr("cerify.semantics.json_table._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
+    monkeypatch.setattr("cerify.semantics.json_events._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
     text = f'{before}{{"type": "T", "x": {open_ * 30_000}1{close * 30_000}}}\n'
-    assert table_of_json_lines(Source("e", lambda: io.BytesIO(text.encode())), {"type": "type"}, "type", None) is None
+    assert (
+        table_of_json_lines(CsvSource("e", lambda: io.BytesIO(text.encode())), {"type": "type"}, "type", None) is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,8 +139,10 @@ def test_arrow_does_not_see_deep_nesting(open_: str, close: str, before: str, mo
 )
 def test_arrow_does_not_see_null_in_the_place_of_an_object(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its reader ended the process with SIGSEGV, which the fuzzer found."""
-    monkeypatch.setattr("cerify.semantics.json_table._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
-    assert table_of_json_lines(Source("e", lambda: io.BytesIO(text.encode())), {"type": "type"}, "type", None) is None
+    monkeypatch.setattr("cerify.semantics.json_events._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
+    assert (
+        table_of_json_lines(CsvSource("e", lambda: io.BytesIO(text.encode())), {"type": "type"}, "type", None) is None
+    )
 
 
 def test_a_large_file_is_read_by_columns(tmp_path: Path) -> None:

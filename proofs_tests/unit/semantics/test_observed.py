@@ -9,9 +9,8 @@ import pyarrow as pa
 import pytest
 
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.observed import observed
-from cerify.semantics.readers import read_schema
+from cerify.semantics.events import Event, Schema, Stream, observed
+from cerify.semantics.files import read_schema
 from cerify.semantics.values import Value
 
 VALUES: dict[str, tuple[Value, ...]] = {

@@ -11,44 +11,44 @@ from typing import Any, get_args
 import pytest
 
 from cerify.languages import language_named
-from cerify.semantics.cel import operators as cel_operators
 from cerify.semantics.cel import parse as cel_parse
-from cerify.semantics.cel import show as cel_show
-from cerify.semantics.cel import syntax as cel
-from cerify.semantics.core_cel import operators as core_operators
+from cerify.semantics.cel import syntax as cel_operators
 from cerify.semantics.core_cel import parse as core_parse
-from cerify.semantics.core_cel import show as core_show
-from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.event_expressions import operators as expr_operators
+from cerify.semantics.core_cel import syntax as core_operators
 from cerify.semantics.event_expressions import parse as expr_parse
-from cerify.semantics.event_expressions import show as expr_show
-from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions import syntax as expr_operators
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.operators import Operator
-from cerify.semantics.trees import children, rebuilt, subtrees
+from cerify.semantics.trees import Operator, children, rebuilt, subtrees
 from proofs_tests.support import sampled
 
 
-def in_scope(text: str) -> expr.Expression:
+def in_scope(text: str) -> expr_operators.Expression:
     """A text in which x stands for an event, I for a value, and p for an expression, as in the samples."""
     arguments = "(K, L)" if "p(" in text else ""
     whole = expr_parse.parse(f"p{arguments} := a; exists x ({text}) and a = x and b(I)")
-    assert isinstance(whole, expr.Let)
-    assert isinstance(whole.body, expr.And)
-    assert isinstance(whole.body.left, expr.And)
-    assert isinstance(whole.body.left.left, expr.Exists)
+    assert isinstance(whole, expr_operators.Let)
+    assert isinstance(whole.body, expr_operators.ExpressionAnd)
+    assert isinstance(whole.body.left, expr_operators.ExpressionAnd)
+    assert isinstance(whole.body.left.left, expr_operators.Exists)
     return whole.body.left.left.operand
 
 
 # Of each language: its table, its union of formulas, and from text to a formula and back.
 LANGUAGES: dict[str, tuple[ModuleType, Any, Callable[[str], Any], Callable[[Any], str]]] = {
-    "cel": (cel_operators, cel.Formula, cel_parse.parse, cel_show.show),
-    "core-cel": (core_operators, core.Formula, core_parse.parse, core_show.show),
+    "cel": (cel_operators, cel_operators.Formula, cel_parse.parse, cel_operators.show),
+    "core-cel": (core_operators, core_operators.Formula, core_parse.parse, core_operators.show),
     "event-expression": (
         expr_operators,
-        expr.Leaf | expr.Unary | expr.Binary | expr.Nary | expr.Counted | expr.FirstAfter | expr.Exists | expr.Equated,
+        expr_operators.Leaf
+        | expr_operators.Unary
+        | expr_operators.Binary
+        | expr_operators.Nary
+        | expr_operators.Counted
+        | expr_operators.FirstAfter
+        | expr_operators.Exists
+        | expr_operators.Equated,
         in_scope,
-        expr_show.show,
+        expr_operators.show,
     ),
 }
 TREES = ("Formula", "Expression", "tuple[Expression, ...]")
@@ -58,13 +58,13 @@ EVERY = [(name, operator) for name, (module, *_) in LANGUAGES.items() for operat
 def members(union: object) -> set[type]:
     """The classes of a union of classes; for a base class of derived operators those."""
     parts = {member for part in get_args(union) for member in (members(part) or {part})}
-    return {leaf for part in parts for leaf in (leaves(part) if part is cel.Derived else {part})}
+    return {leaf for part in parts for leaf in (leaves(part) if part is cel_operators.Derived else {part})}
 
 
 def leaves(base: type) -> set[type]:
     """The subclasses of a class that are no base class themselves, and those that the table has."""
     below = {leaf for part in base.__subclasses__() for leaf in leaves(part)}
-    return below | ({base} if base is not cel.Derived else set())
+    return below | ({base} if base is not cel_operators.Derived else set())
 
 
 def leaf(language: str) -> Any:

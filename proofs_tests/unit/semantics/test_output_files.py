@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from cerify.semantics.errors import InputError
-from cerify.semantics.output_files import locked, write_whole
+from cerify.semantics.files import locked, write_whole
 
 LOCKS = """
 import sys
 from pathlib import Path
-from cerify.semantics.output_files import locked
+from cerify.semantics.files import locked
 with locked(Path(sys.argv[1])):
     print("locked", flush=True)
     sys.stdin.read()
@@ -23,7 +23,7 @@ with locked(Path(sys.argv[1])):
 FULL = """
 import resource, sys
 from pathlib import Path
-from cerify.semantics.output_files import write_whole
+from cerify.semantics.files import write_whole
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 write_whole(Path(sys.argv[1]), "new " * 1000)
 """

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cerify.semantics import like
-from cerify.semantics.pattern_syntax import PatternError
-from cerify.semantics.patterns import Pattern
+from cerify.semantics import patterns
+from cerify.semantics.patterns import Pattern, PatternError
 
 PLAIN = "invalid escape sequence: \\x{110000}"
 
@@ -32,10 +31,10 @@ PLAIN = "invalid escape sequence: \\x{110000}"
     ],
 )
 def test_a_pattern_matches_a_text_as_a_whole(pattern: str, matched: list[str], others: list[str]) -> None:
-    assert all(like.matches(pattern, text) for text in matched)
-    assert not any(like.matches(pattern, text) for text in others)
-    assert like.flaw(pattern) is None
-    assert not like.matches(pattern, 7)
+    assert all(patterns.matches(pattern, text) for text in matched)
+    assert not any(patterns.matches(pattern, text) for text in others)
+    assert patterns.flaw(pattern) is None
+    assert not patterns.matches(pattern, 7)
 
 
 def test_the_largest_code_point_is_the_last_that_an_escape_names() -> None:
@@ -44,8 +43,8 @@ def test_the_largest_code_point_is_the_last_that_an_escape_names() -> None:
 
 
 def test_re2_says_what_is_wrong_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert like.flaw("(?P<a>x") == "missing ): (?P<a>x"  # not covered in plain Python
-    assert like.flaw("a**") == "bad repetition operator: **"
-    monkeypatch.setattr(like, "installed", lambda name: False)
-    assert like.flaw(r"\x{110000}") == PLAIN
-    assert like.flaw("(?P<a>x") == "missing ): (?P<a>x"
+    assert patterns.flaw("(?P<a>x") == "missing ): (?P<a>x"  # not covered in plain Python
+    assert patterns.flaw("a**") == "bad repetition operator: **"
+    monkeypatch.setattr(patterns, "installed", lambda name: False)
+    assert patterns.flaw(r"\x{110000}") == PLAIN
+    assert patterns.flaw("(?P<a>x") == "missing ): (?P<a>x"

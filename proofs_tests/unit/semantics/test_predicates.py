@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 
 from cerify.semantics.events import Event, Schema
-from cerify.semantics.predicate_types import never_true
 from cerify.semantics.predicates import (
     Anything,
     Arithmetic,
@@ -29,6 +28,7 @@ from cerify.semantics.predicates import (
     mapped_predicate,
     matches,
     mentions,
+    never_true,
 )
 from cerify.semantics.values import Value
 

@@ -21,14 +21,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv as arrow_csv
 
-from cerify.semantics import csv_file, readers
-from cerify.semantics.arrow_inputs import native_buffer
+from cerify.semantics import files, tables
 from cerify.semantics.arrow_types import ARROW
-from cerify.semantics.csv_rows import Source, renamed
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.files import IPC_STREAM, Format, read, read_schema
 from cerify.semantics.json_events import json_of_event, lines_of, parse_json, text_of
-from cerify.semantics.readers import IPC_STREAM, Format, read, read_schema
+from cerify.semantics.tables import CsvSource, native_buffer, renamed
 
 SCHEMA = Schema(
     {
@@ -161,10 +160,10 @@ def test_arrow_reads_parquet_without_an_object_of_python(
     assert {type(file) for file in given} == {pa.BufferReader if piped else pa.OSFile}
 
 
-@pytest.mark.parametrize(("name", "module"), [("e.jsonl", "json_table"), ("e.arrow", "readers")])
+@pytest.mark.parametrize(("name", "module"), [("e.jsonl", "json_events"), ("e.arrow", "files")])
 def test_arrow_reads_a_copy_of_bytes(name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[bytes] = []
-    monkeypatch.setattr("cerify.semantics.csv_rows.SMALL", 0)  # Arrow reads JSON Lines too
+    monkeypatch.setattr("cerify.semantics.tables.SMALL", 0)  # Arrow reads JSON Lines too
     monkeypatch.setattr(
         f"cerify.semantics.{module}.native_buffer", lambda data: copied.append(data) or native_buffer(data)
     )
@@ -688,7 +687,7 @@ def test_a_file_that_claims_far_more_values_than_bytes_is_refused(
     name: str, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A few bytes of Parquet, or a column of nulls in Arrow, can stand for any number of rows."""
-    monkeypatch.setattr(readers, "LARGEST_CLAIM", 50_000)
+    monkeypatch.setattr(files, "LARGEST_CLAIM", 50_000)
     table = pa.table({"type": pa.array(["T"] * 10_000).dictionary_encode(), "x": pa.nulls(10_000)})
     path = write("e.parquet", table)
     if name == "e.arrow":
@@ -696,15 +695,15 @@ def test_a_file_that_claims_far_more_values_than_bytes_is_refused(
         with pa.ipc.new_file(str(path), table.schema) as writer:
             writer.write_table(table)
     assert len(read(path)) == 10_000
-    monkeypatch.setattr(readers, "MOST_COMPRESSED", 1)
+    monkeypatch.setattr(files, "MOST_COMPRESSED", 1)
     with pytest.raises(InputError, match=r"it claims 160,000 bytes of values, where the file has [0-9,]+$"):
         read(path)
 
 
 def test_a_file_may_claim_a_gigabyte() -> None:
-    readers._require_plausible(2**30, 100)
+    files._require_plausible(2**30, 100)
     with pytest.raises(ValueError, match="claims 1,073,741,825 bytes"):
-        readers._require_plausible(2**30 + 1, 100)
+        files._require_plausible(2**30 + 1, 100)
 
 
 def test_no_memory_for_a_file_is_an_error_with_its_name(
@@ -715,7 +714,7 @@ def test_no_memory_for_a_file_is_an_error_with_its_name(
     def refuse(claimed: int, size: int) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(readers, "_require_plausible", refuse)
+    monkeypatch.setattr(files, "_require_plausible", refuse)
     path = write("e.parquet", pa.table({"type": ["T"]}))
     refuses(path, ": not a Parquet file that can be read: it claims more memory than there is")
 
@@ -833,13 +832,13 @@ def test_the_columns_of_a_schema_are_converted_at_once(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The table was copied for each column: five minutes for 20,000. Here there is none that could be copied."""
-    named = csv_file._named
+    named = tables._named
 
-    def without_table(source: Source, table: pa.Table) -> SimpleNamespace:
+    def without_table(source: CsvSource, table: pa.Table) -> SimpleNamespace:
         table = named(source, table)
         return SimpleNamespace(column_names=table.column_names, columns=table.columns)
 
-    monkeypatch.setattr(csv_file, "_named", without_table)
+    monkeypatch.setattr(tables, "_named", without_table)
     path = write("e.csv", "type,x,y\nA,1,2.5\n")
     assert read(path, schema=Schema({"A": {"x": "int", "y": "float"}}), default_type="A") == Stream(
         [Event("A", {"x": 1, "y": 2.5})], Schema({"A": {"x": "int", "y": "float"}})

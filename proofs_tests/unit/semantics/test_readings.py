@@ -2,10 +2,10 @@
 
 import pytest
 
+from cerify.semantics.arguments import choices, others, read
 from cerify.semantics.errors import InputError
-from cerify.semantics.readings import choices, others, read
-from cerify.semantics.row_pattern.reading import RowReading
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.row_pattern.scalars import RowReading
+from cerify.semantics.sase.syntax import Reading
 
 
 def test_a_reading_is_read_from_texts() -> None:

@@ -8,18 +8,14 @@ from typing import Any, get_args
 
 import pytest
 
-from cerify.semantics.cel import operators as cel_operators
 from cerify.semantics.cel import parse as cel_parse
-from cerify.semantics.cel import show as cel_show
-from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel import syntax as cel_operators
 from cerify.semantics.core_cel import parse as core_parse
-from cerify.semantics.core_cel import show as core_show
+from cerify.semantics.core_cel import syntax as core_show
 from cerify.semantics.event_expressions import parse as expr_parse
-from cerify.semantics.event_expressions import show as expr_show
-from cerify.semantics.operators import _place, named, ranks, spelt, with_operands
-from cerify.semantics.predicate_text import show_predicate, show_value
-from cerify.semantics.predicate_types import MENDS, Rule
+from cerify.semantics.event_expressions import syntax as expr_show
 from cerify.semantics.predicates import (
+    MENDS,
     Anything,
     Arithmetic,
     Attribute,
@@ -33,12 +29,16 @@ from cerify.semantics.predicates import (
     OfType,
     OneOf,
     Predicate,
+    Rule,
+    show_predicate,
+    show_value,
 )
-from cerify.semantics.row_pattern import operators as row_operators
+from cerify.semantics.row_pattern import syntax as row_operators
+from cerify.semantics.trees import _place, named, ranks, spelt, with_operands
 from cerify.semantics.values import Value
 
 TEXTS: dict[tuple[Callable[[str], Any], Callable[[Any], str]], tuple[str, ...]] = {
-    (cel_parse.parse, cel_show.show): (
+    (cel_parse.parse, cel_operators.show): (
         "A ; B ; C", "A ; (B ; C)", "(A OR B) ; C", "A OR B ; C", "(A ; B)+", "A+ ; B", "A : B:+", "(A : B):+",
         "NXT(A ; B)",         "(A ; B) IN X", "A ; B IN X", "A ; B WITHIN 3 EVENTS", "A ; (B WITHIN 3 EVENTS)",
         "A{2} ; B", "(A ; B){2,3}", "(A AND B) OR C",
@@ -119,12 +119,17 @@ def test_the_tables_of_operators() -> None:
     assert set(spelt(operators, "infix")) >= {";", ":", "OR", "AND", "ALL", "UNLESS"}
     assert not set(spelt(operators, "infix")) & {"NXT", "+", "MAX"}
     assert set(spelt(operators, "call")) >= {"NXT", "MAX", "LAST"}
-    assert named(operators)["seq"].node is cel.Seq
-    assert cel.Seq in with_operands(operators, 2)
-    assert cel.Plus in with_operands(operators, 1)
-    assert not set(with_operands(operators, 1)) & {cel.Filter, cel.In, cel.Seq, cel.Event}
+    assert named(operators)["seq"].node is cel_operators.Seq
+    assert cel_operators.Seq in with_operands(operators, 2)
+    assert cel_operators.Plus in with_operands(operators, 1)
+    assert not set(with_operands(operators, 1)) & {
+        cel_operators.Filter,
+        cel_operators.In,
+        cel_operators.Seq,
+        cel_operators.EventAtom,
+    }
     places = ranks(operators)
-    assert places[cel.Filter] > places[cel.Plus]
+    assert places[cel_operators.Filter] > places[cel_operators.Plus]
     assert sorted(places[node] for node in with_operands(operators, 2)) == list(range(len(with_operands(operators, 2))))
 
 

@@ -13,10 +13,10 @@ A, B, C = (expr.Primitive(T) for T in "abc")
 
 
 def test_trees_are_equal_if_they_are_the_same_formula() -> None:
-    assert cel.Seq(cel.Event("A"), cel.Event("B")) == cel.Seq(cel.Event("A"), cel.Event("B"))
-    assert cel.Seq(cel.Event("A"), cel.Event("B")) != cel.Or(cel.Event("A"), cel.Event("B"))
-    assert cel.Event("A") != "A"
-    assert cel.Event("A") == ANY  # which is asked, as a tree does not know
+    assert cel.Seq(cel.EventAtom("A"), cel.EventAtom("B")) == cel.Seq(cel.EventAtom("A"), cel.EventAtom("B"))
+    assert cel.Seq(cel.EventAtom("A"), cel.EventAtom("B")) != cel.Or(cel.EventAtom("A"), cel.EventAtom("B"))
+    assert cel.EventAtom("A") != "A"
+    assert cel.EventAtom("A") == ANY  # which is asked, as a tree does not know
 
 
 def test_operands_are_those_of_the_same_operator() -> None:

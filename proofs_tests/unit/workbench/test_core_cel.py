@@ -16,10 +16,10 @@ from click.testing import CliRunner
 
 import cerify
 from cerify.api import contained, equivalent, match
-from cerify.commands import engine, fuzz, translate
+from cerify.commands import engine, fuzz, simplify
 from cerify.commands import match as match_command
 from cerify.conformance.campaigns import DEFINITION_BUDGET, built_in, definition, plan_of
-from cerify.equivalence.differential.campaign import campaign
+from cerify.equivalence.differential import campaign
 from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES
 from cerify.equivalence.shrink.core_cel import CORE_CEL
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
@@ -78,7 +78,9 @@ def test_the_command_matches_by_automaton_if_asked(tmp_path: Path) -> None:
     run = CliRunner().invoke
 
     def lines(*arguments: str) -> list[dict[str, Any]]:
-        result = run(match_command.command, [*arguments, "--language", "core-cel", "--json"], standalone_mode=False)
+        result = run(
+            match_command.match_command, [*arguments, "--language", "core-cel", "--json"], standalone_mode=False
+        )
         return [json.loads(line) for line in result.output.splitlines()]
 
     query, file = "A AS x ; (B AS y FILTER y.a = 1)", str(tmp_path / "e.csv")
@@ -114,7 +116,7 @@ def test_the_engine_speaks_core_cel(
     ]
     lines = "".join(json.dumps(m) + "\n" for m in messages)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
-    engine.command.callback(evaluator, "cel", None)  # type: ignore[misc]
+    engine.engine_command.callback(evaluator, "cel", None)  # type: ignore[misc]
     started, one, two, three, four, five, six, seven = map(json.loads, capsys.readouterr().out.splitlines())
     assert "core-cel" in started["languages"]
     assert one == {"id": "1", "matches": [{"at": 1, "events": [0, 1]}]}
@@ -149,13 +151,13 @@ def test_the_automaton_agrees_with_the_definition(profile: str) -> None:
 def one_variable_for_all_rounds(phi: core.Formula) -> core.Formula:
     """A wrong semantics: an iteration is one round."""
     match phi:
-        case core.Event():
+        case core.CoreEventAtom():
             return phi
-        case core.Filter(psi, condition):
-            return core.Filter(one_variable_for_all_rounds(psi), condition)
-        case core.Or(left, right) | core.Seq(left, right):
+        case core.CoreFilter(psi, condition):
+            return core.CoreFilter(one_variable_for_all_rounds(psi), condition)
+        case core.CoreOr(left, right) | core.CoreSeq(left, right):
             return type(phi)(one_variable_for_all_rounds(left), one_variable_for_all_rounds(right))
-        case core.Plus(psi):
+        case core.CorePlus(psi):
             return one_variable_for_all_rounds(psi)
         case _:
             return type(phi)(one_variable_for_all_rounds(phi.phi))
@@ -179,7 +181,7 @@ def test_a_wrong_evaluator_is_found_and_shrunk_and_shown_in_core_cel(
         "1",
         "--json",
     ]
-    result = CliRunner().invoke(fuzz.command, arguments, standalone_mode=False)
+    result = CliRunner().invoke(fuzz.fuzz_command, arguments, standalone_mode=False)
     assert result.exception is None
     _, found = map(json.loads, result.output.splitlines())
     assert found["query"] == "(A AS A)+"
@@ -190,7 +192,7 @@ def test_a_wrong_evaluator_is_found_and_shrunk_and_shown_in_core_cel(
 def test_an_engine_is_asked_in_core_cel() -> None:
     command = [sys.executable, "-m", "cerify.cli", "engine", "--evaluator", "denotational"]
     arguments = ["--language", "core-cel", "--cases", "40", "--profile", "strategies", "--json", "--", *command]
-    result = CliRunner().invoke(fuzz.command, arguments, standalone_mode=False)
+    result = CliRunner().invoke(fuzz.fuzz_command, arguments, standalone_mode=False)
     assert result.return_value == 0
     summary = json.loads(result.output)["summary"]
     assert summary["agreed"] == 40
@@ -198,7 +200,7 @@ def test_an_engine_is_asked_in_core_cel() -> None:
 
 @pytest.mark.parametrize("option", [["--profile", "figure3"], ["--output", "both"]])
 def test_what_core_cel_has_not_is_a_usage_error(option: list[str]) -> None:
-    result = CliRunner().invoke(fuzz.command, ["--language", "core-cel", "--evaluator", "automaton", *option])
+    result = CliRunner().invoke(fuzz.fuzz_command, ["--language", "core-cel", "--evaluator", "automaton", *option])
     assert result.exit_code == 2
     assert "core-c" in result.output.lower()
 
@@ -209,7 +211,7 @@ def test_what_core_cel_has_not_is_a_usage_error(option: list[str]) -> None:
 def translated(query: str, from_: str, to: str, *options: str) -> tuple[int, str]:
     """The exit status and the output of the command."""
     arguments = [query, "--from", from_, "--to", to, *options]
-    result = CliRunner().invoke(translate.command, arguments, standalone_mode=False)
+    result = CliRunner().invoke(simplify.translate_command, arguments, standalone_mode=False)
     if result.exception is not None:
         raise result.exception
     return result.return_value, result.output
@@ -240,7 +242,7 @@ def test_translate_says_what_is_no_query_and_what_cannot_be_written() -> None:
         translated("A ; B", "core-cel", "cel")
     status, out = translated("START AS x", "core-cel", "cel")
     assert (status, "called like a word of the other language" in out) == (1, True)
-    result = CliRunner().invoke(translate.command, ["A", "--from", "cel", "--to", "cel"])
+    result = CliRunner().invoke(simplify.translate_command, ["A", "--from", "cel", "--to", "cel"])
     assert result.exit_code == 2
 
 

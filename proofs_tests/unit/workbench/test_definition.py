@@ -5,11 +5,10 @@ import pickle
 import pytest
 
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
-from cerify.definition import DefinitionEvaluator
 from cerify.languages import language_named
 from cerify.languages.language import Options
-from cerify.plan import Want, plan
-from cerify.semantics.budget import Budget
+from cerify.plan import DefinitionEvaluator, Want, plan
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
 

@@ -13,16 +13,29 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cerify.automata.algebra.minterms import minterms
+from cerify.api import diagram_of, hoa_of, svg_of
+from cerify.automata.algebra.finite import minterms
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.dfa.compile import compile_expression
-from cerify.commands import draw
-from cerify.draw.automaton import diagram_of_cea, diagram_of_dfa, predicate_text, types_text
-from cerify.draw.diagram import MOST_EDGES, MOST_STATES, Diagram, Edge, EdgeKind, State
-from cerify.draw.layout import CHARACTER, LINE, RADIUS, layout
-from cerify.draw.stream import matches_svg, places_svg
-from cerify.draw.svg import LONGEST, MOST_LINES, document, svg
-from cerify.drawing import diagram_of, hoa_of, svg_of
+from cerify.commands import explain
+from cerify.draw.automata import diagram_of_cea, diagram_of_dfa, predicate_text, types_text
+from cerify.draw.diagram import (
+    CHARACTER,
+    LINE,
+    LONGEST,
+    MOST_EDGES,
+    MOST_LINES,
+    MOST_STATES,
+    RADIUS,
+    Diagram,
+    DrawnEdge,
+    DrawnState,
+    EdgeKind,
+    document,
+    layout,
+    svg,
+)
+from cerify.draw.timeline import matches_svg, places_svg
 from cerify.equivalence.generate import expressions as generate_expressions
 from cerify.equivalence.generate.cel import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
@@ -175,8 +188,10 @@ def test_types_in_few_words() -> None:
 
 
 def chain(states: int, text: str = "A") -> Diagram:
-    edges = [Edge(q, q + 1, (text,)) for q in range(states - 1)] + [Edge(q, q, ("any",)) for q in range(states)]
-    return Diagram("a chain", tuple(State(str(q), q == 0, q == states - 1) for q in range(states)), tuple(edges))
+    edges = [DrawnEdge(q, q + 1, (text,)) for q in range(states - 1)] + [
+        DrawnEdge(q, q, ("any",)) for q in range(states)
+    ]
+    return Diagram("a chain", tuple(DrawnState(str(q), q == 0, q == states - 1) for q in range(states)), tuple(edges))
 
 
 BRAID = "<5> a and !before(<5> b)"  # 26 states
@@ -218,8 +233,8 @@ def test_states_and_texts_do_not_cover_each_other(query: str, language: str, sta
 
 
 def test_a_loop_is_above_its_state_or_beside_it() -> None:
-    short = Diagram("", (State("0"), State("1")), (Edge(0, 0, ("any",)), Edge(0, 1, ("A",))))
-    wide = Diagram("", short.states, (Edge(0, 0, ("all but interest",)), Edge(0, 1, ("A",))))
+    short = Diagram("", (DrawnState("0"), DrawnState("1")), (DrawnEdge(0, 0, ("any",)), DrawnEdge(0, 1, ("A",))))
+    wide = Diagram("", short.states, (DrawnEdge(0, 0, ("all but interest",)), DrawnEdge(0, 1, ("A",))))
     above, beside = layout(short, [(3, 1), (1, 1)]), layout(wide, [(16, 1), (1, 1)])
     assert above.arrows[0].text[1] < above.states[0][1] - RADIUS
     assert beside.arrows[0].text[0] > beside.states[0][0] + RADIUS
@@ -227,7 +242,7 @@ def test_a_loop_is_above_its_state_or_beside_it() -> None:
 
 def test_several_loops_of_a_state_each_have_their_text() -> None:
     kinds: tuple[EdgeKind, ...] = ("take", "ignore", "proceed")
-    diagram = Diagram("", (State("0"),), tuple(Edge(0, 0, (kind,), kind) for kind in kinds))
+    diagram = Diagram("", (DrawnState("0"),), tuple(DrawnEdge(0, 0, (kind,), kind) for kind in kinds))
     heights = [arrow.text[1] for arrow in layout(diagram, [(len(kind), 1) for kind in kinds]).arrows]
     assert all(b - a >= LINE for a, b in combinations(heights, 2) if a < b)
     assert len(set(heights)) == 3
@@ -242,21 +257,23 @@ def test_the_slash_stays_with_the_variables_after_it() -> None:
 
 def test_a_long_condition_is_told_below_by_number_once() -> None:
     long = " and ".join(f"a.attribute_{i} > {i}" for i in range(20))
-    diagram = Diagram("", (State("0", True), State("1", final=True)), (Edge(0, 1, (long,)), Edge(1, 0, (long,))))
+    diagram = Diagram(
+        "", (DrawnState("0", True), DrawnState("1", final=True)), (DrawnEdge(0, 1, (long,)), DrawnEdge(1, 0, (long,)))
+    )
     root = drawn(document(svg(diagram)))
     shown = texts(root)
     assert shown.count("(1)") == 3  # at two arrows, and below
     assert " ".join(text.strip() for text in shown if "attribute" in text) == long
     for x in (float(text.get("x", 0)) + len(text.text or "") * CHARACTER for text in root.iter(f"{SVG}text")):
         assert x <= float(root.get("width", 0)) + CHARACTER
-    short = Diagram("", diagram.states, (Edge(0, 1, ("a" * LONGEST,) * MOST_LINES),))
+    short = Diagram("", diagram.states, (DrawnEdge(0, 1, ("a" * LONGEST,) * MOST_LINES),))
     assert "(1)" not in texts(drawn(document(svg(short))))
 
 
 def test_kinds_of_edges_have_strokes_of_their_own_and_a_key() -> None:
     kinds: tuple[EdgeKind, ...] = ("begin", "take", "ignore", "proceed", "match", "label", "fail", "end")
-    edges = tuple(Edge(q, q + 1, (kind,), kind) for q, kind in enumerate(kinds))
-    text = document(svg(Diagram("", tuple(State(str(q)) for q in range(9)), edges)))
+    edges = tuple(DrawnEdge(q, q + 1, (kind,), kind) for q, kind in enumerate(kinds))
+    text = document(svg(Diagram("", tuple(DrawnState(str(q)) for q in range(9)), edges)))
     root = drawn(text)
     for kind in kinds:
         assert len(groups(root, kind)) == 3  # the arrow, its text, and the key
@@ -268,9 +285,9 @@ def test_too_many_states_or_arrows() -> None:
     assert svg(chain(MOST_STATES)).count('class="state"') == MOST_STATES
     with pytest.raises(BudgetExceeded, match=f"{MOST_STATES + 1} states.*draw a part"):
         svg(chain(MOST_STATES + 1))
-    many = tuple(Edge(p, q, ("A",)) for p in range(20) for q in range(20))[: MOST_EDGES + 1]
+    many = tuple(DrawnEdge(p, q, ("A",)) for p in range(20) for q in range(20))[: MOST_EDGES + 1]
     with pytest.raises(BudgetExceeded, match=f"{MOST_EDGES + 1} arrows"):
-        svg(Diagram("", tuple(State(str(q)) for q in range(20)), many))
+        svg(Diagram("", tuple(DrawnState(str(q)) for q in range(20)), many))
 
 
 def test_an_automaton_without_states_is_said_to_match_nothing() -> None:
@@ -280,7 +297,7 @@ def test_an_automaton_without_states_is_said_to_match_nothing() -> None:
 
 
 def test_nothing_that_is_written_becomes_markup() -> None:
-    diagram = Diagram(HOSTILE, (State(HOSTILE, True),), (Edge(0, 0, (HOSTILE,)),), (HOSTILE,))
+    diagram = Diagram(HOSTILE, (DrawnState(HOSTILE, True),), (DrawnEdge(0, 0, (HOSTILE,)),), (HOSTILE,))
     root = ElementTree.fromstring(document(svg(diagram)))
     known = {"svg", "title", "desc", "style", "rect", "g", "path", "circle", "text"}
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= known
@@ -354,7 +371,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> str:
-    result = CliRunner().invoke(draw.command, arguments, catch_exceptions=False, standalone_mode=False)
+    result = CliRunner().invoke(explain.draw_command, arguments, catch_exceptions=False, standalone_mode=False)
     assert result.exception is None
     return result.output
 

@@ -7,10 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cerify.api import match
-from cerify.draw.diagram import STYLES, Diagram, Edge, State, dot
-from cerify.draw.layout import graphviz
-from cerify.drawing import diagram_of, hoa_of
+from cerify.api import diagram_of, hoa_of, match
+from cerify.draw.diagram import STYLES, Diagram, DrawnEdge, DrawnState, dot, graphviz
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event
 
@@ -34,7 +32,7 @@ def test_graphviz_reads_what_is_written_for_it(query: str, language: str, states
 
 def test_what_is_written_for_graphviz_is_quoted() -> None:
     hostile = 'a"; b [label="c\\'
-    read = graphviz(dot(Diagram(hostile, (State(hostile), State("1")), (Edge(0, 1, (hostile,)),))))
+    read = graphviz(dot(Diagram(hostile, (DrawnState(hostile), DrawnState("1")), (DrawnEdge(0, 1, (hostile,)),))))
     assert len(read["objects"]) == 2
     assert len(read["edges"]) == 1
 

@@ -12,7 +12,7 @@ from cerify.equivalence.generate.cel import EVERYTHING, case
 from cerify.languages import LANGUAGES
 from cerify.languages.language import EVALUATORS, EvaluatorName, Options
 from cerify.plan import Want, plan
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
 

@@ -18,29 +18,28 @@ from click.testing import CliRunner
 
 import cerify
 from cerify.api import contained, equivalent
-from cerify.commands import check, engine, equiv, explain, fuzz
+from cerify.commands import engine, equiv, explain, fuzz, simplify
 from cerify.commands import match as match_command
 from cerify.conformance.campaigns import built_in, definition, plan_of
-from cerify.equivalence.differential.campaign import Plan, campaign
+from cerify.equivalence.differential import CampaignPlan, campaign
 from cerify.equivalence.generate.expressions import PROFILES, case
 from cerify.equivalence.verdict import Contained, Equivalent
-from cerify.explanations.absence import absences
 from cerify.explanations.event_expressions import (
     DoesNot,
     ExpressionExplainer,
     TakesPlace,
+    absences,
     explain_event,
     explain_events,
 )
-from cerify.explanations.explainer import Listing
-from cerify.explanations.html import render
+from cerify.explanations.explanation import Listing, render
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import IllFormed, InputError, ParseError, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.occurrences import Occurrences
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Match, Schema, Stream
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.event_expressions.examples import EXAMPLES, history
@@ -95,47 +94,47 @@ def test_what_is_not_carried_is_unsupported() -> None:
 
 def test_the_command_matches(run: Run, file: str) -> None:
     for evaluator in ((), ("--evaluator", "automaton"), ("--evaluator", "denotational")):
-        result = run(match_command.command, "prior(deposit, withdraw)", file, "--json", *evaluator)
+        result = run(match_command.match_command, "prior(deposit, withdraw)", file, "--json", *evaluator)
         assert [json.loads(line) for line in result.output.splitlines()] == [
             {"at": 1, "events": [1]},
             {"at": 2, "events": [2]},
         ]
-        values = run(match_command.command, "p(X) := withdraw(X)", file, "--json", "--valuations", *evaluator)
+        values = run(match_command.match_command, "p(X) := withdraw(X)", file, "--json", "--valuations", *evaluator)
         assert [json.loads(line) for line in values.output.splitlines()] == [
             {"at": 1, "events": [1], "values": {"X": 2000}},
             {"at": 2, "events": [2], "values": {"X": 5}},
         ]
-    refused = run(match_command.command, "p(X) := deposit(X) and deposit(Y) and withdraw(Y); !p(1)", file)
+    refused = run(match_command.match_command, "p(X) := deposit(X) and deposit(Y) and withdraw(Y); !p(1)", file)
     assert refused.exception.message.endswith("; try --evaluator denotational")
-    assert "X: 2000" in run(match_command.command, "p(X) := withdraw(X)", file, "--valuations").output
-    assert run(match_command.command, "NULL", file).return_value == 1
+    assert "X: 2000" in run(match_command.match_command, "p(X) := withdraw(X)", file, "--valuations").output
+    assert run(match_command.match_command, "NULL", file).return_value == 1
 
 
 # --- check ------------------------------------------------------------------------------------------------------------
 
 
 def test_check(run: Run) -> None:
-    unsafe = run(check.command, "exists x (relative+(prior(a = x, b)))", "--json")
+    unsafe = run(simplify.check_command, "exists x (relative+(prior(a = x, b)))", "--json")
     answer = json.loads(unsafe.output)
     assert answer["language"] == LANGUAGE
     assert answer["fragment"] == {"names": False, "correlation_variables": True, "attribute_variables": False}
     assert [(problem["rule"], problem["span"]) for problem in answer["problems"]] == [("unsafe", [10, 36])]
     assert (unsafe.return_value, answer["satisfiable"]) == (1, True)
-    never = run(check.command, "a and b")
+    never = run(simplify.check_command, "a and b")
     assert "never: it takes place at no event of any history" in never.output
-    values = json.loads(run(check.command, "p(X) := a(X, Y) and b(Y); p(1)", "--json").output)
+    values = json.loads(run(simplify.check_command, "p(X) := a(X, Y) and b(Y); p(1)", "--json").output)
     assert (values["satisfiable"], values["problems"]) == (None, [])
     assert values["fragment"] == {"names": True, "correlation_variables": False, "attribute_variables": True}
-    plain = run(check.command, "a", "--schema", '{"a": {"n": "int"}}')
+    plain = run(simplify.check_command, "a", "--schema", '{"a": {"n": "int"}}')
     assert (plain.output, plain.return_value) == ("event expression: a finite automaton\nno problems\n", 0)
-    assert isinstance(run(check.command, "prior(a)").exception, ParseError)
+    assert isinstance(run(simplify.check_command, "prior(a)").exception, ParseError)
 
 
 # --- explain ----------------------------------------------------------------------------------------------------------
 
 
 def test_an_event_is_explained(run: Run, file: str) -> None:
-    result = run(explain.command, "prior(deposit, withdraw[amount < 10])", file, "--at", "2", "--json")
+    result = run(explain.explain_command, "prior(deposit, withdraw[amount < 10])", file, "--at", "2", "--json")
     answer = json.loads(result.output)
     assert (answer["match"], answer["events"], answer["more"]) == (True, [2], False)
     (root,) = answer["derivations"]
@@ -147,13 +146,13 @@ def test_an_event_is_explained(run: Run, file: str) -> None:
     ]
     assert result.return_value == 0
     for option in ("--at", "--match"):
-        printed = run(explain.command, "exists x (prior(deposit = x, withdraw))", file, option, "1")
+        printed = run(explain.explain_command, "exists x (prior(deposit = x, withdraw))", file, option, "1")
         assert "takes place at event 1: withdraw amount=2000" in printed.output
         assert "x is event 0" in printed.output
 
 
 def test_an_event_at_which_it_does_not_take_place(run: Run, file: str) -> None:
-    result = run(explain.command, "prior(deposit, withdraw[amount < 10])", file, "--at", "1", "--json")
+    result = run(explain.explain_command, "prior(deposit, withdraw[amount < 10])", file, "--at", "1", "--json")
     answer = json.loads(result.output)
     assert (answer["match"], result.return_value) == (False, 1)
     assert answer["reasons"] == [
@@ -163,17 +162,19 @@ def test_an_event_at_which_it_does_not_take_place(run: Run, file: str) -> None:
             "message": "amount < 10 is false: event 1 is withdraw amount=2000",
         }
     ]
-    printed = run(explain.command, "sequence(deposit, withdraw)", file, "--at", "2")
+    printed = run(explain.explain_command, "sequence(deposit, withdraw)", file, "--at", "2")
     assert "deposit does not take place just before event 2" in printed.output
 
 
 def test_the_command_writes_the_page(run: Run, file: str, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    assert run(explain.command, "withdraw", file, "--html", str(page)).exception is None
+    assert run(explain.explain_command, "withdraw", file, "--html", str(page)).exception is None
     assert "The history, event by event" in page.read_text(encoding="utf-8")
-    assert run(explain.command, "withdraw", file, "--at", "1", "--html", str(page)).exception is None
+    assert run(explain.explain_command, "withdraw", file, "--at", "1", "--html", str(page)).exception is None
     assert "event by event" not in page.read_text(encoding="utf-8")
-    assert isinstance(run(explain.command, "a", file, "--html", str(tmp_path)).exception, click.UsageError | InputError)
+    assert isinstance(
+        run(explain.explain_command, "a", file, "--html", str(tmp_path)).exception, click.UsageError | InputError
+    )
 
 
 def page_of(E: expr.Expression, S: Stream, *found: TakesPlace | DoesNot, walked: bool = False) -> str:
@@ -217,20 +218,20 @@ def test_nothing_of_a_history_becomes_markup_on_its_page() -> None:
 
 
 def test_a_whole_stream_is_explained(run: Run, file: str) -> None:
-    result = run(explain.command, "withdraw", file, "--limit", "1", "--json")
+    result = run(explain.explain_command, "withdraw", file, "--limit", "1", "--json")
     answer = json.loads(result.output)
     assert ([one["at"] for one in answer["matches"]], answer["more"]) == ([1], True)
-    printed = run(explain.command, "withdraw", file, "--limit", "1")
+    printed = run(explain.explain_command, "withdraw", file, "--limit", "1")
     assert "There are more than 1" in printed.output
-    nothing = run(explain.command, "NULL", file)
+    nothing = run(explain.explain_command, "NULL", file)
     hint = "--at N says why it does not take place at event N."
     expected = f"after events 0 to 2: does not take place\n\n{hint}\n"
     assert (nothing.stdout, nothing.return_value) == (expected, 1)
     assert nothing.stderr == "cerify: warning: it takes place at no event of any history\nNULL\n^^^^\n"
     for wrong in (["--output", "valuations"], ["--valuation", "{}"]):
-        assert isinstance(run(explain.command, "withdraw", file, *wrong).exception, click.UsageError)
+        assert isinstance(run(explain.explain_command, "withdraw", file, *wrong).exception, click.UsageError)
     for wrong in (["--match", "1,2"], ["--match", "1", "--at", "2"], ["--at", "9"]):
-        assert isinstance(run(explain.command, "withdraw", file, *wrong).exception, InputError)
+        assert isinstance(run(explain.explain_command, "withdraw", file, *wrong).exception, InputError)
 
 
 @pytest.mark.parametrize(("query", "S", "why"), [
@@ -294,7 +295,7 @@ def test_the_engine_speaks_it(
     ]
     lines = "".join(json.dumps(m) + "\n" for m in messages)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
-    engine.command.callback(evaluator, "cel", None)  # type: ignore[misc]
+    engine.engine_command.callback(evaluator, "cel", None)  # type: ignore[misc]
     started, one, two, six, three, four, five = map(json.loads, capsys.readouterr().out.splitlines())
     assert LANGUAGE in started["languages"]
     assert one == {"id": "1", "matches": [{"at": 1, "events": [1]}]}
@@ -308,7 +309,7 @@ def test_the_engine_speaks_it(
 # --- fuzz -------------------------------------------------------------------------------------------------------------
 
 
-def plan(profile: str, cases: int, right: Any) -> Plan:
+def plan(profile: str, cases: int, right: Any) -> CampaignPlan:
     language = LANGUAGES[LANGUAGE]
     return replace(plan_of(language, profile, "random", definition(language), cases=cases), right=right)
 
@@ -327,7 +328,7 @@ def _after_for_between(E: expr.Expression, S: Stream, output: Any) -> Collection
 
     def read(F: expr.Expression) -> expr.Expression:
         below = tuple(map(read, expr.children(F)))
-        return expr.After(*below) if isinstance(F, expr.Between) else expr.rebuilt(F, below)
+        return expr.After(*below) if isinstance(F, expr.ExpressionBetween) else expr.rebuilt(F, below)
 
     return list(LANGUAGES[LANGUAGE].matches(read(E), S))
 
@@ -336,14 +337,14 @@ def test_a_fault_is_found_and_shrunk() -> None:
     summary = campaign(plan("derived", 2000, _after_for_between), stop_after=3)
     assert len(summary.disagreements) == 3
     for one in summary.disagreements:
-        assert any(isinstance(F, expr.Between) for F in expr.subexpressions(one.phi)), show(one.phi)
+        assert any(isinstance(F, expr.ExpressionBetween) for F in expr.subexpressions(one.phi)), show(one.phi)
         assert (len(one.stream), expr.size(one.phi)) <= (2, 5)
 
 
 def test_an_engine_is_asked_in_event_expressions() -> None:
     command = [sys.executable, "-m", "cerify.cli", "engine"]
     result = CliRunner().invoke(
-        fuzz.command,
+        fuzz.fuzz_command,
         ["--language", LANGUAGE, "--profile", "derived", "--cases", "30", "--json", "--", *command],
         standalone_mode=False,
     )
@@ -356,25 +357,25 @@ def test_an_engine_is_asked_in_event_expressions() -> None:
     ["--evaluator", "automaton", "--profile", "core"],
 ])  # fmt: skip
 def test_what_fuzz_does_not_do(arguments: list[str], run: Run) -> None:
-    assert isinstance(run(fuzz.command, *arguments).exception, click.UsageError)
+    assert isinstance(run(fuzz.fuzz_command, *arguments).exception, click.UsageError)
 
 
 # --- equiv ------------------------------------------------------------------------------------------------------------
 
 
 def test_equiv(run: Run) -> None:
-    same = run(equiv.command, "(I or D) | sequence(D, D)", "relative(D, !prior(I, D) and D)")
+    same = run(equiv.equiv_command, "(I or D) | sequence(D, D)", "relative(D, !prior(I, D) and D)")
     assert (same.return_value, same.output.startswith("equivalent: both take place at the same events")) == (0, True)
-    different = run(equiv.command, "prior(a, <2> b)", "relative(a, <2> b)", "--json")
+    different = run(equiv.equiv_command, "prior(a, <2> b)", "relative(a, <2> b)", "--json")
     answer = json.loads(different.output)
     assert (different.return_value, answer["verdict"]) == (1, "different")
     assert answer["witness"]["events"] == [{"type": "b"}, {"type": "a"}, {"type": "b"}]
     assert (answer["witness"]["left_only"], answer["witness"]["right_only"]) == ([[2]], [])
-    within = run(equiv.command, "relative(a, b)", "b", "--contained")
+    within = run(equiv.equiv_command, "relative(a, b)", "b", "--contained")
     assert (within.return_value, within.output.startswith("contained: in every history")) == (0, True)
-    unknown = run(equiv.command, "prior(a(X), b(X))", "b")
+    unknown = run(equiv.equiv_command, "prior(a(X), b(X))", "b")
     assert (unknown.return_value, unknown.output.startswith("undecided: ")) == (3, True)
-    assert isinstance(run(equiv.command, "a", "b", "--level", "valuations").exception, IllFormed)
+    assert isinstance(run(equiv.equiv_command, "a", "b", "--level", "valuations").exception, IllFormed)
 
 
 def test_expressions_are_compared_as_text_or_as_trees() -> None:

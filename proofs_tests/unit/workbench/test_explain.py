@@ -12,11 +12,9 @@ import pytest
 from cerify import cli
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.explanations.derivation import Node, derivations, nodes
-from cerify.explanations.explainer import Listing
-from cerify.explanations.explanation import (
+from cerify.explanations.cel import (
     CelExplainer,
-    Derived,
+    MatchExplanation,
     Rejected,
     as_json,
     explain,
@@ -24,18 +22,15 @@ from cerify.explanations.explanation import (
     relaxed_text,
     summary,
 )
-from cerify.explanations.html import render
-from cerify.explanations.oracle import CHECKED_TOGETHER, Oracle
-from cerify.explanations.rejection import counts, miscounted
-from cerify.explanations.step import changes
-from cerify.explanations.text import explanation_lines
-from cerify.semantics.budget import Budget
+from cerify.explanations.cel_derivation import CHECKED_TOGETHER, BoundedOracle, Derivation, derivations, nodes
+from cerify.explanations.cel_rejection import counts, miscounted
+from cerify.explanations.explanation import Listing, changes, explanation_lines, render
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
-from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import OPERATORS, show
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.terminal import echo_lines, styled_lines
@@ -45,13 +40,13 @@ from proofs_tests.unit.workbench.test_html import HOSTILE, Outline
 PHI_1 = EXAMPLES["phi1"][0]
 
 
-def ask(query: str, positions: set[int], at: int, S: Stream = FIGURE_1, **options) -> Derived | Rejected:
+def ask(query: str, positions: set[int], at: int, S: Stream = FIGURE_1, **options) -> MatchExplanation | Rejected:
     return explain(parse(query), S, frozenset(positions), at, **options)
 
 
-def first(query: str, positions: set[int], at: int, S: Stream = FIGURE_1) -> Node:
+def first(query: str, positions: set[int], at: int, S: Stream = FIGURE_1) -> Derivation:
     answer = ask(query, positions, at, S)
-    assert isinstance(answer, Derived)
+    assert isinstance(answer, MatchExplanation)
     return answer.derivations[0]
 
 
@@ -116,16 +111,16 @@ def test_all_derivations_are_there_and_differ() -> None:
     S = stream("R R R")
     phi = parse("R+ ; R+")
     [mu] = [mu for mu in Interpreter(S).meaning(phi, 0, 2) if len(sup(mu)) == 3]
-    found = list(derivations(phi, mu, 0, 2, Oracle(S)))
+    found = list(derivations(phi, mu, 0, 2, BoundedOracle(S)))
     assert len(found) == len(set(found)) == 2  # cut after the first or after the second
-    either = list(derivations(parse("R ALL R"), frozenset({("R", 0), ("R", 1)}), 0, 1, Oracle(S)))
+    either = list(derivations(parse("R ALL R"), frozenset({("R", 0), ("R", 1)}), 0, 1, BoundedOracle(S)))
     assert {tuple(tuple(sup(c.valuation)) for c in node.children) for node in either} == {((0,), (1,)), ((1,), (0,))}
 
 
 def test_derivations_come_one_at_a_time() -> None:
     """A run of 30 events is cut into runs in 2 to the 29 ways: a list of all derivations would not end."""
     answer = ask("(R:+):+", set(range(30)), 29, stream(" ".join(["R"] * 30)), count=2)
-    assert isinstance(answer, Derived)
+    assert isinstance(answer, MatchExplanation)
     assert (len(answer.derivations), answer.more) == (2, True)
 
 
@@ -147,7 +142,7 @@ def test_unless_says_over_what_nothing_was_found() -> None:
 
 def test_a_projection_keeps_what_it_drops_in_sight() -> None:
     answer = ask(EXAMPLES["phi4"][0], {4, 6}, 7, count=9)
-    assert isinstance(answer, Derived)
+    assert isinstance(answer, MatchExplanation)
     [root] = answer.derivations  # and none from {3, 4, 7}, which is projected to {4}
     assert (root.detail, sup(root.children[0].valuation)) == ("drops the positions {3, 7}", {3, 4, 6, 7})
 
@@ -158,7 +153,7 @@ def test_a_valuation_picks_among_those_of_one_match() -> None:
     for place in (0, 1):
         mu = frozenset({("R", 0), ("R", 1), ("A", place)})
         answer = ask(query, {0, 1}, 1, S, valuation=mu, count=5)
-        assert isinstance(answer, Derived)
+        assert isinstance(answer, MatchExplanation)
         assert {node.valuation for node in answer.derivations} == {mu}
     with pytest.raises(InputError, match=r"binds the positions \{1\}, the match has \{0, 1\}"):
         ask(query, {0, 1}, 1, S, valuation=frozenset({("R", 1)}))
@@ -328,7 +323,7 @@ def test_registered_predicates_take_part() -> None:
     S, predicates = stream("A A B", x=[1, 2, 2]), {"same": lambda left, right: left[0].get("x") == right[0].get("x")}
     query = "A ; B FILTER same(A, B)"
     yes = ask(query, {1, 2}, 2, S, predicates=predicates)
-    assert isinstance(yes, Derived)
+    assert isinstance(yes, MatchExplanation)
     assert yes.derivations[0].evidence == ("same(A, B): A binds {1}, B binds {2}",)
     no = ask(query, {0, 2}, 2, S, predicates=predicates)
     assert isinstance(no, Rejected)
@@ -370,9 +365,9 @@ def test_explanations_agree_with_the_interpreter(profile: str, cases: int) -> No
         sets = [frozenset(C) for size in range(1, len(S) + 1) for C in combinations(range(len(S)), size)]
         for C in {*rng.sample(sets, min(6, len(sets))), *matches}:
             answer = explain(phi, S, C, n)
-            assert isinstance(answer, Derived) == (C in matches), (phi, sorted(C))
+            assert isinstance(answer, MatchExplanation) == (C in matches), (phi, sorted(C))
             json.dumps(as_json(answer, phi))
-            if isinstance(answer, Derived):
+            if isinstance(answer, MatchExplanation):
                 for node in nodes(answer.derivations[0]):
                     assert node.valuation in oracle.meaning(node.formula, node.i, node.j)
             elif answer.rejection.relaxed is not None:
@@ -392,7 +387,7 @@ def test_explanations_agree_with_the_interpreter(profile: str, cases: int) -> No
 def test_a_match_far_down_a_stream_is_derived_from_its_own_events() -> None:
     """A+ on 60 events has 2 to the 60 matches; that one of them is one takes no more than its events."""
     answer = ask("A+", {5, 7, 59}, 59, stream(" ".join(["A"] * 60)))
-    assert isinstance(answer, Derived)
+    assert isinstance(answer, MatchExplanation)
 
 
 @pytest.mark.thorough
@@ -404,14 +399,14 @@ def test_too_long_a_stream_ends_in_an_error_that_says_so() -> None:
 def test_too_many_questions_end_in_an_error_that_says_so() -> None:
     S = stream("A " * 40)
     with pytest.raises(BudgetExceeded, match="shorter stream"):
-        Oracle(S, steps=100).meaning(parse("A ; A ; A"), 0, 39)
+        BoundedOracle(S, steps=100).meaning(parse("A ; A ; A"), 0, 39)
 
 
 def test_a_clause_that_finds_nothing_ends_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """ALL asks about pairs of intervals: on a stream of 400 events one clause took a second."""
     S, phi = stream(" ".join("A" * 60)), parse("(A FILTER A.x > 0) ALL (A FILTER A.x > 1)")
     assert isinstance(phi, cel.All)
-    oracle = Oracle(S)
+    oracle = BoundedOracle(S)
     intervals = [(i, j) for i in range(60) for j in range(i, 60)]
     assert not any(oracle.meaning(part, i, j) for part in (phi.left, phi.right) for i, j in intervals)
     with Budget(seconds=1).timed():
@@ -435,7 +430,7 @@ def test_a_rejection_without_its_nearest_matches_still_has_its_reason() -> None:
 
 def test_values_of_events_are_escaped_on_the_page_and_nothing_is_loaded() -> None:
     S = Stream([Event("T", {"s": HOSTILE})])
-    phi = cel.Filter(cel.Event("T"), parse("T FILTER T.s like '.*x.*'").condition)
+    phi = cel.Filter(cel.EventAtom("T"), parse("T FILTER T.s like '.*x.*'").condition)
     for answer in (explain(phi, S, frozenset({0}), 0), explain(parse("T FILTER T.s = 'y'"), S, frozenset({0}), 0)):
         outline = Outline(render(CelExplainer(phi, S), [answer], None))
         assert outline.complaints == outline.open == []

@@ -9,17 +9,14 @@ import pytest
 
 from cerify import Event, Stream
 from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES, case
-from cerify.explanations.core_cel import CoreExplainer, CoreFound
-from cerify.explanations.core_cel_derivation import Node, derivations
-from cerify.explanations.core_cel_rejection import miscounted, reasons
-from cerify.explanations.explainer import Request
-from cerify.explanations.text import explanation_lines
-from cerify.semantics.budget import Budget
+from cerify.explanations.core_cel import CoreDerivation, CoreExplainer, CoreFound, derivations, miscounted, reasons
+from cerify.explanations.explanation import Request, explanation_lines
+from cerify.semantics.arguments import Budget
 from cerify.semantics.core_cel import denote
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.interpreter import Interpreter, matches_of
+from cerify.semantics.core_cel.check import variables
+from cerify.semantics.core_cel.interpreter import CoreInterpreter, matches_of
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.variables import variables
 from cerify.semantics.trees import children, rebuilt
 from proofs_tests.support import sampled
 
@@ -29,7 +26,7 @@ FARM = Stream(
 )
 
 
-def holds(node: Node, phi: core.Formula, S: Stream) -> bool:
+def holds(node: CoreDerivation, phi: core.Formula, S: Stream) -> bool:
     """Whether the clause of the step's formula gives its complex event, by the definition without memory."""
 
     def under(psi: core.Formula, nu: denote.Valuation, i: int) -> denote.ComplexEvents:
@@ -39,14 +36,14 @@ def holds(node: Node, phi: core.Formula, S: Stream) -> bool:
     return node.C in under(node.formula, node.nu | anywhere, min(node.C))
 
 
-def nodes(root: Node) -> list[Node]:
+def nodes(root: CoreDerivation) -> list[CoreDerivation]:
     return [root, *(below for child in root.children for below in nodes(child))]
 
 
 def bare(phi: core.Formula) -> core.Formula:
     """The formula without its conditions and strategies."""
     below = [bare(child) for child in children(phi)]
-    return below[0] if isinstance(phi, core.Filter | core.Strategy) else rebuilt(phi, below)
+    return below[0] if isinstance(phi, core.CoreFilter | core.Strategy) else rebuilt(phi, below)
 
 
 @pytest.mark.parametrize("cases", sampled([20, 40], [20]))
@@ -59,7 +56,7 @@ def test_every_match_has_a_derivation_and_every_other_set_a_reason(profile: str,
         if len(variables(phi)) > 4:
             continue
         found = {frozenset(m.events) for m in matches_of(phi, S)}
-        oracle = Interpreter(S)
+        oracle = CoreInterpreter(S)
         for C in sorted(found, key=sorted)[:4]:
             root = next(derivations(phi, C, oracle))
             assert (root.formula, root.C) == (phi, C)
@@ -104,7 +101,7 @@ def test_what_is_in_the_way_is_named(query: str, C: set[int], reason: str) -> No
 def test_beyond_the_budget_a_match_is_still_said_to_be_one() -> None:
     phi = parse("T AS x ; H AS y")
     explainer = CoreExplainer(phi, matches_of(phi, FARM), FARM, "T AS x ; H AS y")
-    explainer.oracle = Interpreter(FARM, Budget(valuations=2))
+    explainer.oracle = CoreInterpreter(FARM, Budget(valuations=2))
     found = explainer.one(Request(frozenset({0, 1})))
     assert isinstance(found, CoreFound)
     assert found.match

@@ -11,23 +11,20 @@ import pytest
 
 from cerify import cli
 from cerify.automata.nfab.compile import compile_query
+from cerify.automata.nfab.evaluators import positions_of
 from cerify.automata.nfab.moves import Runs
-from cerify.automata.nfab.results import positions_of
-from cerify.equivalence.generate.sase import case
-from cerify.equivalence.generate.sase_profiles import PROFILES
-from cerify.explanations.explainer import Listing
-from cerify.explanations.html import render
-from cerify.explanations.sase import Accepted, Explainer, NoMatch
-from cerify.explanations.sase_explainer import SaseExplainer, as_json
+from cerify.equivalence.generate.sase import PROFILES, case
+from cerify.explanations.explanation import Listing, render
+from cerify.explanations.sase import Accepted, NoMatch, SaseExplainer, SaseRuns, as_json
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses, denote
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import value_of
+from cerify.semantics.sase.check import problems
+from cerify.semantics.sase.denote import value_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.show import show_conjunct
-from cerify.semantics.sase.wellformed import problems
+from cerify.semantics.sase.syntax import show_conjunct
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase.examples import EXAMPLES
 from proofs_tests.unit.semantics.sase.streams import events
@@ -39,7 +36,7 @@ RISING = (
 
 
 def asked(query: str, S: Stream | str, places: set[int]) -> Accepted | NoMatch:
-    return Explainer(parse(query), events(S) if isinstance(S, str) else S).explain(frozenset(places))
+    return SaseRuns(parse(query), events(S) if isinstance(S, str) else S).explain(frozenset(places))
 
 
 def failure(query: str, S: str, places: set[int]) -> tuple[str, tuple[str, ...]]:
@@ -163,7 +160,7 @@ def test_of_a_program_what_is_in_the_way_in_the_query_asked() -> None:
     assert found.in_the_way == ("a[i].x > 1",)
 
 
-def with_one_condition_less(q: sase.Query) -> Iterator[tuple[str, sase.Query]]:
+def with_one_condition_less(q: sase.SaseQuery) -> Iterator[tuple[str, sase.SaseQuery]]:
     """Each condition of what is bound, and the query without it, where that is well-formed."""
     for c in clauses.conjuncts(q):
         if isinstance(c.condition, sase.Equivalence) or clauses.variables(c.condition).isdisjoint(clauses.negated(q)):
@@ -178,9 +175,9 @@ def test_a_condition_that_alone_keeps_the_events_from_a_match_is_named() -> None
     rng, named = Random(27), 0
     for _ in range(60):
         q, S = case(rng, PROFILES["everything"], 6, 6)
-        if not isinstance(q, sase.Query) or q.returned.non_overlap:
+        if not isinstance(q, sase.SaseQuery) or q.returned.non_overlap:
             continue
-        known = Explainer(q, S)
+        known = SaseRuns(q, S)
         alone: dict[tuple[int, ...], set[str]] = {}
         for text, less in with_one_condition_less(q):
             for M in denote.bindings(less, S):
@@ -203,7 +200,7 @@ def test_the_nearest_matches_are_those_with_most_in_common() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_match_of_the_printed_queries_has_a_run(name: str) -> None:
     text, S, results = EXAMPLES[name]
-    found = list(Explainer(parse(text), S).all())
+    found = list(SaseRuns(parse(text), S).all())
     assert len(found) == len(results)
     assert all(one.runs for one in found)
 
@@ -213,7 +210,7 @@ def test_every_set_of_events_is_a_match_with_a_run_of_the_automaton_or_has_a_rea
     rng, matched, refused = Random(5), 0, 0
     for _ in range(cases):
         q, S = case(rng, PROFILES["everything"], 8, 6)
-        known = Explainer(q, S)
+        known = SaseRuns(q, S)
         runs = Runs(compile_query(q), S)
         matches = {m.events for m in known.matches}
         for places in chain.from_iterable(combinations(range(len(S)), n) for n in (1, 2, 3)):
@@ -239,7 +236,7 @@ def test_positions_beyond_the_stream_are_an_error() -> None:
 
 def test_json_has_the_steps() -> None:
     q = parse(RISING)
-    found = as_json(Explainer(q, events("A1 B0")).explain(frozenset({0, 1})), q)
+    found = as_json(SaseRuns(q, events("A1 B0")).explain(frozenset({0, 1})), q)
     assert json.loads(json.dumps(found)) == found
     assert [step["move"] for step in found["runs"][0]] == ["begin", "proceed", "begin"]
     assert found["bindings"] == {"a": [0], "b": [1]}

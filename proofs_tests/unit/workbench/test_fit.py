@@ -12,12 +12,11 @@ import pytest
 
 import cerify
 from cerify import Event, Stream, count, explain, match
-from cerify.drawing import record
+from cerify.api import record
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning
 from cerify.semantics.events import Schema
-from cerify.semantics.predicate_types import never_true
-from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Either, Not
-from cerify.semantics.readers import read
+from cerify.semantics.files import read
+from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Either, Not, never_true
 
 COLUMNS = {"type": ["T", "H", "T"], "id": [1, 1, 2], "tmp": [40.0, None, 45.0], "s": ["a", "b", None]}
 S = Stream.from_table(pa.table(COLUMNS))

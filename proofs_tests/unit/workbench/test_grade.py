@@ -8,13 +8,21 @@ import pytest
 from click.testing import CliRunner, Result
 
 import cerify
-from cerify.commands.grade import command
+from cerify.commands.grade import grade_command
 from cerify.equivalence.verdict import Undecided
 from cerify.grade import grading
-from cerify.grade.exercises import Exercise, UnusableAnswer, exercise, exercises
-from cerify.grade.grading import Misfit, Right, Wrong, graded
-from cerify.grade.sheet import require_right
-from cerify.grade.text import feedback
+from cerify.grade.grading import (
+    Exercise,
+    Misfit,
+    Right,
+    UnusableAnswer,
+    WrongAnswer,
+    exercise,
+    exercises,
+    feedback,
+    graded,
+    require_right,
+)
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, MissingPackage, ParseError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
@@ -24,7 +32,7 @@ WRONG = [(e.id, text) for e in exercises().values() for text in e.wrong]
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(command, arguments, standalone_mode=False)
+    return CliRunner().invoke(grade_command, arguments, standalone_mode=False)
 
 
 def reported(e: Exercise, text: str, S: Stream, evaluator: str) -> set[tuple[int, tuple[int, ...]]]:
@@ -52,7 +60,7 @@ def test_every_right_answer_is_accepted(id_: str) -> None:
 def test_every_wrong_answer_is_told_apart_where_two_other_evaluators_see_it_too(id_: str, text: str) -> None:
     e = exercise(id_)
     grade = graded(e, text)
-    assert isinstance(grade, Wrong)
+    assert isinstance(grade, WrongAnswer)
     assert grade.wanted != grade.yours
     for formula, claimed in ((e.answers[-1], grade.wanted), (text, grade.yours)):
         found = reported(e, formula, grade.stream, "automaton") if not compares(e) else set()
@@ -73,7 +81,7 @@ def compares(e: Exercise) -> bool:
 def test_no_shorter_stream_shows_the_difference(id_: str, text: str) -> None:
     e = exercise(id_)
     grade = graded(e, text)
-    assert isinstance(grade, Wrong)
+    assert isinstance(grade, WrongAnswer)
     assert grade.shortest
     for length in range(1, len(grade.stream)):
         for types in product(e.schema.types, repeat=length):
@@ -85,7 +93,7 @@ def test_numbers_that_only_the_answer_mentions_are_tried() -> None:
     """SASE+ is tried on a few values; a limit far from those of the exercise must not go unseen."""
     capped = exercise("sase-rise").answers[0].replace("a[i-1].price", "a[i-1].price and a[i].price < 50")
     grade = graded(exercise("sase-rise"), capped)
-    assert isinstance(grade, Wrong)
+    assert isinstance(grade, WrongAnswer)
     assert any(event.get("price") == 50 for event in grade.stream)
 
 
@@ -183,7 +191,7 @@ def test_a_name_that_there_is_not_is_a_wrong_answer() -> None:
 )
 def test_the_hint_follows_the_mistake(id_: str, text: str, kind: str) -> None:
     grade = graded(exercise(id_), text)
-    assert isinstance(grade, Wrong)
+    assert isinstance(grade, WrongAnswer)
     assert grade.mistake.kind == kind
 
 
@@ -201,7 +209,7 @@ def test_without_the_solver_a_right_answer_is_right_as_far_as_it_was_tried(
     grade = graded(e, e.answers[1])
     assert isinstance(grade, Right)
     assert grade.evidence == "tried"
-    assert isinstance(graded(e, e.wrong[0]), Wrong)
+    assert isinstance(graded(e, e.wrong[0]), WrongAnswer)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +277,7 @@ def test_the_time_of_one_answer_is_limited(monkeypatch: pytest.MonkeyPatch) -> N
     """What is not decided in time is tried on short streams, on one of which the second answer differs."""
     monkeypatch.setattr(grading, "DECIDING", 0.2)
     shown = graded(exercise("cel-all"), "MAX(Open{1,60} ; Alarm) OR Open{1,60}")
-    assert isinstance(shown, Wrong)
+    assert isinstance(shown, WrongAnswer)
     assert (len(shown.stream), shown.evidence) == (1, "tried")
     monkeypatch.setattr(grading, "SECONDS", 0.5)
     with pytest.raises(CerifyError, match="whether this is right"):
@@ -308,7 +316,7 @@ def rows(pattern: str, define: str = "B AS price < PREV(price)") -> str:
 def test_a_hint_is_true_of_the_answer(id_: str, text: str, hint: str) -> None:
     """What it says of the sentence is true of the model answer; the parts are right only if all of them are."""
     grade = graded(exercise(id_), text)
-    assert isinstance(grade, Wrong)
+    assert isinstance(grade, WrongAnswer)
     assert hint in grade.mistake.hint
 
 
@@ -338,9 +346,9 @@ def test_a_wrong_comparison_gets_another_hint_than_a_missing_iteration() -> None
             "T ; H FILTER T.tmp >= 40 AND H.hum < 20",
         )
     )
-    assert isinstance(one, Wrong)
-    assert isinstance(other, Wrong)
-    assert isinstance(both, Wrong)
+    assert isinstance(one, WrongAnswer)
+    assert isinstance(other, WrongAnswer)
+    assert isinstance(both, WrongAnswer)
     assert "comparisons" in one.mistake.hint
     assert "no iteration" in other.mistake.hint
     boundary = any(event.get("tmp") == 40 or event.get("hum") == 20 for event in both.stream)
@@ -365,7 +373,7 @@ def test_a_mutated_answer_is_wrong_with_a_hint(id_: str) -> None:
             continue
         if not isinstance(grade, Right):
             assert feedback(e, grade, text)[0].startswith("wrong: ")
-            assert not isinstance(grade, Wrong) or grade.mistake.hint
+            assert not isinstance(grade, WrongAnswer) or grade.mistake.hint
             return
     pytest.fail(f"no mutant of {e.answers} is wrong")
 

@@ -7,10 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from cerify.conformance.html import DRAWN, render, rows_of
-from cerify.conformance.model import Case, Defect, Outcome, Report, Result
-from cerify.conformance.words import difference
-from cerify.draw.timeline import Column, Row, timeline
+from cerify.conformance.model import Case, CaseResult, Defect, Outcome, Report, difference
+from cerify.conformance.report import DRAWN, render, rows_of
+from cerify.draw.timeline import Row, TimelineColumn, timeline
 from cerify.semantics.events import Match, result_of
 
 HOSTILE = "<script>alert('x')</script>\"'&<img src=http://example.org/x>"
@@ -58,7 +57,7 @@ def case(id_="seq-0001", query="A ; B", feature="seq", events="A B B", matches=(
 
 
 def failed(*reported, **changes):
-    return Result(case(**changes), "failed", [Match(at, positions) for at, positions in reported])
+    return CaseResult(case(**changes), "failed", [Match(at, positions) for at, positions in reported])
 
 
 def defect(result, *cases, id_="d1"):
@@ -72,7 +71,7 @@ def report(*results, defects=(), engine="an engine"):
 def test_every_outcome_is_counted_with_the_whole_suite_as_the_denominator():
     """A page that leaves skipped or dead cases out of the total flatters the engine."""
     outcomes: list[Outcome] = ["passed", "passed", "skipped", "error", "crashed", "timeout", "memory", "protocol"]
-    text = render(report(*(Result(case(f"c{i}"), outcome) for i, outcome in enumerate(outcomes))))
+    text = render(report(*(CaseResult(case(f"c{i}"), outcome) for i, outcome in enumerate(outcomes))))
     assert "passed of the 7 cases that the engine claims" in text
     assert "1 case of 8 skipped" in text
     rows = dict(re.findall(r'<tr><th scope="row">([a-z ]+)</th><td class="number">(\d+)</td><td>', text))
@@ -87,7 +86,7 @@ def test_nothing_the_engine_or_the_suite_says_becomes_markup():
         HOSTILE, HOSTILE, HOSTILE, "cel", HOSTILE, None, [{"type": HOSTILE, HOSTILE: HOSTILE}], "matches", []
     )
     extra = Match(0, (0,), ((HOSTILE, (0,)),))
-    results = [Result(hostile, "failed", [extra], HOSTILE), Result(hostile, "skipped", None, HOSTILE)]
+    results = [CaseResult(hostile, "failed", [extra], HOSTILE), CaseResult(hostile, "skipped", None, HOSTILE)]
     report = Report(HOSTILE, HOSTILE, HOSTILE, results, [defect(results[0], HOSTILE)], 0, 0.0)
     page = Outline(render(report))
     assert "script" not in page.tags
@@ -108,7 +107,7 @@ def test_the_page_is_well_formed_and_its_ids_are_unique():
     """Two defects with the same id would send the links of the feature table to the wrong one."""
     result = failed((1, (0, 1)))
     text = render(
-        report(result, Result(case("x"), "skipped"), defects=[defect(result, "a", id_=f"d{i}") for i in range(3)])
+        report(result, CaseResult(case("x"), "skipped"), defects=[defect(result, "a", id_=f"d{i}") for i in range(3)])
     )
     page = Outline(text)
     ids = [value for name, value in page.attributes if name == "id"]
@@ -126,7 +125,7 @@ def test_missing_extra_and_common_matches_are_told_apart():
 
 def test_valuations_that_differ_in_their_bindings_alone_are_told_apart():
     expected, reported = Match(0, (0,), (("A", (0,)),)), Match(0, (0,), (("B", (0,)),))
-    result = Result(replace(case(), output="valuations", matches=[expected]), "failed", [reported])
+    result = CaseResult(replace(case(), output="valuations", matches=[expected]), "failed", [reported])
     assert [(row.kind, row.caption) for row in rows_of(result)] == [
         ("missing", "missing · {0} at 0 (A: 0)"),
         ("extra", "extra · {0} at 0 (B: 0)"),
@@ -139,8 +138,8 @@ def test_valuations_that_differ_in_their_bindings_alone_are_told_apart():
         (failed((1, (0, 1))), "Missing {0, 2} at 2"),
         (failed((0, (0,)), matches=()), "Not expected {0} at 0"),
         (failed((2, (0, 1)), (2, (0, 2))), "the same events are reported at another position"),
-        (Result(case(), "crashed", None, "the process ended with status 139"), "The process ended with status 139"),
-        (Result(case(), "timeout", None, "no answer within 10 s"), "No answer within 10 s"),
+        (CaseResult(case(), "crashed", None, "the process ended with status 139"), "The process ended with status 139"),
+        (CaseResult(case(), "timeout", None, "no answer within 10 s"), "No answer within 10 s"),
     ],
 )
 def test_the_page_says_what_happened(result, says):
@@ -163,7 +162,7 @@ def test_a_long_list_of_matches_is_cut_and_says_so():
 
 
 def test_reasons_are_grouped_with_their_counts():
-    results = [Result(case(f"c{i}"), "skipped", None, "no iteration" if i < 3 else "no filters") for i in range(5)]
+    results = [CaseResult(case(f"c{i}"), "skipped", None, "no iteration" if i < 3 else "no filters") for i in range(5)]
     text = render(report(*results))
     counts = re.findall(r'data-label="Cases">(\d+)</td>\s*<td>([a-z ]+)', text)
     assert counts == [("3", "no iteration"), ("2", "no filters")]
@@ -180,14 +179,14 @@ def marks(svg, kind):
 
 
 def test_dots_stand_below_their_events():
-    svg = timeline([Column(i, "T") for i in range(4)], [Row("missing", (0, 3), 3, "m")])
+    svg = timeline([TimelineColumn(i, "T") for i in range(4)], [Row("missing", (0, 3), 3, "m")])
     root = ElementTree.fromstring(svg)
     middles = {t.text: float(t.get("x")) for t in root.iter("text") if t.get("class") == "position"}
     assert marks(svg, "missing") == [[middles["0"], middles["3"]]]
 
 
 def test_the_flag_stands_at_the_position_of_the_report_and_not_at_the_last_event():
-    columns = [Column(i, "T") for i in range(4)]
+    columns = [TimelineColumn(i, "T") for i in range(4)]
     flags = [
         re.search(r'class="flag" d="M([\d.]+)', timeline(columns, [Row("common", (0, 1), at, "")]))[1] for at in (1, 3)
     ]
@@ -196,11 +195,11 @@ def test_the_flag_stands_at_the_position_of_the_report_and_not_at_the_last_event
 
 def test_positions_that_are_not_on_the_stream_are_named():
     """An engine may report a position that does not exist; the drawing must neither fail nor hide it."""
-    assert "(not on the stream: 7, 9)" in timeline([Column(0, "T")], [Row("extra", (0, 7), 9, "extra")])
+    assert "(not on the stream: 7, 9)" in timeline([TimelineColumn(0, "T")], [Row("extra", (0, 7), 9, "extra")])
 
 
 def test_left_out_events_are_counted():
-    assert "4 events left out" in timeline([Column(2, "T"), Column(7, "T")])
+    assert "4 events left out" in timeline([TimelineColumn(2, "T"), TimelineColumn(7, "T")])
 
 
 def test_an_empty_stream_and_an_empty_complex_event_can_be_drawn():
@@ -208,7 +207,7 @@ def test_an_empty_stream_and_an_empty_complex_event_can_be_drawn():
 
 
 def test_what_is_written_on_the_drawing_is_escaped():
-    svg = timeline([Column(0, HOSTILE, [HOSTILE])], [Row("extra", (0,), 0, HOSTILE)])
+    svg = timeline([TimelineColumn(0, HOSTILE, [HOSTILE])], [Row("extra", (0,), 0, HOSTILE)])
     assert {element.tag for element in ElementTree.fromstring(svg).iter()} <= {
         "svg",
         "g",

@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from cerify import Budget, Event, Match, Schema, Stream, compile, count, explain, match
-from cerify.definition import DefinitionEvaluator
 from cerify.languages import language_named
+from cerify.plan import DefinitionEvaluator
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError
+from cerify.semantics.events import Matches
+from cerify.semantics.files import as_stream, read
 from cerify.semantics.match_tables import RESULT
-from cerify.semantics.matches import Matches
-from cerify.semantics.readers import as_stream, read
 
 ROWS: list[dict[str, Any]] = [
     {"type": "T", "id": 1, "tmp": 40.5},

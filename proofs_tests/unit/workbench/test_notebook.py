@@ -16,12 +16,11 @@ from xml.etree import ElementTree
 import pytest
 
 from cerify import notebook
-from cerify.api import contained, equivalent, match
+from cerify.api import contained, diagram_of, equivalent, match, record
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.dfa.compile import compile_expression
-from cerify.drawing import diagram_of, record
 from cerify.equivalence.verdict import Undecided
-from cerify.explanations.explanation import explain
+from cerify.explanations.cel import explain
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError, MissingPackage, ParseError
 from cerify.semantics.event_expressions.parse import parse as parse_expression

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from cerify.equivalence.verdict import Undecided
-from cerify.grade.exercises import exercise
+from cerify.grade.grading import exercise
 from cerify.languages import LANGUAGES
 from cerify.playground import __main__ as playground
-from cerify.playground import comparison, session
+from cerify.playground import session
 from cerify.playground.session import answer
 from cerify.semantics import packages
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import InputError, MissingPackage
 from cerify.semantics.packages import naming_extras
 
@@ -130,7 +130,7 @@ def test_what_the_page_lacks_is_said_with_the_command_that_has_it(monkeypatch: p
     """It said pip install, in a page where nothing can be installed."""
     with pytest.raises(MissingPackage) as caught, naming_extras():
         raise ModuleNotFoundError(name="z3")
-    monkeypatch.setattr(comparison, "equivalent", lambda *_, **__: Undecided(caught.value.message))
+    monkeypatch.setattr(session, "equivalent", lambda *_, **__: Undecided(caught.value.message))
     found = ask("compare", query="A FILTER A.x + 1 > 2", other="A FILTER A.x > 1", otherLanguage="cel")
     needs, install, command = found["lines"]
     assert needs.startswith("undecided: ")
@@ -143,7 +143,7 @@ def test_what_needs_z3_is_tried_on_short_streams_and_said_to_be(monkeypatch: pyt
     for attribute in vars(packages.z3).keys() - {"_name"}:  # that a test before this one has used
         monkeypatch.delattr(packages.z3, attribute)
     monkeypatch.setitem(sys.modules, "z3", None)
-    monkeypatch.setattr(comparison, "STREAMS", 200)
+    monkeypatch.setattr(session, "STREAMS", 200)
     asked = {"query": "T ; H FILTER T.tmp > H.hum", "otherLanguage": "cel"}
     found = ask("compare", **asked, other="T ; H FILTER T.tmp >= H.hum")
     assert found["lines"][0] == "different: on a stream of 2 events, perhaps not the shortest"
@@ -152,7 +152,7 @@ def test_what_needs_z3_is_tried_on_short_streams_and_said_to_be(monkeypatch: pyt
     assert found["verdict"] == "undecided"
     assert "no difference on streams of up to 2 events" in found["lines"][0]
     assert "this needs z3, which the page does not have" in found["lines"][0]
-    monkeypatch.setattr(comparison, "TRYING", 1e-9)  # seconds, so that not all streams of one event are tried
+    monkeypatch.setattr(session, "TRYING", 1e-9)  # seconds, so that not all streams of one event are tried
     found = ask("compare", **asked, other="T ; H FILTER H.hum < T.tmp")
     assert found["lines"][0].startswith("undecided: this needs z3")
 

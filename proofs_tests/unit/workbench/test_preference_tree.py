@@ -9,18 +9,16 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cerify.commands import draw
-from cerify.draw.diagram import MOST_STATES, Diagram
-from cerify.draw.svg import svg
-from cerify.drawing import preference_tree
+from cerify.api import preference_tree
+from cerify.commands import explain
+from cerify.draw.diagram import MOST_STATES, Diagram, svg
 from cerify.equivalence.generate.row_pattern import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event
 from cerify.semantics.row_pattern.denote import Meaning, visible_rows
-from cerify.semantics.row_pattern.interpreter import Watch
-from cerify.semantics.row_pattern.output import Output
-from cerify.semantics.row_pattern.reading import STANDARD
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget
+from cerify.semantics.row_pattern.scalars import STANDARD
+from cerify.semantics.row_pattern.syntax import show
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import numbered
 
@@ -53,11 +51,11 @@ def test_the_ends_are_the_labellings_of_the_definition(profile: str, seeds: int)
         found = preference_tree(show(q), S, 0)
         if any("Not drawn" in note for note in found.notes):
             continue
-        made = Output(q, S)
+        made = RowOutput(q, S)
         partition, s = made.place[0]
         visible = visible_rows(made.q, s, len(partition))
         if s == 0:
-            at_row = Meaning(made.q, partition, s, visible, 1, STANDARD, Watch(20_000))
+            at_row = Meaning(made.q, partition, s, visible, 1, STANDARD, RowStepBudget(20_000))
             labellings = at_row.labellings(made.q.pattern, ())
             expected = [" ".join((*(one.variable for one in w), str(n))) for n, w in enumerate(labellings, 1)]
             assert [leaf for leaf in leaves(found) if leaf[-1:].isdigit() and ":" not in leaf] == expected
@@ -120,7 +118,7 @@ def run(folder: Path, *arguments: str) -> str:
     (folder / "x.csv").write_text("x\n3\n2\n", encoding="utf-8")
     query = "MATCH_RECOGNIZE (PATTERN (A B | A) DEFINE B AS x > 2)"
     options = (query, *arguments, "--language", "row-pattern")
-    return CliRunner().invoke(draw.command, options, catch_exceptions=False, standalone_mode=False).output
+    return CliRunner().invoke(explain.draw_command, options, catch_exceptions=False, standalone_mode=False).output
 
 
 def test_the_command_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

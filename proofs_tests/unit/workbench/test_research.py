@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cerify import Budget, IllFormed, Stream
-from cerify.research import Case, evaluation, experiment, given, random_formulas, sizes
+from cerify.research import ExperimentCase, evaluation, experiment, given, random_formulas, sizes
 from proofs_tests.support import stream
 
 SMALL = random_formulas(range(1, 5), each=3, profile="core", events=6)
@@ -84,4 +84,4 @@ def test_wrong_names() -> None:
         random_formulas([1], 1, "nothing")
     with pytest.raises(IllFormed, match=r"ends in \.csv or \.parquet"):
         experiment(lambda rng: [], []).write("t.txt")
-    assert experiment(lambda rng: [Case({}, query, Stream([])) for query in ()], []).rows == []
+    assert experiment(lambda rng: [ExperimentCase({}, query, Stream([])) for query in ()], []).rows == []

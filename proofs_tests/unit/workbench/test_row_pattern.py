@@ -10,19 +10,17 @@ import cerify
 from cerify import protocol
 from cerify.api import check, compile, count, explain, generate
 from cerify.commands.engine import answered
-from cerify.explanations.row_rejection import Rejection
+from cerify.explanations.row_pattern import RowRejection
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.plan import Want, plan
 from cerify.protocol import EngineInfo
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import Schema, Stream
-from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.interpreter import answers
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.output import Output
-from cerify.semantics.row_pattern.reading import RowReading
+from cerify.semantics.row_pattern.interpreter import RowOutput, answers
+from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
+from cerify.semantics.row_pattern.syntax import MatchRecognize
 from proofs_tests.conftest import Run
 
 LANGUAGE = "row-pattern"
@@ -199,7 +197,7 @@ def test_an_engine_answers_with_matches_or_rows() -> None:
     answer = ask(QUERY, "matches")
     assert isinstance(answer, dict)
     read = protocol.answer_of_json(protocol.read(protocol.line(answer), "answer"), "valuations", len(TABLE))
-    assert isinstance(read, protocol.Matches)
+    assert isinstance(read, protocol.MatchesAnswer)
     assert list(read.matches) == sorted(cerify.match(QUERY, TABLE, language=LANGUAGE))
     assert read.problem == ""
 
@@ -333,7 +331,7 @@ def test_explain_does_not_guess_whether_rows_can_be_labelled() -> None:
     S = Stream({"type": "row", **row} for row in PRICES)
     q = LANGUAGES[LANGUAGE].parse("MATCH_RECOGNIZE (PATTERN ((A | B){7}))")
     assert isinstance(q, MatchRecognize)
-    made = Rejection(Output(q, S), sorted(answers(q, S)))
+    made = RowRejection(RowOutput(q, S), sorted(answers(q, S)))
     found = made.reasons(frozenset(range(6)), None)
     assert found == ("the rows can be labelled A{6}, but after row 5 the pattern needs A or B",)
     (reason,) = replace(made, budget=Budget(valuations=60)).reasons(frozenset(range(6)), None)

@@ -5,12 +5,11 @@ from itertools import combinations
 import pytest
 
 from cerify.api import explain, generate
-from cerify.explanations.row_rejection import Rejection
-from cerify.semantics.row_pattern.clauses import MatchRecognize
+from cerify.explanations.row_pattern import RowRejection
 from cerify.semantics.row_pattern.denote import Meaning
-from cerify.semantics.row_pattern.interpreter import Watch, answers
-from cerify.semantics.row_pattern.output import Output
-from cerify.semantics.row_pattern.reading import STANDARD
+from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, answers
+from cerify.semantics.row_pattern.scalars import STANDARD
+from cerify.semantics.row_pattern.syntax import MatchRecognize
 from proofs_tests.support import sampled
 
 BLOCK = 40  # random clauses of one test
@@ -22,8 +21,8 @@ def test_another_match_is_preferred_only_to_rows_that_can_be_labelled(block: int
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         q, S = generate("row-pattern", seed=seed)
         assert isinstance(q, MatchRecognize)
-        made = Output(q, S)
-        rejection = Rejection(made, sorted(answers(q, S)))
+        made = RowOutput(q, S)
+        rejection = RowRejection(made, sorted(answers(q, S)))
         matches = {m.events for m in rejection.matches}
         for places in made.partitions:
             for i, j in combinations(range(len(places) + 1), 2):
@@ -32,7 +31,7 @@ def test_another_match_is_preferred_only_to_rows_that_can_be_labelled(block: int
                     continue
                 before = [m.match_number for m in rejection.matches if made.row_of(m) in places[:i]]
                 P, number = made.place[C[0]][0], max(before, default=0) + 1
-                meaning = Meaning(made.q, P, i, range(len(P)), number, STANDARD, Watch(1_000_000))
+                meaning = Meaning(made.q, P, i, range(len(P)), number, STANDARD, RowStepBudget(1_000_000))
                 possible = any(len(w) == len(C) for w in meaning.labellings(made.q.pattern, ()))
                 first = rejection.reasons(frozenset(C), None)[0]
                 assert ("comes before" in first or "no search begins" in first) == possible, (seed, C)
@@ -44,8 +43,8 @@ def test_rows_of_windows_have_reasons_too() -> None:
     for seed in range(BLOCK):
         q, S = generate("row-pattern", seed=seed, profile="windows", events=6)
         assert isinstance(q, MatchRecognize)
-        made = Output(q, S)
-        rejection = Rejection(made, sorted(answers(q, S)))
+        made = RowOutput(q, S)
+        rejection = RowRejection(made, sorted(answers(q, S)))
         for at in range(len(S)):
             for C in (frozenset({at}), frozenset({at, at + 1}) & made.place.keys()):
                 if all(frozenset(m.events) != C or m.at != at for m in rejection.matches):

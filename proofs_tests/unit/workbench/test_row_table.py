@@ -45,7 +45,7 @@ def test_the_command_stops_after_its_time(tmp_path: Path) -> None:
     query = f"MATCH_RECOGNIZE (PATTERN ((A | B)* C) {define})"
     arguments = [query, str(file), "--language", "row-pattern", "--time-limit", "0.2"]
     with pytest.raises(BudgetExceeded, match=r"takes more than 0\.2 seconds.*--time-limit"):
-        CliRunner().invoke(command.command, arguments, catch_exceptions=False, standalone_mode=False)
+        CliRunner().invoke(command.match_command, arguments, catch_exceptions=False, standalone_mode=False)
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_the_time_is_looked_at_among_the_matches_of_one_event(tmp_path: Path) ->
     file.write_text("type,x\n" + "A,1\n" * 25, encoding="utf-8")  # 16,777,216 matches at the last event
     arguments = ["(A AS x)+", str(file), "--language", "core-cel", "--time-limit", "0.2", "--json"]
     with pytest.raises(BudgetExceeded, match="takes more than"):
-        CliRunner().invoke(command.command, arguments, catch_exceptions=False, standalone_mode=False)
+        CliRunner().invoke(command.match_command, arguments, catch_exceptions=False, standalone_mode=False)

@@ -15,12 +15,10 @@ from click.testing import CliRunner
 
 import cerify
 from cerify import protocol
-from cerify.commands import check, engine, fuzz
+from cerify.commands import engine, fuzz, simplify
 from cerify.commands import match as match_command
 from cerify.conformance.campaigns import built_in, definition, plan_of
-from cerify.equivalence.differential.campaign import Plan, campaign
-from cerify.equivalence.differential.causes import cause
-from cerify.equivalence.differential.checkpoint import Checkpoint
+from cerify.equivalence.differential import CampaignPlan, Checkpoint, campaign, cause
 from cerify.languages import LANGUAGES
 from cerify.languages.language import BuiltIn
 from cerify.semantics.errors import IllFormed, InputError
@@ -64,9 +62,9 @@ def test_a_query_is_checked_against_the_schema() -> None:
 
 @pytest.mark.parametrize("options", [[], ["--evaluator", "denotational"]])
 def test_the_command_match(options: list[str], file: str) -> None:
-    found = CliRunner().invoke(match_command.command, ["--language", "sase", "--json", *options, QUERY, file])
+    found = CliRunner().invoke(match_command.match_command, ["--language", "sase", "--json", *options, QUERY, file])
     assert [json.loads(line) for line in found.output.splitlines()] == ANSWER
-    table = CliRunner().invoke(match_command.command, ["--language", "sase", *options, QUERY, file]).output
+    table = CliRunner().invoke(match_command.match_command, ["--language", "sase", *options, QUERY, file]).output
     assert "b: 1 2" in table
     assert "y: [2, 3]" in table
 
@@ -75,13 +73,13 @@ def test_the_command_match(options: list[str], file: str) -> None:
 
 
 def test_the_command_check() -> None:
-    said = CliRunner().invoke(check.command, ["--language", "sase", "--json", QUERY], standalone_mode=False)
+    said = CliRunner().invoke(simplify.check_command, ["--language", "sase", "--json", QUERY], standalone_mode=False)
     answer = json.loads(said.output)
     assert (said.return_value, answer["problems"]) == (0, [])
     assert answer["fragment"]["strategies"] == ["skip_till_any_match"]
     assert answer["fragment"]["beyond_cayuga"][0] == "A a is selected by skip_till_any_match"
     bad = QUERY.replace("b[i].x > a.x", "b[i].x > a.x or a.x = 1")
-    said = CliRunner().invoke(check.command, ["--language", "sase", bad], standalone_mode=False)
+    said = CliRunner().invoke(simplify.check_command, ["--language", "sase", bad], standalone_mode=False)
     assert said.return_value == 1
     assert "good_formula: in b[i].x > a.x or a.x = 1 the last identifier" in said.output
 
@@ -94,7 +92,7 @@ def answered(evaluator: str, messages: list[Any], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(lines.encode())))
     said = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=said))
-    engine.command.callback(evaluator, "cel", None)  # type: ignore[misc]
+    engine.engine_command.callback(evaluator, "cel", None)  # type: ignore[misc]
     return [json.loads(line) for line in said.getvalue().decode().splitlines()]
 
 
@@ -104,7 +102,9 @@ def test_the_engine_answers_with_results(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "sase" in started["languages"]
     assert answer == {"id": "1", "matches": ANSWER}
     read = protocol.read(json.dumps(answer), "answer")
-    assert protocol.answer_of_json(read, "valuations", 3) == protocol.Matches(cerify.match(QUERY, S, language="sase"))
+    assert protocol.answer_of_json(read, "valuations", 3) == protocol.MatchesAnswer(
+        cerify.match(QUERY, S, language="sase")
+    )
     assert answered("kernel", [{"cmd": "start", "protocol": 1}, run], monkeypatch) == [
         {**started, "engine": {**started["engine"], "name": "cerify-kernel"}},
         answer,
@@ -124,13 +124,13 @@ def test_results_are_read_and_compared() -> None:
 # --- fuzz -------------------------------------------------------------------------------------------------------------
 
 
-def forgetful(q: sase.Query, S: Stream, output: Any) -> list[Match]:
+def forgetful(q: sase.SaseQuery, S: Stream, output: Any) -> list[Match]:
     """An evaluator with a fault: under a window it forgets matches of several events."""
     found = LANGUAGES["sase"].matches(q, S)
     return [m for m in found if not (q.within is not None and len(m.events) > 1)]
 
 
-def plan(right: Any) -> Plan:
+def plan(right: Any) -> CampaignPlan:
     language = LANGUAGES["sase"]
     asked = plan_of(language, "plain", "random", definition(language), cases=120, nodes=6, events=6)
     return replace(asked, right=right)
@@ -155,10 +155,12 @@ def test_a_fault_is_found_and_shrunk(tmp_path: Path) -> None:
 
 def test_the_command_fuzz(monkeypatch: pytest.MonkeyPatch) -> None:
     options = ["--language", "sase", "--evaluator", "automaton", "--cases", "20", "--processes", "1", "--nodes", "5"]
-    said = CliRunner().invoke(fuzz.command, options, standalone_mode=False)
+    said = CliRunner().invoke(fuzz.fuzz_command, options, standalone_mode=False)
     assert said.return_value == 0, said.output
     faulty = BuiltIn[Any].of(lambda q, S, options: forgetful(q, S, options.output))
     monkeypatch.setitem(LANGUAGES["sase"].evaluators, "automaton", faulty)  # type: ignore[arg-type]
-    said = CliRunner().invoke(fuzz.command, [*options, "--cases", "60", "--stop-after", "1"], standalone_mode=False)
+    said = CliRunner().invoke(
+        fuzz.fuzz_command, [*options, "--cases", "60", "--stop-after", "1"], standalone_mode=False
+    )
     assert said.return_value == 1
     assert "WITHIN" in said.output

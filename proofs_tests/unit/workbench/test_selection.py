@@ -4,8 +4,8 @@ import pytest
 
 import cerify
 from cerify.languages import LANGUAGES
+from cerify.semantics.arguments import Selection
 from cerify.semantics.errors import IllFormed, Unsupported
-from cerify.semantics.selection import Selection
 from proofs_tests.support import stream
 
 S = stream("A A B A B")

@@ -14,11 +14,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cerify.api import match
-from cerify.commands import step as command
-from cerify.draw.recording import MOST_EVENTS, MOST_FOUND, MOST_NODES, Recording, Step
+from cerify.api import match, record
+from cerify.commands import explain as command
+from cerify.draw.recording import MOST_EVENTS, MOST_FOUND, MOST_NODES, DrawnStep, Recording
 from cerify.draw.stepper import growth_svg, sentence, stepper, summary
-from cerify.drawing import record
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, ParseError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
 
@@ -73,7 +72,7 @@ def along(run: Recording, node: int, last: int, at: int) -> Iterator[int]:
         yield node
 
 
-def walked(run: Recording, step: Step) -> list[tuple[int, ...]]:
+def walked(run: Recording, step: DrawnStep) -> list[tuple[int, ...]]:
     """The complex events that the final rows of the table stand for, by the arrows alone."""
     complete = []
     pending = [(n, ()) for row in step.rows if row.final for n in row.nodes]
@@ -280,7 +279,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> str:
-    return CliRunner().invoke(command.command, arguments, catch_exceptions=False, standalone_mode=False).output
+    return CliRunner().invoke(command.step_command, arguments, catch_exceptions=False, standalone_mode=False).output
 
 
 @pytest.mark.parametrize(

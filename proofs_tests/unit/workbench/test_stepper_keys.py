@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from cerify.api import record
 from cerify.draw.recording import Recording
 from cerify.draw.stepper import sentence, stepper
-from cerify.drawing import record
 from cerify.semantics.events import Event, Stream
 from proofs_tests.browser import CHROMIUM, chromium
 from proofs_tests.pages import FOCUS, SCHEMES

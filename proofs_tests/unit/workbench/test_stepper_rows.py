@@ -9,17 +9,16 @@ from random import Random
 
 import pytest
 
+from cerify.api import record
 from cerify.automata.row_pattern.compile import compile_pattern
-from cerify.automata.row_pattern.threads import Threads
-from cerify.draw.record_rows import MOST_STEPS
-from cerify.draw.recording import Recording
+from cerify.automata.row_pattern.evaluate import ThreadSimulation
+from cerify.draw.recording import MOST_STEPS, Recording
 from cerify.draw.stepper import stepper
-from cerify.drawing import record
 from cerify.equivalence.generate.row_pattern import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.syntax import show
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import numbered
 
@@ -134,7 +133,7 @@ def test_the_page_has_the_fates_and_what_is_over_is_struck_out() -> None:
 def test_threads_are_the_states_of_a_match() -> None:
     def states(pattern: str, length: int) -> Sequence[int] | None:
         q = parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}))")
-        return Threads(q, compile_pattern(q.pattern), {}, length).match_at(0, 1)
+        return ThreadSimulation(q, compile_pattern(q.pattern), {}, length).match_at(0, 1)
 
     assert states("A | A B", 2) == [0]
     assert states("A B $", 3) is None

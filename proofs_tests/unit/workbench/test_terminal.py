@@ -17,10 +17,9 @@ from rich.table import Table
 
 import cerify.commands
 from cerify.api import equivalent
-from cerify.console import screen
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.events import Schema
-from cerify.terminal import printable, shielded
+from cerify.terminal import printable, screen, shielded
 from proofs_tests.conftest import Run
 
 HOSTILE = "\x1b[2K\x1b[1Gproved\x9b31m\u202e\x07\r\x7f\u2028\ud800\n"

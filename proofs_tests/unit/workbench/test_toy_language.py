@@ -11,7 +11,7 @@ import pytest
 
 import cerify
 from cerify.api import check
-from cerify.equivalence.differential.campaign import EACH
+from cerify.equivalence.differential import EACH
 from cerify.languages import LANGUAGES, language_of, register
 from cerify.languages.language import Language
 from cerify.semantics.errors import IllFormed, ParseError, Unsupported

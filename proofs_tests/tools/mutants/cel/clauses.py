@@ -20,11 +20,11 @@ def spread(mu: Valuation) -> int:
 
 
 def _any_type(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
-    return {bind(phi.type, {j})} if isinstance(phi, cel.Event) else None
+    return {bind(phi.type, {j})} if isinstance(phi, cel.EventAtom) else None
 
 
 def _again(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
-    if not isinstance(phi, cel.Event):
+    if not isinstance(phi, cel.EventAtom):
         return None
     return (bind(phi.type, {k}) for k in range(i, j + 1) if S[k].type == phi.type)
 
@@ -196,8 +196,8 @@ def _absent_agree(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> 
 
 
 CLAUSES: tuple[CelMutant, ...] = (
-    CelMutant("event: of any type", kind=cel.Event, clause=_any_type),
-    CelMutant("event: reported again later", kind=cel.Event, clause=_again),
+    CelMutant("event: of any type", kind=cel.EventAtom, clause=_any_type),
+    CelMutant("event: reported again later", kind=cel.EventAtom, clause=_again),
     CelMutant("cseq: off by one", kind=cel.ContiguousSeq, clause=_off_by_one),
     CelMutant("or: the right only where the left fails", kind=cel.Or, clause=_left_first),
     CelMutant("and: the same events suffice", kind=cel.And, clause=_same_events),

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
 from cerify.semantics.cel.denote import Meaning, Valuations, first, last
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import ContiguousRepeat, Formula, Repeat
 from cerify.semantics.events import Stream
 from proofs_tests.tools.mutants.cel.model import CelMutant, Clause
 from proofs_tests.tools.mutants.cel.queries import instead

@@ -1,7 +1,7 @@
 """Wrong semantics of MATCH_RECOGNIZE: the axes on which engines differ, and mistakes in each operator."""
 
-from cerify.conformance.hypotheses.axis import choices_of
-from cerify.conformance.hypotheses.row_pattern import AXES, departure
+from cerify.hypotheses.interpretation import choices_of
+from cerify.hypotheses.row_pattern import AXES, departure
 from proofs_tests.tools.mutants.row_pattern.clauses import CLAUSES
 from proofs_tests.tools.mutants.row_pattern.expressions import EXPRESSIONS
 from proofs_tests.tools.mutants.row_pattern.model import MEANING, RowMutant

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cerify.conformance.hypotheses.row_departures import Departure
+from cerify.hypotheses.row_pattern import Departure
 from cerify.semantics.row_pattern import denote, interpreter
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Order, RowsPerMatch, Skip
-from cerify.semantics.row_pattern.denote import RowMatch
-from cerify.semantics.row_pattern.expressions import Row
-from cerify.semantics.row_pattern.reading import RowReading
+from cerify.semantics.row_pattern.denote import Row, RowMatch
+from cerify.semantics.row_pattern.scalars import RowReading
+from cerify.semantics.row_pattern.syntax import MatchRecognize, Order, RowSkip, RowsPerMatch
 from proofs_tests.tools.mutants.row_pattern.model import wrong
 
 
@@ -32,7 +31,7 @@ def goes_to(
     return Departure(resumed=resumed)
 
 
-def skips(old: str, new: Callable[[Skip], Skip]) -> Departure:
+def skips(old: str, new: Callable[[RowSkip], RowSkip]) -> Departure:
     """One skip is another."""
     return Departure(clause=lambda q: replace(q, skip=new(q.skip)) if q.skip.to == old else q)
 
@@ -114,12 +113,12 @@ def _nulls(nulls: Any) -> Departure:
 ALL = ("past last row", "next row", "first", "last")
 CLAUSES = (
     *wrong("skip", "", {
-        "TO NEXT ROW is PAST LAST ROW": skips("next row", lambda skip: Skip()),
-        "PAST LAST ROW is TO NEXT ROW": skips("past last row", lambda skip: Skip("next row")),
+        "TO NEXT ROW is PAST LAST ROW": skips("next row", lambda skip: RowSkip()),
+        "PAST LAST ROW is TO NEXT ROW": skips("past last row", lambda skip: RowSkip("next row")),
         "PAST LAST ROW is TO LAST ROW": goes_to(lambda q, m, right: m.end - 1, ("past last row",)),
         "PAST LAST ROW leaves a row out": goes_to(lambda q, m, right: right + 1, ("past last row",)),
-        "TO FIRST is TO NEXT ROW": skips("first", lambda skip: Skip("next row")),
-        "TO LAST is PAST LAST ROW": skips("last", lambda skip: Skip()),
+        "TO FIRST is TO NEXT ROW": skips("first", lambda skip: RowSkip("next row")),
+        "TO LAST is PAST LAST ROW": skips("last", lambda skip: RowSkip()),
         "TO LAST is the row after it": goes_to(lambda q, m, right: right + 1, ("last",)),
         "TO FIRST is the row after it": goes_to(lambda q, m, right: right + 1, ("first",)),
         "TO LAST is TO FIRST": goes_to(lambda q, m, right: denote.resumed(

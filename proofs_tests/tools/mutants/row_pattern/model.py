@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.hypotheses.row_departures import Departure, as_it_is
-from cerify.semantics.budget import Budget
+from cerify.hypotheses.row_pattern import Departure, as_it_is
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError
 from cerify.semantics.events import Match, Stream
-from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.operators import features
-from cerify.semantics.row_pattern.wellformed import require_wellformed
+from cerify.semantics.row_pattern.check import require_wellformed
+from cerify.semantics.row_pattern.syntax import MatchRecognize, features
 from proofs_tests.tools.mutants.mutant import Mutant
 
 BUDGET = Budget(valuations=4_000)

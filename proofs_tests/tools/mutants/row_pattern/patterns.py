@@ -8,12 +8,12 @@ from functools import reduce
 from itertools import chain, islice, permutations
 from typing import Any
 
-from cerify.conformance.hypotheses.row_departures import Departure, LookingMeaning, LookingOutput, in_pattern
+from cerify.hypotheses.row_pattern import Departure, LookingMeaning, LookingOutput, in_pattern
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import Definition, MatchRecognize
 from cerify.semantics.row_pattern.denote import Labelling
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.output import OutputRow
+from cerify.semantics.row_pattern.interpreter import OutputRow
+from cerify.semantics.row_pattern.scalars import NumberedMatch
+from cerify.semantics.row_pattern.syntax import MatchRecognize, RowDefinition
 from proofs_tests.tools.mutants.row_pattern.model import wrong
 
 Sequences = Callable[[LookingMeaning, Any, Labelling], Iterator[Labelling]]
@@ -46,7 +46,7 @@ def to(low: int, high: int | None) -> Callable[[Any], rows.Pattern]:
 
 
 def undefined_is_false(q: MatchRecognize) -> MatchRecognize:
-    more = tuple(Definition(A, rows.Constant(False)) for A in q.primary if A not in q.conditions)
+    more = tuple(RowDefinition(A, rows.RowConstant(False)) for A in q.primary if A not in q.conditions)
     return replace(q, define=(*q.define, *more))
 
 
@@ -67,7 +67,7 @@ def by_length(reverse: bool) -> Sequences:
 def of_last(p: rows.Quantified) -> rows.Pattern:
     """A quantifier of a group that is one of its last part."""
     inner = p.pattern
-    return replace(inner, right=replace(p, pattern=inner.right)) if isinstance(inner, rows.Concatenation) else p
+    return replace(inner, right=replace(p, pattern=inner.right)) if isinstance(inner, rows.RowConcatenation) else p
 
 
 def same_alternative(p: rows.Quantified) -> rows.Pattern:
@@ -101,7 +101,7 @@ def orders(some: Callable[[list[Sequence[rows.Pattern]]], Sequence[Sequence[rows
 
     def other(p: rows.Permute) -> rows.Pattern:
         listed = some(list(permutations(p.parts)))
-        return reduce(rows.Alternation, [reduce(rows.Concatenation, order) for order in listed])
+        return reduce(rows.Alternation, [reduce(rows.RowConcatenation, order) for order in listed])
 
     return reads(rows.Permute, other)
 
@@ -135,23 +135,23 @@ PATTERNS = (
         "the first condition is ignored": Departure(clause=lambda q: replace(q, define=q.define[1:])),
     }),
     *wrong("concatenation", "concatenation", {
-        "in any order": reads(rows.Concatenation, lambda p: rows.Permute((p.left, p.right))),
+        "in any order": reads(rows.RowConcatenation, lambda p: rows.Permute((p.left, p.right))),
         "the second part is optional": reads(
-            rows.Concatenation, lambda p: rows.Concatenation(p.left, rows.Quantified(p.right, 0, 1))
+            rows.RowConcatenation, lambda p: rows.RowConcatenation(p.left, rows.Quantified(p.right, 0, 1))
         ),
         "the first part is optional": reads(
-            rows.Concatenation, lambda p: rows.Concatenation(rows.Quantified(p.left, 0, 1), p.right)
+            rows.RowConcatenation, lambda p: rows.RowConcatenation(rows.Quantified(p.left, 0, 1), p.right)
         ),
-        "the longest first part is preferred": means(rows.Concatenation, lambda self, p, w: (
+        "the longest first part is preferred": means(rows.RowConcatenation, lambda self, p, w: (
             v for u in sorted(self.labellings(p.left, w), key=len, reverse=True) for v in self.labellings(p.right, u)
         )),
-        "the longest of both is preferred": means(rows.Concatenation, by_length(True)),
-        "the shortest of both is preferred": means(rows.Concatenation, by_length(False)),
+        "the longest of both is preferred": means(rows.RowConcatenation, by_length(True)),
+        "the shortest of both is preferred": means(rows.RowConcatenation, by_length(False)),
     }),
     *wrong("alternation", "alternation", {
         "the first alone": reads(rows.Alternation, lambda p: p.left),
         "the last alone": reads(rows.Alternation, lambda p: p.right),
-        "both, one after the other": reads(rows.Alternation, lambda p: rows.Concatenation(p.left, p.right)),
+        "both, one after the other": reads(rows.Alternation, lambda p: rows.RowConcatenation(p.left, p.right)),
         "committed to one that can be taken": means(rows.Alternation, committed),
         "the shortest is preferred": means(rows.Alternation, by_length(False)),
     }),
@@ -208,7 +208,7 @@ PATTERNS = (
         "what is inside is reluctant": reads(rows.Quantified, inherited),
         "it is reluctant in its first iteration alone": reads(
             rows.Quantified,
-            lambda p: rows.Quantified(rows.Concatenation(p.pattern, replace(p, greedy=True)), 0, 1, False),
+            lambda p: rows.Quantified(rows.RowConcatenation(p.pattern, replace(p, greedy=True)), 0, 1, False),
             lambda p: not p.greedy and (p.low, p.high) == (0, None),
         ),
     }),

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from cerify.conformance.hypotheses.row_departures import Departure, Looked, LookingOutput
-from cerify.conformance.hypotheses.row_pattern import in_the_partition, in_window
+from cerify.hypotheses.row_pattern import Departure, Looked, LookingOutput, in_the_partition, in_window
 from cerify.semantics.row_pattern import denote
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Window
-from cerify.semantics.row_pattern.denote import MatchAt, RowMatch
-from cerify.semantics.row_pattern.expressions import Frame
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.output import OutputRow
-from cerify.semantics.row_pattern.reading import RowReading
+from cerify.semantics.row_pattern.denote import Frame, MatchAt, RowMatch
+from cerify.semantics.row_pattern.interpreter import OutputRow
+from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
+from cerify.semantics.row_pattern.syntax import MatchRecognize, RowWindow
 from proofs_tests.tools.mutants.row_pattern.model import wrong
 
 
@@ -81,7 +78,7 @@ class FirstRowOutput(LookingOutput):
 
 
 def past_the_frame(q: MatchRecognize, found: RowMatch, right: int) -> int:
-    window = q.window or Window()
+    window = q.window or RowWindow()
     return right if window.following is None else found.row + window.following + 1
 
 

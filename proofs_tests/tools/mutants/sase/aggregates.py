@@ -8,8 +8,7 @@ from typing import Any
 
 from cerify.semantics.predicates import Arithmetic, Attribute, Term, mapped_predicate
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import NO_OPERATIONS, Operation, Operations
-from cerify.semantics.sase.naming import names_of
+from cerify.semantics.sase.syntax import NO_OPERATIONS, Operation, Operations, names_of
 from proofs_tests.tools.mutants.sase.model import Answers, wrong
 from proofs_tests.tools.mutants.sase.queries import with_conjuncts
 from proofs_tests.tools.mutants.sase.ways import read
@@ -26,12 +25,12 @@ def _named(function: str, other: str) -> Answers:
 
 
 def _instead(
-    function: str, change: Callable[[sase.Aggregate], sase.Aggregate], operations: Operations = NO_OPERATIONS
+    function: str, change: Callable[[sase.SaseAggregate], sase.SaseAggregate], operations: Operations = NO_OPERATIONS
 ) -> Answers:
     """An aggregate taken for another, in all clauses; the results keep their names."""
 
     def attribute(a: Attribute) -> Attribute:
-        return change(a) if isinstance(a, sase.Aggregate) and a.function == function else a
+        return change(a) if isinstance(a, sase.SaseAggregate) and a.function == function else a
 
     def term(t: Term) -> Term:
         if isinstance(t, Arithmetic):
@@ -43,7 +42,7 @@ def _instead(
             return c
         return replace(c, condition=mapped_predicate(c.condition, attribute))
 
-    def other(q: sase.Query) -> sase.Query:
+    def other(q: sase.SaseQuery) -> sase.SaseQuery:
         items = tuple(
             sase.Item(sase.Simple(term(item.output.term)), name) if isinstance(item.output, sase.Simple) else item
             for item, name in zip(q.returned.items, names_of(q.returned), strict=True)

@@ -8,19 +8,18 @@ from dataclasses import replace
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import Attribute
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.conditions import Bound, value_of
-from cerify.semantics.sase.denote import Chosen, Conditions, Definition
+from cerify.semantics.sase.denote import Bound, Chosen, Conditions, SaseDefinition, value_of
 from cerify.semantics.values import Value
 from proofs_tests.tools.mutants.sase.model import wrong
 from proofs_tests.tools.mutants.sase.queries import placing, without
 from proofs_tests.tools.mutants.sase.ways import by, read, valued
 
 
-def _first_block(q: sase.Query) -> sase.Query:
+def _first_block(q: sase.SaseQuery) -> sase.SaseQuery:
     return replace(q, where=(*q.where[:1], *(replace(b, conjuncts=()) for b in q.where[1:])))
 
 
-class _NotOfTheFirst(Definition):
+class _NotOfTheFirst(SaseDefinition):
     """a[i] speaks of i > 1."""
 
     def satisfies(self, chosen: Chosen, k: int, p: int, conditions: Conditions) -> bool:
@@ -30,7 +29,7 @@ class _NotOfTheFirst(Definition):
         return super().satisfies(chosen, k, p, first)
 
 
-class _LaterFromTheFirstOn(Definition):
+class _LaterFromTheFirstOn(SaseDefinition):
     """a[i-1] and a[..i-1] are asked for of the first event too."""
 
     def satisfies(self, chosen: Chosen, k: int, p: int, conditions: Conditions) -> bool:
@@ -52,7 +51,7 @@ def _running(
     """A running aggregate over other positions than all but the last."""
 
     def value(a: Attribute, bound: Bound, S: Stream) -> Value | None:
-        if isinstance(a, sase.Aggregate) and a.running:
+        if isinstance(a, sase.SaseAggregate) and a.running:
             at = change(tuple(bound.get(a.variable or "", ())))
             return value_of({**bound, a.variable or "": at}, S)(replace(a, running=False))
         return value_of(bound, S)(a)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cerify.automata.evaluator import Output
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Match, Stream
-from cerify.semantics.sase import program
+from cerify.semantics.sase import interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from proofs_tests.tools.mutants.mutant import Mutant
@@ -39,4 +39,4 @@ def wrong(feature: str, ways: Mapping[str, Answers]) -> tuple[SaseMutant, ...]:
     return tuple(SaseMutant(f"{feature}: {way}", found) for way, found in ways.items())
 
 
-MEANING = SaseMutant("none", lambda q, S: program.matches_of(q, S, bindings, budget=BUDGET))
+MEANING = SaseMutant("none", lambda q, S: interpreter.matches_of(q, S, bindings, budget=BUDGET))

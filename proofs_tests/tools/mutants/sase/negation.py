@@ -9,28 +9,28 @@ from cerify.semantics.events import Bindings
 from cerify.semantics.predicates import Attribute, mapped_predicate
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.absence import Absences
+from cerify.semantics.sase.denote import SaseAbsences
 from proofs_tests.tools.mutants.sase.model import wrong
 from proofs_tests.tools.mutants.sase.queries import edge_of, with_conjuncts
 from proofs_tests.tools.mutants.sase.ways import absent, read
 
 
-class _Never(Absences):
+class _Never(SaseAbsences):
     def forbid(self, M: Bindings) -> bool:
         return False
 
 
-class _OfTypeAlone(Absences):
+class _OfTypeAlone(SaseAbsences):
     def satisfy(self, *_: Any) -> bool:
         return True
 
 
-class _NoTests(Absences):
+class _NoTests(SaseAbsences):
     def agrees(self, *_: Any) -> bool:
         return True
 
 
-class _Touching(Absences):
+class _Touching(SaseAbsences):
     """The scope has the neighbours' events."""
 
     def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
@@ -39,7 +39,7 @@ class _Touching(Absences):
         return None if scope is None else sorted({*scope, *(p for p in near if {p - 1, p + 1} & set(scope))})
 
 
-class _NextAlone(Absences):
+class _NextAlone(SaseAbsences):
     """Only what comes right after, or right before, counts."""
 
     def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
@@ -48,7 +48,7 @@ class _NextAlone(Absences):
         return scope if scope is None else scope[-1:] if at == 0 else scope[:1]
 
 
-class _FirstOfTypeAlone(Absences):
+class _FirstOfTypeAlone(SaseAbsences):
     """Only the first event of the type in the scope is looked at."""
 
     def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
@@ -56,7 +56,7 @@ class _FirstOfTypeAlone(Absences):
         return scope if scope is None else [p for p in scope if self.S[p].type == k.type][:1]
 
 
-class _InTheWholeMatch(Absences):
+class _InTheWholeMatch(SaseAbsences):
     """A negated component between others is looked for from the first event of the match to its last."""
 
     def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
@@ -66,29 +66,29 @@ class _InTheWholeMatch(Absences):
         return [p for p in range(min(bound), max(bound) + 1) if p not in bound]
 
 
-class _NoEnd(Absences):
+class _NoEnd(SaseAbsences):
     """Conditions on the whole of a negated Kleene plus are not asked for."""
 
     def satisfy(self, k: sase.Component, M: Bindings, series: tuple[int, ...], edges: Any, only: Any = None) -> bool:
         return edges == ("end",) or super().satisfy(k, M, series, edges, only)
 
 
-class _NothingInFront(Absences):
+class _NothingInFront(SaseAbsences):
     def is_there(self, k: sase.Component, M: Bindings) -> bool:
         return self.q.pattern.index(k) > 0 and super().is_there(k, M)
 
 
-class _NothingAtTheEnd(Absences):
+class _NothingAtTheEnd(SaseAbsences):
     def is_there(self, k: sase.Component, M: Bindings) -> bool:
         return not _is_last(self, k) and super().is_there(k, M)
 
 
-class _ToTheEndOfTheStream(Absences):
+class _ToTheEndOfTheStream(SaseAbsences):
     def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
         return list(range(M[-1][1][-1] + 1, len(self.S))) if _is_last(self, k) else super().scope(k, M)
 
 
-class _WindowOfTheLast(Absences):
+class _WindowOfTheLast(SaseAbsences):
     """At the end, the window is counted from the last event of the match."""
 
     def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
@@ -98,11 +98,11 @@ class _WindowOfTheLast(Absences):
         return [p for p in range(last + 1, len(self.S)) if self.spans(self.q.within, last, p)]
 
 
-def _is_last(absences: Absences, k: sase.Component) -> bool:
+def _is_last(absences: SaseAbsences, k: sase.Component) -> bool:
     return absences.q.pattern.index(k) == len(absences.q.pattern) - 1
 
 
-def _one_event(q: sase.Query) -> sase.Query:
+def _one_event(q: sase.SaseQuery) -> sase.SaseQuery:
     """A negated Kleene plus is read as one event; conditions that need the array are left out."""
     single = {k.variable for k in q.pattern if k.kleene and k.negated}
     pattern = tuple(replace(k, kleene=k.kleene and k.variable not in single) for k in q.pattern)

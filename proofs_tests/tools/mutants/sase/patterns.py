@@ -8,20 +8,20 @@ from typing import Any
 
 from cerify.semantics.events import TIME, Bindings, Stream
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.denote import Chosen, Definition
-from cerify.semantics.sase.program import positions_of
+from cerify.semantics.sase.denote import Chosen, SaseDefinition
+from cerify.semantics.sase.interpreter import positions_of
 from proofs_tests.tools.mutants.sase.model import wrong
 from proofs_tests.tools.mutants.sase.ways import Kept, answered, by, kept
 
 
-class _AnyType(Definition):
+class _AnyType(SaseDefinition):
     def selects(self, chosen: Chosen, k: int, p: int) -> bool:
         if chosen and not self.in_window(chosen[0][1], p):
             return False
         return self.agrees(chosen, p, self.tests) and self.satisfies(chosen, k, p, self.conditions)
 
 
-class _SharedEvent(Definition):
+class _SharedEvent(SaseDefinition):
     """An event may be the last of one component and the first of the next."""
 
     def following(self, chosen: Chosen) -> Iterator[tuple[int, int]]:
@@ -30,7 +30,7 @@ class _SharedEvent(Definition):
             yield chosen[-1][0] + 1, chosen[-1][1]
 
 
-class _LaterTimes(Definition):
+class _LaterTimes(SaseDefinition):
     """Two events of one match have different times."""
 
     def selects(self, chosen: Chosen, k: int, p: int) -> bool:
@@ -39,12 +39,12 @@ class _LaterTimes(Definition):
         return not same and super().selects(chosen, k, p)
 
 
-class _Once(Definition):
+class _Once(SaseDefinition):
     def goes_on(self, chosen: Chosen, p: int) -> bool:
         return False
 
 
-class _Greedy(Definition):
+class _Greedy(SaseDefinition):
     """A Kleene plus is left only where it can go on no longer."""
 
     def may_stop(self, chosen: Chosen, t: int) -> bool:
@@ -54,7 +54,7 @@ class _Greedy(Definition):
         return super().may_stop(chosen, t) and (self.must_stop(chosen, t) or not self.selects(chosen, k, t))
 
 
-def consuming(q: sase.Query, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
+def consuming(q: sase.SaseQuery, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
     """No event belongs to two matches."""
     used: set[int] = set()
     for M in sorted(found, key=lambda M: (positions_of(M)[-1], positions_of(M))):
@@ -66,7 +66,7 @@ def consuming(q: sase.Query, S: Stream, found: list[Bindings]) -> Iterator[Bindi
 def _best(at: int, best: Callable[[Sequence[Bindings]], Bindings]) -> Kept:
     """One match of those that have the same first event, or the same last one."""
 
-    def keep(q: sase.Query, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
+    def keep(q: sase.SaseQuery, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
         groups: dict[int, list[Bindings]] = {}
         for M in found:
             groups.setdefault(positions_of(M)[at], []).append(M)
@@ -79,12 +79,12 @@ def _size(M: Bindings) -> tuple[Any, ...]:
     return len(positions_of(M)), M
 
 
-def _twice(q: sase.Query, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
+def _twice(q: sase.SaseQuery, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
     arrays = {k.variable for k in q.pattern if k.kleene}
     return (M for M in found if all(len(at) > 1 for variable, at in M if variable in arrays))
 
 
-def _at_most_seven(q: sase.Query, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
+def _at_most_seven(q: sase.SaseQuery, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
     arrays = {k.variable for k in q.pattern if k.kleene}
     return (M for M in found if all(len(at) <= 7 for variable, at in M if variable in arrays))
 

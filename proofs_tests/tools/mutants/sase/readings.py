@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cerify.semantics.sase import program
+from cerify.semantics.sase import interpreter
 from cerify.semantics.sase.denote import bindings
-from cerify.semantics.sase.reading import Reading, others
+from cerify.semantics.sase.syntax import Reading, others
 from proofs_tests.tools.mutants.sase.model import BUDGET, Answers, SaseMutant
 
 READING_FEATURE = "reading-"
 
 
 def _answered(reading: Reading) -> Answers:
-    return lambda q, S: program.matches_of(q, S, bindings, reading, BUDGET)
+    return lambda q, S: interpreter.matches_of(q, S, bindings, reading, BUDGET)
 
 
 READINGS = tuple(

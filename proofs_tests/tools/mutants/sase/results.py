@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.predicates import Attribute, satisfied
-from cerify.semantics.sase import clauses, program
+from cerify.semantics.sase import clauses, interpreter
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import Operations
-from cerify.semantics.sase.conditions import Bound, value_of
-from cerify.semantics.sase.denote import bindings
-from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.denote import Bound, bindings, value_of
+from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
 from cerify.semantics.values import Value
 from proofs_tests.tools.mutants.sase.model import Answers, wrong
 from proofs_tests.tools.mutants.sase.patterns import consuming
@@ -32,26 +30,26 @@ def _result(change: Callable[[str, Any], tuple[str, Any] | None]) -> Answers:
     return answered(changed)
 
 
-def _without_names(q: sase.Query) -> sase.Query:
+def _without_names(q: sase.SaseQuery) -> sase.SaseQuery:
     items = tuple(replace(item, alias=None) for item in q.returned.items)
     return replace(q, returned=replace(q.returned, items=items))
 
 
-def _all_in_one(q: sase.Query, S: Stream, found: list[Bindings]) -> Iterable[Bindings]:
+def _all_in_one(q: sase.SaseQuery, S: Stream, found: list[Bindings]) -> Iterable[Bindings]:
     """NON-OVERLAP with all matches in one partition."""
     if not q.returned.non_overlap:
         return found
     if q.having is not None:
         found = [M for M in found if satisfied(q.having, value_of(dict(M), S))]
     untested = with_conjuncts(lambda c: None if isinstance(c.condition, sase.Equivalence) else c, q)
-    return program.without_overlap(untested, found, S, DECIDED)
+    return interpreter.without_overlap(untested, found, S, DECIDED)
 
 
-def _before_having(q: sase.Query, S: Stream, found: list[Bindings]) -> Iterable[Bindings]:
-    return program.without_overlap(q, found, S, DECIDED) if q.returned.non_overlap else found
+def _before_having(q: sase.SaseQuery, S: Stream, found: list[Bindings]) -> Iterable[Bindings]:
+    return interpreter.without_overlap(q, found, S, DECIDED) if q.returned.non_overlap else found
 
 
-def _sharing(q: sase.Query, S: Stream, found: list[Bindings]) -> Iterable[Bindings]:
+def _sharing(q: sase.SaseQuery, S: Stream, found: list[Bindings]) -> Iterable[Bindings]:
     """Two matches overlap if they share an event."""
     return consuming(q, S, found) if q.returned.non_overlap else found
 
@@ -61,7 +59,7 @@ def _part(pick: int) -> Answers:
 
     def part(q: Any) -> Any:
         match q:
-            case sase.Union(parts):
+            case sase.SaseUnion(parts):
                 return parts[pick]
             case sase.Program(queries):
                 return sase.Program(tuple(map(part, queries)))
@@ -70,7 +68,7 @@ def _part(pick: int) -> Answers:
     return asked(part)
 
 
-def _time_of_the_first(q: sase.Query) -> sase.Query:
+def _time_of_the_first(q: sase.SaseQuery) -> sase.SaseQuery:
     """Result events that another query reads have the time of the first event of their match."""
     if q.returned.stream is None:
         return q
@@ -82,7 +80,9 @@ def _time_of_the_first(q: sase.Query) -> sase.Query:
 def _derived(change: Callable[[Stream], list[int]]) -> Answers:
     """A derived stream with some of its events only, or in another order."""
 
-    def find(q: sase.Query, S: Stream, reading: Reading, budget: Budget, operations: Operations) -> Iterable[Bindings]:
+    def find(
+        q: sase.SaseQuery, S: Stream, reading: Reading, budget: Budget, operations: Operations
+    ) -> Iterable[Bindings]:
         if q.source is None:
             return bindings(q, S, reading, budget, operations)
         order = change(S)
@@ -101,7 +101,7 @@ def _different(S: Stream) -> list[int]:
     return [p for p, event in enumerate(S) if said(event) not in map(said, S[:p])]
 
 
-def _inner_having(q: sase.Query) -> sase.Query:
+def _inner_having(q: sase.SaseQuery) -> sase.SaseQuery:
     return q if q.returned.stream is None else replace(q, having=None)
 
 

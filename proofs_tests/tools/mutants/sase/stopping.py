@@ -6,40 +6,40 @@ from dataclasses import replace
 
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.denote import Chosen, Definition
+from cerify.semantics.sase.denote import Chosen, SaseDefinition
 from proofs_tests.tools.mutants.sase.model import wrong
 from proofs_tests.tools.mutants.sase.queries import placing, where, without
 from proofs_tests.tools.mutants.sase.ways import by, read
 
 
-def _has_stopped(d: Definition, chosen: Chosen, t: int) -> bool:
+def _has_stopped(d: SaseDefinition, chosen: Chosen, t: int) -> bool:
     return t == len(d.S) or not (d.passes(chosen, t) or d.selects(chosen, chosen[-1][0], t))
 
 
-class _EndsWhenStopped(Definition):
+class _EndsWhenStopped(SaseDefinition):
     """The condition on the last event is asked for, and that the Kleene plus has stopped."""
 
     def may_stop(self, chosen: Chosen, t: int) -> bool:
         return super().may_stop(chosen, t) and (not self.ends(chosen[-1][0]) or _has_stopped(self, chosen, t))
 
 
-class _StoppedIsEnough(Definition):
+class _StoppedIsEnough(SaseDefinition):
     """A Kleene plus that has stopped needs no condition on its last event."""
 
     def may_stop(self, chosen: Chosen, t: int) -> bool:
         return super().may_stop(chosen, t) or _has_stopped(self, chosen, t)
 
 
-def _uncut(q: sase.Query) -> sase.Query:
+def _uncut(q: sase.SaseQuery) -> sase.SaseQuery:
     return where(lambda b: replace(b, arguments=tuple(replace(s, cut=False) for s in b.arguments)), q)
 
 
-def _all_cut(q: sase.Query) -> sase.Query:
+def _all_cut(q: sase.SaseQuery) -> sase.SaseQuery:
     arrays = {k.variable for k in q.pattern if k.kleene and not k.negated}
     return where(lambda b: replace(b, arguments=tuple(replace(s, cut=s.variable in arrays) for s in b.arguments)), q)
 
 
-class _CutTakesToo(Definition):
+class _CutTakesToo(SaseDefinition):
     """`!` stops a Kleene plus after the event that belongs to the next component is taken."""
 
     def goes_on(self, chosen: Chosen, p: int) -> bool:
@@ -48,14 +48,14 @@ class _CutTakesToo(Definition):
         return super().goes_on(chosen, p) or (taken and all(self.passes(chosen, r) for r in range(last + 1, p)))
 
 
-class _CutsAtAnyEnd(Definition):
+class _CutsAtAnyEnd(SaseDefinition):
     """`!` does nothing where a condition on the last event is given."""
 
     def must_stop(self, chosen: Chosen, t: int) -> bool:
         return super().must_stop(chosen, t) and not self.ends(chosen[-1][0])
 
 
-class _CutsOnlyEnds(Definition):
+class _CutsOnlyEnds(SaseDefinition):
     """`!` does nothing but where a condition on the last event is given."""
 
     def must_stop(self, chosen: Chosen, t: int) -> bool:
@@ -65,7 +65,7 @@ class _CutsOnlyEnds(Definition):
         return _is_over(self, chosen, t)
 
 
-class _NoAutoStop(Definition):
+class _NoAutoStop(SaseDefinition):
     """A Kleene plus before another component is left for an event of that alone."""
 
     def may_stop(self, chosen: Chosen, t: int) -> bool:
@@ -75,17 +75,17 @@ class _NoAutoStop(Definition):
         return t < len(self.S) and self.next_selects(chosen, t)
 
 
-class _StopsAnywhere(Definition):
+class _StopsAnywhere(SaseDefinition):
     def may_stop(self, chosen: Chosen, t: int) -> bool:
         return super().may_stop(chosen, t) if self.ends(chosen[-1][0]) else True
 
 
-def _is_over(d: Definition, chosen: Chosen, t: int) -> bool:
+def _is_over(d: SaseDefinition, chosen: Chosen, t: int) -> bool:
     """Whether the event there comes after the window."""
     return t < len(d.S) and d.spans(chosen[0][1], t) is False
 
 
-class _WindowDoesNotStop(Definition):
+class _WindowDoesNotStop(SaseDefinition):
     def must_stop(self, chosen: Chosen, t: int) -> bool:
         return not _is_over(self, chosen, t) and super().must_stop(chosen, t)
 
@@ -94,7 +94,7 @@ class _WindowDoesNotStop(Definition):
         return not kept_open and super().may_stop(chosen, t)
 
 
-class _WindowOfNeighbours(Definition):
+class _WindowOfNeighbours(SaseDefinition):
     def selects(self, chosen: Chosen, k: int, p: int) -> bool:
         inside = not chosen or self.q.within is None or self.spans(chosen[-1][1], p) is True
         return inside and super().selects(chosen, k, p)
@@ -103,17 +103,17 @@ class _WindowOfNeighbours(Definition):
         return True
 
 
-class _WindowOfPositions(Definition):
+class _WindowOfPositions(SaseDefinition):
     def spans(self, first: int, p: int) -> bool | None:
         return None if self.q.within is None else p - first < self.q.within.seconds
 
 
-class _NoTimeIsInside(Definition):
+class _NoTimeIsInside(SaseDefinition):
     def in_window(self, first: int, p: int) -> bool:
         return self.q.within is None or self.spans(first, p) is not False
 
 
-def _in_seconds(q: sase.Query) -> sase.Query:
+def _in_seconds(q: sase.SaseQuery) -> sase.SaseQuery:
     return q if q.within is None else replace(q, within=replace(q.within, unit="seconds"))
 
 

@@ -8,27 +8,27 @@ from typing import TypeAlias
 
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.denote import Chosen, Definition
+from cerify.semantics.sase.denote import Chosen, SaseDefinition
 from proofs_tests.tools.mutants.sase.model import Answers, wrong
 from proofs_tests.tools.mutants.sase.queries import conjuncts, strategies, strategy
 from proofs_tests.tools.mutants.sase.ways import by
 
-Rule: TypeAlias = Callable[[Definition, Chosen, int, int], bool]
+Rule: TypeAlias = Callable[[SaseDefinition, Chosen, int, int], bool]
 """Whether the event at the second position may be skipped, while the component of the first number is awaited."""
 
 SC, PC, SN, SA = sase.STRATEGIES
 
 
-class _AbsentAgrees(Definition):
+class _AbsentAgrees(SaseDefinition):
     def agrees(self, chosen: Chosen, p: int, tests: Iterable[str]) -> bool:
         last = self.S[chosen[-1][1]] if chosen else self.S[p]
         return all(self.S[p].get(x) == last.get(x) for x in tests)
 
 
-def _agreeing(inside: bool) -> type[Definition]:
+def _agreeing(inside: bool) -> type[SaseDefinition]:
     """[x] holds among the events of a Kleene plus alone, or between components alone."""
 
-    class Agreeing(Definition):
+    class Agreeing(SaseDefinition):
         def selects(self, chosen: Chosen, k: int, p: int) -> bool:
             tests = self.tests
             self.tests = tests if _is_inside(chosen, k) == inside else []
@@ -48,7 +48,7 @@ def _is_inside(chosen: Chosen, k: int) -> bool:
 def _skips(strategy: sase.Strategy, rule: Rule) -> Answers:
     """Another rule for what may be skipped, for the components of one strategy."""
 
-    class Skipping(Definition):
+    class Skipping(SaseDefinition):
         def skips(self, chosen: Chosen, k: int, r: int) -> bool:
             if clauses.strategy_of(self.q, self.pattern[k].variable) == strategy:
                 return rule(self, chosen, k, r)
@@ -62,20 +62,20 @@ def _irrelevant(inside: bool, elsewhere: bool) -> Rule:
     return lambda d, chosen, k, r: not d.selects(chosen, k, r) if _is_inside(chosen, k) == inside else elsewhere
 
 
-def _other_types(d: Definition, chosen: Chosen, k: int, r: int) -> bool:
+def _other_types(d: SaseDefinition, chosen: Chosen, k: int, r: int) -> bool:
     return d.S[r].type != d.pattern[k].type
 
 
-def _partition_of_types(d: Definition, chosen: Chosen, k: int, r: int) -> bool:
+def _partition_of_types(d: SaseDefinition, chosen: Chosen, k: int, r: int) -> bool:
     return not d.in_partition(chosen, k, r) or _other_types(d, chosen, k, r)
 
 
-def _of_another_value(d: Definition, chosen: Chosen, k: int, r: int) -> bool:
+def _of_another_value(d: SaseDefinition, chosen: Chosen, k: int, r: int) -> bool:
     """An event that has none of the attributes belongs to every partition."""
     return any(d.S[r].get(x) is not None for x in d.tests) and not d.in_partition(chosen, k, r)
 
 
-class _KleeneSkipsForTheNext(Definition):
+class _KleeneSkipsForTheNext(SaseDefinition):
     """What lies before the next component is skipped by the strategy of the component before it."""
 
     def comes_next(self, chosen: Chosen, p: int) -> bool:

@@ -114,7 +114,7 @@ def _first_that_fits(phi: cel.Seq, S: Stream, i: int, j: int, meaning: Meaning) 
 
 
 def _among_its_types(phi: cel.ContiguousSeq, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation]:
-    types = {psi.type for psi in subformulas(phi) if isinstance(psi, cel.Event)}
+    types = {psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom)}
     for k in range(i, j):
         for mu1, mu2 in product(meaning(phi.left, i, k), meaning(phi.right, k + 1, j)):
             if mu1 and mu2 and not any(S[p].type in types for p in range(max(sup(mu1)) + 1, min(sup(mu2)))):

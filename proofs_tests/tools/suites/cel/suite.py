@@ -15,10 +15,9 @@ from typing import cast
 from cerify.automata.evaluator import Output
 from cerify.conformance.model import Case
 from cerify.equivalence.generate import cel as generate
-from cerify.equivalence.generate.cel import Profile
+from cerify.equivalence.generate.cel import CelProfile
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.values import value_type_of
 from proofs_tests.tools.choosing import greedy_cover, most_killing
@@ -59,7 +58,7 @@ class Edition:
     candidates: int
     first: int
     first_generated: int
-    surroundings: Profile | None
+    surroundings: CelProfile | None
 
 
 BEFORE_DERIVED = ("cel-core", "cel-figure3", "cel-strategies", "cel-windows")
@@ -199,7 +198,7 @@ def generated(feature: str, edition: Edition) -> Iterator[Chosen]:
     yield from most_killing(candidates, GENERATED)
 
 
-def profile_for(feature: str, surroundings: Profile) -> Profile:
+def profile_for(feature: str, surroundings: CelProfile) -> CelProfile:
     """Formulas in which a feature's operator is frequent among others."""
     operators = [(name, 2) for name, _ in surroundings.operators if name != feature]
     correlated = 0.2 if feature == "filter" else 0.0

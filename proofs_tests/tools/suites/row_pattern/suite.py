@@ -11,9 +11,8 @@ from itertools import islice
 from random import Random
 
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.row_pattern.clauses import ROW
-from cerify.semantics.row_pattern.reading import others
-from cerify.semantics.row_pattern.resolve import columns_in
+from cerify.semantics.row_pattern.scalars import columns_in, others
+from cerify.semantics.row_pattern.syntax import ROW
 from cerify.semantics.values import Value
 from proofs_tests.tools.mutants.row_pattern import MEANING, MUTANTS
 from proofs_tests.tools.mutants.row_pattern.model import ERROR

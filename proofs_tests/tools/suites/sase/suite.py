@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from random import Random
 
-from cerify.explanations.evidence import braces
+from cerify.explanations.explanation import braces
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.values import Value

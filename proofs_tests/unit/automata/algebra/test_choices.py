@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from cerify.automata.algebra import minterms as searched
+from cerify.automata.algebra import finite as searched
 from cerify.automata.algebra import solver
 from cerify.semantics.predicates import Arithmetic, Attribute, Comparison, Constant
 

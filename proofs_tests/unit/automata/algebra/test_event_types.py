@@ -2,7 +2,7 @@
 
 import pytest
 
-from cerify.automata.algebra.event_types import satisfiable
+from cerify.automata.algebra.finite import satisfiable
 from cerify.semantics.predicates import Anything, Attribute, Both, Comparison, Constant, Either, Not, OfType, Predicate
 
 A, B, X = OfType("A"), OfType("B"), Comparison(">", Attribute("x"), Constant(1))

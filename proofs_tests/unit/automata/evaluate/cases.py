@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
-from cerify.equivalence.generate.cel import Profile, case
-from cerify.equivalence.generate.scoped import around, clocked
+from cerify.equivalence.generate.cel import CelProfile, around, case, clocked
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Stream
 
 
-def scoped_case(rng: Random, profile: Profile, nodes: int = 8, events: int = 9) -> tuple[Formula, Stream]:
+def scoped_case(rng: Random, profile: CelProfile, nodes: int = 8, events: int = 9) -> tuple[Formula, Stream]:
     """A case of the profile, in one to three windows and partitions; some of them stand under another operator."""
     phi, S = case(rng, profile, nodes, events)
     for _ in range(rng.choice((1, 1, 2, 3))):

@@ -9,34 +9,44 @@ import pytest
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, UNMARKED, Transition
-from cerify.automata.evaluate.cep17.enumeration import END, BlackWhiteStack, complex_events, enum_all
-from cerify.automata.evaluate.cep17.evaluate import Strategy, evaluate, evaluation
-from cerify.automata.evaluate.cep17.listed import Everything, Listed, Maximal
-from cerify.automata.evaluate.cep17.lists import NodeLists
-from cerify.automata.evaluate.cep17.ranked import Next, Ranked
 from cerify.automata.evaluate.ces import BOTTOM, NOTHING
-from cerify.automata.evaluate.classify import classify
-from cerify.automata.subsets import members
+from cerify.automata.evaluate.tables import classify
+from cerify.automata.exploration import members
 from cerify.equivalence.generate.core_cel import UNARY_FILTERS, case
-from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.semantics.budget import Budget
+from cerify.equivalence.rewrite.translate_core_cel import to_cel
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.interpreter import matches_of
-from cerify.semantics.core_cel.show import show
+from cerify.semantics.core_cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.predicates import Anything, OfType
 from proofs_tests.claims.cep17_automata import drawn, meaning
+from proofs_tests.claims.cep17_evaluation import (
+    END,
+    BlackWhiteStack,
+    Cep17Next,
+    Everything,
+    Listed,
+    Maximal,
+    NodeLists,
+    Ranked,
+    Strategy,
+    complex_events,
+    enum_all,
+    evaluate,
+    evaluation,
+)
 from proofs_tests.claims.tods21_measured import nodes_of, valid
 from proofs_tests.support import FIGURE_1, sampled, stream
 
 STRATEGIES: dict[Strategy, Callable[[core.Formula], core.Formula]] = {
     "all": lambda phi: phi,
-    "strict": core.Strict,
-    "nxt": core.Next,
-    "last": core.Last,
-    "max": core.Max,
+    "strict": core.CoreStrict,
+    "nxt": core.CoreNext,
+    "last": core.CoreLast,
+    "max": core.CoreMax,
 }
 MARKED = frozenset({"•"})
 
@@ -196,7 +206,7 @@ def test_the_state_of_a_list_is_where_the_runs_of_its_complex_events_are() -> No
 def test_the_ranking_has_each_state_with_its_best_complex_event_in_their_order() -> None:
     for running, A, S in _running(("nxt", "last")):
         assert isinstance(running, Ranked)
-        earlier_decides = isinstance(running, Next)
+        earlier_decides = isinstance(running, Cep17Next)
 
         def key(C: frozenset[int], n: int = len(S), forwards: bool = earlier_decides) -> list[bool]:
             return [i in C for i in (range(n) if forwards else reversed(range(n)))]

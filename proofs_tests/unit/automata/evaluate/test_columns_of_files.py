@@ -11,7 +11,7 @@ import pytest
 from cerify.api import compile
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning
 from cerify.semantics.events import Stream
-from cerify.semantics.readers import read
+from cerify.semantics.files import read
 
 
 @pytest.fixture

@@ -6,13 +6,12 @@ from random import Random
 
 import pytest
 
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluator import Consumption, Output
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.interpreter import Interpreter
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Match, Stream, bindings_of
 from proofs_tests.support import sampled

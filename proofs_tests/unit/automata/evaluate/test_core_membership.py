@@ -5,24 +5,23 @@ from random import Random
 
 import pytest
 
-from cerify.automata.evaluate import compiled_core_evaluator, core, core_membership
+from cerify.automata.evaluate import compiled, core
 from cerify.equivalence.generate import core_cel as generate
 from cerify.equivalence.generate.core_cel import ANYTHING
-from cerify.equivalence.rewrite.translate.to_cel import translated
-from cerify.semantics.budget import Budget
+from cerify.equivalence.rewrite.translate_core_cel import translated
+from cerify.semantics.arguments import Budget
 from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.syntax import Formula
+from cerify.semantics.core_cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
 from proofs_tests.support import sampled, stream
 
-CANDIDATES = {"readable": core.matches, "kernel": compiled_core_evaluator.matches}
+CANDIDATES = {"readable": core.matches, "kernel": compiled.core_matches}
 
 
 def found(phi: Formula, S: Stream, name: str = "readable", budget: Budget = Budget()) -> list[Match]:
-    return sorted(core_membership.found(phi, S, budget, CANDIDATES[name]))
+    return sorted(core.iterate_core_matches(phi, S, budget, CANDIDATES[name]))
 
 
 @pytest.mark.parametrize("name", CANDIDATES)
@@ -70,7 +69,7 @@ def test_random_formulas_agree_with_the_definition(cases: int) -> None:
 def test_a_check_without_rivals_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     phi, S = parse("A AS x ; NXT(B AS y ; B AS z FILTER z.a >= x.a)"), stream("A B B B", a=[2, 1, 2, 3])
     assert found(phi, S) == matches_of(phi, S)
-    monkeypatch.setattr(core_membership, "_selected", lambda phi, C, rivals: True)
+    monkeypatch.setattr(core, "_selected", lambda phi, C, rivals: True)
     assert found(phi, S) != matches_of(phi, S)
 
 

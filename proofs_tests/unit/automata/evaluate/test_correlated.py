@@ -10,20 +10,23 @@ import pytest
 
 from cerify.automata.cea.compile import correlated
 from cerify.automata.evaluate import compiled, streaming
-from cerify.automata.evaluate.answers import without_marks
-from cerify.automata.evaluate.binding_analysis import analyze_bindings
-from cerify.automata.evaluate.decorrelation import decorrelated
-from cerify.automata.evaluate.evaluation_plan import CheckedPlan, required_plan
-from cerify.automata.evaluate.filter_checker import CorrelatedFilterChecker
-from cerify.automata.evaluate.partitions import agreeing, partitioned
+from cerify.automata.evaluate.evaluation_plan import (
+    CheckedPlan,
+    agreeing,
+    analyze_bindings,
+    decorrelated,
+    partitioned,
+    required_plan,
+)
+from cerify.automata.evaluate.membership import CorrelatedFilterChecker, Spending
 from cerify.automata.evaluate.scope import strip_windows
-from cerify.automata.evaluate.spending import Spending
+from cerify.automata.evaluate.streaming import without_marks
 from cerify.equivalence.generate.cel import EVERYTHING, case
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter, matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.predicates import Attribute, Comparison
@@ -78,7 +81,9 @@ def test_small_formulas_have_the_valuations_that_pass_the_checks() -> None:
     streams = list(space.streams(3))
     pair = UNARY["correlated"](parse("A ; B"))
     around = [f(pair) for f in UNARY.values()]
-    around += [f(psi, g) for f in BINARY.values() for g in (*around, parse("A ; B"), cel.Event("A")) for psi in (pair,)]
+    around += [
+        f(psi, g) for f in BINARY.values() for g in (*around, parse("A ; B"), cel.EventAtom("A")) for psi in (pair,)
+    ]
     around += [cel.Plus(psi) for psi in around]
     phis = (phi for phi in space.every() if needs_checks(phi))
     for i, phi in enumerate(chain(around, phis)):
@@ -223,9 +228,9 @@ def test_too_many_candidates_end_in_a_budget_error(evaluate: Evaluate) -> None:
 def test_matches_are_counted_by_enumerating_them_and_found_lazily() -> None:
     phi, S = parse("A+ ; B FILTER A.x != B.x"), stream("A A B A B", x=[1, 2, 1, 3, 3])
     at = Counter(m.at for m in matches_of(phi, S))
-    assert list(streaming.count(phi, S)) == [at[n] for n in range(5)]
+    assert list(streaming.count_matches(phi, S)) == [at[n] for n in range(5)]
     long = stream(" ".join("AB" * 400), x=[i % 7 for i in range(800)])
-    first = next(streaming.found(phi, long, budget=Budget(valuations=100)))
+    first = next(streaming.iterate_matches(phi, long, budget=Budget(valuations=100)))
     assert first == Match(1, (0, 1))
 
 

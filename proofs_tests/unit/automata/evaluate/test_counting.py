@@ -8,12 +8,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from cerify.automata.evaluate import counting, streaming, unwindowed_store
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate import match_stores, streaming
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.scope import Unordered
-from cerify.equivalence.generate.cel import PROFILES, formula
-from cerify.equivalence.generate.scoped import around, clocked
-from cerify.semantics.budget import Budget
+from cerify.equivalence.generate.cel import PROFILES, around, clocked, formula
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Stream
@@ -54,7 +53,7 @@ def test_counts_from_batch_to_batch(part: int) -> None:
         for _ in range(rng.choice((1, 1, 2))):
             phi = around(rng, phi)
         try:
-            expected = {n: k for n, k in enumerate(streaming.count(phi, S, Budget(states=100))) if k}
+            expected = {n: k for n, k in enumerate(streaming.count_matches(phi, S, Budget(states=100))) if k}
             if sum(expected.values()) < 20_000:
                 assert numbers(CompiledCelEvaluator(phi), S, rng) == expected
                 compared += bool(expected)
@@ -66,13 +65,13 @@ def test_counts_from_batch_to_batch(part: int) -> None:
 @pytest.mark.parametrize("part", sampled(range(20), [0, 1]))
 def test_counts_in_integers_of_any_length(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is counted where numbers pass a machine word, also where they do not."""
-    monkeypatch.setattr(unwindowed_store, "CAP", 1)
+    monkeypatch.setattr(match_stores, "CAP", 1)
     compared = 0
     for i in range(40 * part, 40 * part + 40):
         rng = Random(f"integers/{i}")
         phi, S = formula(rng, PROFILES[rng.choice(("core", "everything"))], rng.randint(2, 8)), events(rng, 60)
         try:
-            expected = {n: k for n, k in enumerate(streaming.count(phi, S, Budget(states=100))) if k}
+            expected = {n: k for n, k in enumerate(streaming.count_matches(phi, S, Budget(states=100))) if k}
             evaluator, found = CompiledCelEvaluator(phi), Counter[int]()
         except (Unsupported, BudgetExceeded):
             continue
@@ -99,7 +98,7 @@ def test_streams_begin_inside_of_a_batch(query: str) -> None:
     )
     expected, begins = Counter[int](), [0]
     for S in streams:
-        expected.update({begins[-1] + n: k for n, k in enumerate(streaming.count(phi, S)) if k})
+        expected.update({begins[-1] + n: k for n, k in enumerate(streaming.count_matches(phi, S)) if k})
         begins.append(begins[-1] + len(S))
     evaluator, found = CompiledCelEvaluator(phi), Counter[int]()
     whole = Stream([event for S in streams for event in S])
@@ -112,7 +111,7 @@ def test_streams_begin_inside_of_a_batch(query: str) -> None:
 def test_the_run_that_has_marked_nothing_goes_on_where_it_was(query: str) -> None:
     """Also where nodes are made of the last window only: under NXT it ends with the first event that is marked."""
     phi, S = parse(f"{query} WITHIN 7 EVENTS"), stream(" ".join(Random(query).choices("AABBCN", k=200)))
-    expected = {n: k for n, k in enumerate(streaming.count(phi, S)) if k}
+    expected = {n: k for n, k in enumerate(streaming.count_matches(phi, S)) if k}
     evaluator, found = CompiledCelEvaluator(phi), Counter[int]()
     for start in range(0, 200, 50):
         evaluator.load(evaluator.dump())
@@ -123,11 +122,11 @@ def test_the_run_that_has_marked_nothing_goes_on_where_it_was(query: str) -> Non
 def test_a_number_that_passes_a_machine_word_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Matches of 62 events and more; counted by nodes, and in the batches after that again without."""
     phi, S = parse("A+ ; B WITHIN 100 EVENTS"), stream("A " * 99 + "B " + "N " * 300 + "A B " * 100)
-    expected = {n: k for n, k in enumerate(streaming.count(phi, S)) if k}
+    expected = {n: k for n, k in enumerate(streaming.count_matches(phi, S)) if k}
     assert max(expected.values()) == 2**99 - 1
     evaluator = CompiledCelEvaluator(phi)
     assert dict(evaluator.numbers(S)) == expected
-    monkeypatch.setattr(counting, "numbers", None)
+    monkeypatch.setattr(match_stores, "numbers", None)
     again = stream("N " * 100 + "A " * 40 + "B")
     assert dict(evaluator.numbers(S.part(100, 300))) == {}
     assert dict(evaluator.numbers(again)) == {len(S) + 300 + 140: 2**40 - 1}

@@ -12,16 +12,15 @@ import pyarrow as pa
 import pytest
 
 import cerify
-from cerify.automata.evaluate import compiled_evaluator, streaming
-from cerify.automata.evaluate.batches import CHUNK, Enumeration, EventBatch, total
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate import compiled, streaming
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.tables import CHUNK, Enumeration, EventBatch, total
 from cerify.automata.evaluator import Consumption
 from cerify.equivalence.generate.cel import PROFILES
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Match, Stream
 from proofs_tests.benchmarks.workloads import uniform
@@ -210,8 +209,7 @@ def test_a_buffer_that_is_too_short_grows_at_the_last_of_many_sets() -> None:
 
 
 def test_without_numba_the_compiled_evaluator_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for store in ("unwindowed_store", "windowed_store"):
-        monkeypatch.setitem(sys.modules, f"cerify.automata.evaluate.{store}", None)
+    monkeypatch.setitem(sys.modules, "cerify.automata.evaluate.match_stores", None)
     for window in ("", " WITHIN 3 EVENTS"):
         with pytest.raises(Unsupported, match=r"needs numba: pip install 'cerify\[fast\]'"):
             CompiledCelEvaluator(parse("A ; B" + window))
@@ -453,8 +451,8 @@ def test_keys_that_are_done_make_room_for_others(query: str) -> None:
 
 def test_numbers_of_keys_are_used_again_inside_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a key had the number of may belong to another one when the key comes back."""
-    monkeypatch.setattr(compiled_evaluator, "PIECE", 40)
-    monkeypatch.setattr(compiled_evaluator, "KEYS", 8)
+    monkeypatch.setattr(compiled, "PIECE", 40)
+    monkeypatch.setattr(compiled, "KEYS", 8)
     rng = Random(5)
     keys = pa.array([rng.randrange(30) + 30 * (i // 200 % 2) for i in range(2000)])
     table, phi = uniform(2000).table.append_column("k", keys), parse("A ; B PARTITION BY [k] WITHIN 60 EVENTS")
@@ -475,7 +473,7 @@ def test_nothing_is_lost_when_lists_are_closed_up(query: str) -> None:
     table, phi = uniform(160).table, parse(query)
     phi = parse(f"({query}) FILTER A[a < 60]") if "+" in query else phi
     evaluator, found = CompiledCelEvaluator(phi), 0
-    expected = list(streaming.count(phi, Stream.from_table(table)))
+    expected = list(streaming.count_matches(phi, Stream.from_table(table)))
     for batch in table.to_batches(max_chunksize=20):
         found += evaluator.push_arrow(batch, MANY).num_rows
         evaluator.store.compact(0)
@@ -526,7 +524,7 @@ def test_a_state_that_ends_what_is_known_may_lead_on_with_what_is_not() -> None:
 
 def test_room_for_more_nodes_has_nothing_of_what_stood_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A union has no floor of its own: whatever stands there is saved, and has to be right when it is restored."""
-    from cerify.automata.evaluate.batches import enlarged
+    from cerify.automata.evaluate.tables import enlarged
 
     monkeypatch.setattr(np, "empty", lambda size, kind: np.frombuffer(b"\xff" * size * kind.itemsize, kind).copy())
     tree = np.zeros(2, np.dtype([("event", "<i8"), ("floor", "<i8")]))

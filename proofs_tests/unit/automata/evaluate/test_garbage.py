@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import cerify
-from cerify.automata.evaluate.classify import SHORT
+from cerify.automata.evaluate.tables import SHORT
 from cerify.languages import LanguageName
 
 QUERIES: list[tuple[LanguageName, str]] = [

@@ -169,7 +169,7 @@ def test_several_processes_may_fill_the_cache_at_once(toy: Path) -> None:
 
 def test_the_loops_are_found() -> None:
     assert "cerify.automata.nfab.kernels" in LOOPS
-    assert len(LOOPS) >= 8
+    assert len(LOOPS) >= 6
 
 
 def test_the_fingerprint_covers_all_modules_that_the_loops_import() -> None:

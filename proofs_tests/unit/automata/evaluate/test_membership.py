@@ -10,13 +10,12 @@ import pytest
 from cerify.automata.evaluate import compiled, membership, streaming
 from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, CheckedPlan, CollectedPlan, required_plan
 from cerify.equivalence.generate import cel as generate
-from cerify.equivalence.generate.cel import EVERYTHING
-from cerify.equivalence.generate.scoped import around, clocked, inside
-from cerify.semantics.budget import Budget
+from cerify.equivalence.generate.cel import EVERYTHING, around, clocked, inside
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, Valuation
 from proofs_tests.support import sampled, stream

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 
 from cerify.api import compile, count
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.evaluation_plan import batch_scope
 from cerify.automata.evaluate.parallel import ParallelEvaluator, shares_of
-from cerify.automata.evaluate.partitions import batch_scope
 from cerify.equivalence.generate.cel import PROFILES
-from cerify.reach import reach_of
-from cerify.semantics.budget import Budget
+from cerify.plan import reach_of
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, Unsupported
 from proofs_tests.support import sampled
 from proofs_tests.unit.automata.evaluate.cases import scoped_case

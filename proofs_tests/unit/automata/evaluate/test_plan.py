@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cerify.automata.evaluate import list_kernels, streaming
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.equivalence.generate.cel import PROFILES, formula
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -44,7 +44,7 @@ def test_counts_and_lists_over_streams_with_plans(profile: str, part: int) -> No
         random = Random(f"plan/{profile}/{i}")
         phi, S = formula(random, PROFILES[profile], random.randint(2, 8)), calm_stream(random, 300)
         try:
-            expected = {n: number for n, number in enumerate(streaming.count(phi, S)) if number}
+            expected = {n: number for n, number in enumerate(streaming.count_matches(phi, S)) if number}
             evaluator = CompiledCelEvaluator(phi)
         except (Unsupported, BudgetExceeded):
             continue

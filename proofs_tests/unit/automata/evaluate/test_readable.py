@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cerify.automata.evaluate.compiled_core_evaluator import CompiledCoreEvaluator
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator, ReadableCoreEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator, CompiledCoreEvaluator
+from cerify.automata.evaluate.readable import ReadableCelEvaluator, ReadableCoreEvaluator
 from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse as parse_core
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported

@@ -14,22 +14,20 @@ import pytest
 
 import cerify
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.io_determinize import Determinized, single_variable
+from cerify.automata.cea.model import Determinized, single_variable
 from cerify.automata.evaluate import compiled, streaming
-from cerify.automata.evaluate.ces_window import Bottom, Node, Output, Union, enumerate_
-from cerify.automata.evaluate.classify import classify
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.automata.evaluate.partitions import batch_scope
+from cerify.automata.evaluate.ces import Bottom, CesOutput, CesUnion, Node, enumerate_
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.evaluation_plan import batch_scope
 from cerify.automata.evaluate.scope import key_of, lookback_bounds, reports_at_last_event, strip_windows, within_width
 from cerify.automata.evaluate.scope_columns import KeyTable, RangeWindowState, Unordered
-from cerify.automata.evaluate.scoped import ScopedEvaluation
-from cerify.equivalence.generate.cel import PROFILES
-from cerify.equivalence.generate.scoped import clocked
-from cerify.semantics.budget import Budget
+from cerify.automata.evaluate.streaming import ScopedEvaluation
+from cerify.automata.evaluate.tables import classify
+from cerify.equivalence.generate.cel import PROFILES, clocked
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Match, Stream
 from proofs_tests.benchmarks.workloads import uniform
@@ -150,7 +148,7 @@ def test_values_that_go_back_are_looked_at_match_by_match(evaluate: Evaluate) ->
     """A position cannot say what is near on this attribute: 0 and 3 are, 1 between them is not."""
     S, phi = stream("A A A B", u=[5, 0, 9, 6]), parse("A+ ; B WITHIN 3 [u]")
     assert evaluate(phi, S) == matches_of(phi, S) == [Match(3, (0, 3)), Match(3, (2, 3))]
-    assert list(streaming.count(phi, S)) == [0, 0, 0, 2]
+    assert list(streaming.count_matches(phi, S)) == [0, 0, 0, 2]
     assert lookback_bounds(strip_windows(phi), S).unordered
 
 
@@ -237,7 +235,7 @@ def test_windows_may_be_wider_than_a_machine_word_or_a_float(window: str, evalua
 
 
 def od(node: Node | None) -> int:
-    return 1 + od(node.left) if isinstance(node, Union) else 0
+    return 1 + od(node.left) if isinstance(node, CesUnion) else 0
 
 
 @pytest.mark.parametrize("query", ["A ; B ; A", "(A OR B)+ ; A", "((A ; B)+ : A):+ ; B", "(A ; B) OR (B+ ; A ; B)"])
@@ -252,13 +250,13 @@ def test_the_sets_of_a_window_keep_their_invariants(query: str) -> None:
         evaluation.push(type_, key_of(("k",), S[n]), low[n])
         for series in (s for table in evaluation.T.values() for s in table.values()):
             recent = [node.latest for node in series]
-            assert not isinstance(series[0], Union)
+            assert not isinstance(series[0], CesUnion)
             assert recent[1:] == sorted(set(recent[1:]), reverse=True)
             assert all(r <= recent[0] for r in recent)
             assert len(series) <= A.states + 1 + len(evaluation.automaton.final)
             for root in series:
-                if isinstance(root, Union):
-                    assert not isinstance(root.left, Union)
+                if isinstance(root, CesUnion):
+                    assert not isinstance(root.left, CesUnion)
                     assert od(root.right) <= 2
                 pending, seen = [root], set()
                 while pending:
@@ -268,10 +266,10 @@ def test_the_sets_of_a_window_keep_their_invariants(query: str) -> None:
                     seen.add(id(node))
                     assert od(node) <= 3
                     match node:
-                        case Output():
+                        case CesOutput():
                             assert isinstance(node.child, Bottom) or node.latest == node.child.latest
                             pending.append(node.child)
-                        case Union():
+                        case CesUnion():
                             assert node.latest == node.left.latest
                             pending += [node.left] if node.right is None else [node.left, node.right]
                             assert node.right is None or node.right.latest <= node.latest
@@ -287,9 +285,9 @@ def live(evaluation: ScopedEvaluation) -> int:
         if id(node) not in seen:
             seen.add(id(node))
             match node:
-                case Output():
+                case CesOutput():
                     pending.append(node.child)
-                case Union():
+                case CesUnion():
                     pending += [node.left] if node.right is None else [node.left, node.right]
     return len(seen)
 
@@ -323,7 +321,7 @@ def test_a_formula_that_projects_its_end_away_is_not_punctual() -> None:
 )
 def test_counts_are_those_of_the_matches(query: str) -> None:
     S, phi = uniform(3000), parse(query)
-    counted, listed = list(streaming.count(phi, S)), Counter(m.at for m in compiled.matches(phi, S))
+    counted, listed = list(streaming.count_matches(phi, S)), Counter(m.at for m in compiled.matches(phi, S))
     assert counted == [listed[n] for n in range(len(S))]
     assert CompiledCelEvaluator(phi).count(S.table) == sum(counted)
 
@@ -331,7 +329,7 @@ def test_counts_are_those_of_the_matches(query: str) -> None:
 def test_counts_pass_every_machine_word() -> None:
     S = stream("A " * 299 + "B")
     phi: Formula = parse("A+ ; B WITHIN 201 EVENTS")
-    assert list(streaming.count(phi, S))[-1] == CompiledCelEvaluator(phi).count(S.table) == 2**200 - 1
+    assert list(streaming.count_matches(phi, S))[-1] == CompiledCelEvaluator(phi).count(S.table) == 2**200 - 1
 
 
 @pytest.mark.parametrize("length", sampled([4000, 20_000], [4000]))

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
-from cerify.automata.evaluate.readable_evaluator import ReadableCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.readable import ReadableCelEvaluator
 from cerify.automata.evaluator import Consumption
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, InputError

@@ -5,7 +5,7 @@ from random import Random
 
 import pyarrow as pa
 
-from cerify.automata.evaluate.compiled_evaluator import CompiledCelEvaluator
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.semantics.cel.parse import parse
 
 

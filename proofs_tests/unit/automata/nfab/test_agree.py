@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from cerify.automata.nfab import run
+from cerify.automata.nfab import moves
 from cerify.semantics.sase import denote
-from cerify.semantics.sase.reading import Reading, choices, others
+from cerify.semantics.sase.syntax import Reading, choices, others
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase import small
 
@@ -25,7 +25,7 @@ def test_all_queries_of_one_component_on_all_streams_of_three_events(start: int)
     streams = list(small.streams(3, letters))
     for q in small.queries(1, windows=("", "WITHIN 2 seconds"), start=start, step=4):
         for S in streams:
-            assert run.bindings(q, S) == denote.bindings(q, S)
+            assert moves.bindings(q, S) == denote.bindings(q, S)
 
 
 @pytest.mark.parametrize("start", sampled(range(12), (0,)))
@@ -35,7 +35,7 @@ def test_all_queries_of_two_components_on_a_stream_by_chance(start: int) -> None
         S = small.by_chance(rng, 7)
         expected = denote.bindings(q, S)
         found += bool(expected)
-        assert run.bindings(q, S) == expected
+        assert moves.bindings(q, S) == expected
     assert found > 41
 
 
@@ -48,7 +48,7 @@ def test_mixed_strategies_and_negation_under_every_reading(reading: Reading, num
         S = small.by_chance(rng, 7)
         expected = denote.bindings(q, S, reading)
         found += bool(expected)
-        assert run.bindings(q, S, reading) == expected
+        assert moves.bindings(q, S, reading) == expected
     assert found > number / 10
 
 

@@ -3,9 +3,8 @@
 import pytest
 
 from cerify.automata.nfab.compile import compile_query
-from cerify.automata.nfab.model import NFAb
-from cerify.automata.nfab.show import show, show_formula, show_states
-from cerify.semantics.sase.reading import Reading
+from cerify.automata.nfab.model import NFAb, show, show_formula, show_states
+from cerify.semantics.sase.syntax import Reading
 from proofs_tests.unit.semantics.sase.streams import query
 
 QUERY_3 = """SEQ(STOCK+ a[], STOCK b)

@@ -8,25 +8,23 @@ import pyarrow as pa
 import pytest
 
 from cerify.api import match
-from cerify.automata.nfab import answers, compiled, results, run
+from cerify.automata.nfab import compiled, evaluate, evaluators, moves
 from cerify.automata.nfab.compiled import CompiledBlockRunner
 from cerify.automata.nfab.evaluate import BlockRunner
 from cerify.automata.nfab.plan import ascend
 from cerify.conformance.cases import load
-from cerify.equivalence.generate.sase import case
-from cerify.equivalence.generate.sase_profiles import PER_EVENT, PROFILES
-from cerify.equivalence.rewrite.translate import sase_by_cel
+from cerify.equivalence.generate.sase import PER_EVENT, PROFILES, case
 from cerify.languages import LANGUAGES
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Bindings, Event, Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
-from cerify.semantics.sase import denote, program
+from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.aggregates import Operation
+from cerify.semantics.sase.clauses import blocks_of, queries_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Reading, others
-from cerify.semantics.sase.streams import blocks_of, queries_of
+from cerify.semantics.sase.syntax import Operation, Reading, others
+from proofs_tests.claims import sase_by_cel
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase.streams import events, query
 
@@ -34,7 +32,7 @@ OTHERS = [reading for (name, _), reading in others().items() if name != "non_ove
 ALIKE = replace(PER_EVENT, strategies=("skip_till_any_match", "strict_contiguity"), mixed=0.0, default=0.0, cut=0.1)
 
 
-def cases(seed: int, number: int) -> Iterator[tuple[sase.Query, Stream, Reading]]:
+def cases(seed: int, number: int) -> Iterator[tuple[sase.SaseQuery, Stream, Reading]]:
     """Queries of all profiles, half of them under another reading; some streams are not in the order of time."""
     rng = Random(seed)
     for _ in range(number):
@@ -48,17 +46,17 @@ def cases(seed: int, number: int) -> Iterator[tuple[sase.Query, Stream, Reading]
 def test_the_evaluator_agrees_with_the_runs(number: int) -> None:
     found = 0
     for q, S, reading in cases(1, number):
-        expected = run.bindings(q, S, reading)
+        expected = moves.bindings(q, S, reading)
         found += bool(expected)
-        assert answers.bindings(q, S, reading) == expected
-        assert answers.count(q, S, reading) == len(expected)
+        assert evaluate.bindings(q, S, reading) == expected
+        assert evaluate.count(q, S, reading) == len(expected)
     assert found > 0.4 * number
 
 
 @pytest.mark.parametrize("number", sampled([150, 300], [150]))
 def test_the_evaluator_agrees_with_the_definition(number: int) -> None:
     for q, S, reading in cases(2, number):
-        assert answers.bindings(q, S, reading) == denote.bindings(q, S, reading)
+        assert evaluate.bindings(q, S, reading) == denote.bindings(q, S, reading)
 
 
 @pytest.mark.parametrize("number", sampled([150, 300], [150]))
@@ -67,7 +65,7 @@ def test_each_match_is_handed_out_once_and_some_are_some_of_all(number: int) -> 
         E = BlockRunner(q, reading, ordered=False)
         found = [M for event in S for M in E.push(event)] + E.finish()
         assert len(found) == len(set(found))
-        some = answers.first(q, S, 3, reading)
+        some = evaluate.first(q, S, 3, reading)
         assert len(some) == min(3, len(found))
         assert set(some) <= set(found)
 
@@ -76,7 +74,7 @@ def test_each_match_is_handed_out_once_and_some_are_some_of_all(number: int) -> 
 def test_the_compiled_loops_agree_with_the_evaluator(number: int, least: int) -> None:
     found = negated = 0
     for q, S, reading in cases(4, number):
-        expected = answers.bindings(q, S, reading)
+        expected = evaluate.bindings(q, S, reading)
         found += bool(expected)
         negated += any(k.negated for k in q.pattern)
         assert compiled.compiled_bindings(q, S, reading) == expected
@@ -92,7 +90,7 @@ def test_the_compiled_loops_take_every_case_of_the_suites(part: int) -> None:
         for q in (q for tree in queries_of(LANGUAGES["sase"].parse(one.query)) for q in blocks_of(tree)):
             if q.source in (None, sase.INPUT_STREAM):
                 blocks += 1
-                assert compiled.compiled_bindings(q, S) == answers.bindings(q, S)
+                assert compiled.compiled_bindings(q, S) == evaluate.bindings(q, S)
     assert blocks > 100
 
 
@@ -106,7 +104,7 @@ def test_the_compiled_loops_take_times_in_any_order_and_events_without_one(numbe
                 Event(e.type, {n: v for n, v in {**e.attributes, "time": time}.items() if v is not None})
                 for e, time in zip(S, times, strict=True)
             )
-            expected = answers.bindings(q, late, reading)
+            expected = evaluate.bindings(q, late, reading)
             found += bool(expected)
             assert compiled.compiled_bindings(q, late, reading) == expected
     assert found > 0.08 * number
@@ -158,7 +156,7 @@ def test_cel_agrees_where_a_query_is_translated(number: int) -> None:
         except Unsupported:
             continue
         matched += bool(found)
-        assert found == answers.bindings(q, S, reading)
+        assert found == evaluate.bindings(q, S, reading)
         try:
             assert sase_by_cel.count(q, S, reading) == len(found)
         except Unsupported:  # a filter across events
@@ -172,8 +170,8 @@ def test_runs_become_one_only_if_what_they_will_read_is_the_same() -> None:
     """a[i-1].x is the last x now: it is no part of any condition yet, and will be."""
     q = query("SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { a[i].y > a[i-1].x }")
     S = Stream([*(Event("A", {"x": x, "y": y}) for x, y in ((1, 5), (9, 5), (0, 7))), Event("B")])
-    expected = run.bindings(q, S)
-    assert answers.bindings(q, S) == compiled.compiled_bindings(q, S) == expected
+    expected = moves.bindings(q, S)
+    assert evaluate.bindings(q, S) == compiled.compiled_bindings(q, S) == expected
     assert {M[0][1] for M in expected} == {(0,), (1,), (2,), (0, 1), (0, 2)}
 
 
@@ -183,12 +181,12 @@ def test_an_event_without_the_value_of_a_partition_is_on_its_own(absent: float |
     values = [1.0, absent, absent, absent, 1.0]
     S = Stream(Event(t, {} if y is None else {"y": y}) for t, y in zip("ABABB", values, strict=True))
     expected = {(("a", (0,)), ("b", (4,)))}
-    assert answers.bindings(q, S) == compiled.compiled_bindings(q, S) == run.bindings(q, S) == expected
+    assert evaluate.bindings(q, S) == compiled.compiled_bindings(q, S) == moves.bindings(q, S) == expected
 
 
 def test_a_variable_may_be_called_as_a_type() -> None:
     q, S = query("SEQ(A B, B B_) WHERE skip_till_any_match(B, B_) { }"), events("A1 B1 B1")
-    assert sase_by_cel.bindings(q, S) == run.bindings(q, S) == {(("B", (0,)), ("B_", (p,))) for p in (1, 2)}
+    assert sase_by_cel.bindings(q, S) == moves.bindings(q, S) == {(("B", (0,)), ("B_", (p,))) for p in (1, 2)}
 
 
 MANY = "SEQ(A a, B+ b[], C c) WHERE skip_till_any_match(a, b[], c) { a.x > 0 }"
@@ -197,9 +195,9 @@ LONG = events("A1@0 " + " ".join(f"B1@{t}" for t in range(1, 101)) + " C1@101")
 
 def test_exponentially_many_matches_are_counted_and_limited() -> None:
     q = query(MANY)
-    assert answers.count(q, LONG) == sase_by_cel.count(q, LONG) == 2**100 - 1
-    assert len(answers.first(q, LONG, 5)) == len(sase_by_cel.first(q, LONG, 5)) == 5
-    for find in (answers.bindings, sase_by_cel.bindings, compiled.bindings):
+    assert evaluate.count(q, LONG) == sase_by_cel.count(q, LONG) == 2**100 - 1
+    assert len(evaluate.first(q, LONG, 5)) == len(sase_by_cel.first(q, LONG, 5)) == 5
+    for find in (evaluate.bindings, sase_by_cel.bindings, compiled.bindings):
         with pytest.raises(BudgetExceeded):
             find(q, LONG, budget=Budget(matches=1000, states=1000))
 
@@ -207,7 +205,7 @@ def test_exponentially_many_matches_are_counted_and_limited() -> None:
 def test_exponentially_many_runs_are_a_budget_error() -> None:
     q = query("SEQ(A+ a[], C c) WHERE skip_till_any_match(a[], c) { a[i].x > avg(a[..i-1].x) }")
     S = Stream(Event("A", {"x": 2.0 ** (t % 50) + t}) for t in range(100))
-    for find in (answers.bindings, compiled.compiled_bindings):
+    for find in (evaluate.bindings, compiled.compiled_bindings):
         with pytest.raises(BudgetExceeded):
             find(q, S, budget=Budget(states=2000))
 
@@ -249,9 +247,9 @@ def test_what_the_compiled_loops_keep_is_bounded_by_the_window() -> None:
 
 @pytest.mark.parametrize("negated", ["", ", ~B n"])
 def test_partitions_of_which_nothing_is_left_are_forgotten(negated: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cerify.automata.nfab import encoder
+    from cerify.automata.nfab import programs
 
-    monkeypatch.setattr(encoder, "MOST_UNUSED", 50)
+    monkeypatch.setattr(programs, "MOST_UNUSED", 50)
     S, q = rows(20_000), query(WINDOWED.replace(") WHERE", f"{negated}) WHERE", 1))
     E, whole = CompiledBlockRunner(q), CompiledBlockRunner(q)
     parts = [E.read(S.part(start, 500)) for start in range(0, len(S), 500)]
@@ -266,7 +264,7 @@ def test_times_that_go_back_are_an_error_of_a_batch_and_none_of_a_stream() -> No
     with pytest.raises(Unsupported, match="sort the stream"):
         CompiledBlockRunner(q).read(S)
     expected = {(("a", (0,)), ("b", (1,)))}
-    assert compiled.compiled_bindings(q, S) == answers.bindings(q, S) == run.bindings(q, S) == expected
+    assert compiled.compiled_bindings(q, S) == evaluate.bindings(q, S) == moves.bindings(q, S) == expected
 
 
 def test_numbers_that_binary64_does_not_carry_are_refused_by_the_loops() -> None:
@@ -288,8 +286,8 @@ def test_aggregates_of_a_user_are_followed_event_by_event() -> None:
     q = query("SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { longest(a[].x) = b.x }")
     longest = {"longest": Operation([], lambda v: [v], lambda u, v: u + v, lambda u: max(u, default=None))}
     S = events("A1 A2 A1 B2 B1")
-    expected = run.bindings(q, S, operations=longest)
-    assert answers.bindings(q, S, operations=longest) == compiled.bindings(q, S, operations=longest) == expected
+    expected = moves.bindings(q, S, operations=longest)
+    assert evaluate.bindings(q, S, operations=longest) == compiled.bindings(q, S, operations=longest) == expected
     assert len(expected) == 7
 
 
@@ -300,14 +298,14 @@ def test_arrow_batches_are_read() -> None:
     E, C = BlockRunner(q), CompiledBlockRunner(q)
     found: set[Bindings] = {M for batch in batches for M in E.read(batch)} | set(E.finish())
     tables = pa.concat_tables([C.read(batch) for batch in batches] + [C.finish()])
-    assert found == answers.bindings(q, S) == run.bindings(q, S)
+    assert found == evaluate.bindings(q, S) == moves.bindings(q, S)
     assert {tuple((v, tuple(row[v])) for v in "abc") for row in tables.to_pylist()} == found
 
 
 @pytest.mark.parametrize(("text", "matched"), [("A@1 C@9", True), ("A@1 C@2", False), ("A@1 B@2 C@9", False)])
 def test_a_negated_component_at_the_end_waits_for_an_event_behind_the_window(text: str, matched: bool) -> None:
     q = query("SEQ(A a, ~B b) WITHIN 3 seconds")
-    found = answers.bindings(q, events(text), Reading(stream_end="waits"))
+    found = evaluate.bindings(q, events(text), Reading(stream_end="waits"))
     assert found == ({(("a", (0,)),)} if matched else set())
 
 
@@ -315,15 +313,15 @@ def test_a_negated_component_at_the_end_waits_for_an_event_behind_the_window(tex
 def test_an_aggregate_that_is_not_registered_is_refused_before_any_event_is_read(where: str) -> None:
     q = parse(f"PATTERN SEQ(A+ a[]) {where}" + (" RETURN 1 AS one" if "RETURN" not in where else ""))
     with pytest.raises(Unsupported, match="other is not registered"):
-        results.matches_of(q, Stream([]), lambda *_: [])
+        evaluators.matches_of(q, Stream([]), lambda *_: [])
 
 
 @pytest.mark.parametrize("number", sampled([40, 100], [40]))
 def test_having_and_composition_stand_on_any_finder(number: int) -> None:
     for q, S, _ in cases(8, number):
-        expected = program.matches_of(q, S, denote.bindings)
-        for find in (run.bindings, answers.bindings, compiled.bindings):
-            assert results.matches_of(q, S, find) == expected
+        expected = interpreter.matches_of(q, S, denote.bindings)
+        for find in (moves.bindings, evaluate.bindings, compiled.bindings):
+            assert evaluators.matches_of(q, S, find) == expected
 
 
 def test_the_loop_is_compiled_for_one_kind_of_times() -> None:

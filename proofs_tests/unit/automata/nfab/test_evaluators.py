@@ -11,26 +11,25 @@ import pytest
 
 import cerify
 from cerify.automata.nfab import opcodes as op
-from cerify.automata.nfab.evaluators import SPARE, BlockEvaluator, CompiledEvaluator, ReadableEvaluator
-from cerify.automata.nfab.memory import Memory
-from cerify.equivalence.generate.sase import case
-from cerify.equivalence.generate.sase_profiles import PROFILES
-from cerify.semantics.budget import Budget
+from cerify.automata.nfab.compiled import Memory
+from cerify.automata.nfab.evaluators import SPARE, BlockEvaluator, CompiledSaseEvaluator, ReadableSaseEvaluator
+from cerify.equivalence.generate.sase import PROFILES, case
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.sase import denote, program
+from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Reading, others
+from cerify.semantics.sase.syntax import Reading, others
 from cerify.semantics.values import Value
 from proofs_tests.support import sampled, sealed
 from proofs_tests.unit.automata.nfab.test_evaluate import WINDOWED, rows
 from proofs_tests.unit.semantics.sase.streams import events, query
 
-CLASSES: tuple[type[BlockEvaluator], ...] = (ReadableEvaluator, CompiledEvaluator)
+CLASSES: tuple[type[BlockEvaluator], ...] = (ReadableSaseEvaluator, CompiledSaseEvaluator)
 
 
-def cases(seed: int, number: int) -> Iterator[tuple[sase.Query, Stream, Reading, Random]]:
+def cases(seed: int, number: int) -> Iterator[tuple[sase.SaseQuery, Stream, Reading, Random]]:
     """Queries of all profiles without NON-OVERLAP, half of them under another reading."""
     rng, readings = Random(seed), [reading for (name, _), reading in others().items() if name != "non_overlap"]
     for _ in range(number):
@@ -57,7 +56,7 @@ def test_batches_and_saved_states_give_the_matches_of_the_definition(class_: typ
     for q, S, reading, rng in cases(11, number):
         cut, again = rng.randint(0, len(S)), rng.random() < 0.7
         got = in_batches(class_(q, reading), S, cut, again)
-        expected = program.matches_of(q, S, denote.bindings, reading)
+        expected = interpreter.matches_of(q, S, denote.bindings, reading)
         assert got == expected, (q, list(S), reading, cut, again)
         found += bool(got)
     assert found > 0.4 * number
@@ -102,9 +101,9 @@ def test_an_evaluator_is_pickled_by_its_state(class_: type[BlockEvaluator]) -> N
 
 def test_a_column_without_values_in_the_saved_events_keeps_its_kind() -> None:
     q = query("SEQ(A a, B b) WHERE b.x > a.x")
-    E = CompiledEvaluator(q)
+    E = CompiledSaseEvaluator(q)
     E.push(Stream([Event("A", {"x": 1}), Event("B", {"x": 2}), Event("C")]))
-    F = CompiledEvaluator(q)
+    F = CompiledSaseEvaluator(q)
     F.restore(E.save())
     assert F.push(Stream([Event("A", {"x": 1}), Event("B", {"x": 2})])) != []
     with pytest.raises(Unsupported, match="first batch"):
@@ -113,7 +112,7 @@ def test_a_column_without_values_in_the_saved_events_keeps_its_kind() -> None:
 
 @pytest.mark.parametrize(("first", "second"), [(1, "a"), (2**53 + 1, 0.5), (True, 1)])
 def test_a_state_with_values_that_no_column_has_is_refused(first: Value, second: Value) -> None:
-    E = ReadableEvaluator(query("SEQ(A a, B b)"))
+    E = ReadableSaseEvaluator(query("SEQ(A a, B b)"))
     E.push(Stream([Event("A", {"x": first})]))
     E.push(Stream([Event("A", {"x": second})]))
     with pytest.raises(InputError, match="attribute 'x'"):
@@ -123,7 +122,7 @@ def test_a_state_with_values_that_no_column_has_is_refused(first: Value, second:
 
 def test_whole_numbers_and_others_are_saved_as_numbers() -> None:
     q = query("SEQ(A a, B b) WHERE a.x = b.x")
-    E, F = ReadableEvaluator(q), ReadableEvaluator(q)
+    E, F = ReadableSaseEvaluator(q), ReadableSaseEvaluator(q)
     E.push(Stream([Event("A", {"x": 1})]))
     E.push(Stream([Event("A", {"x": 1.5})]))
     F.restore(E.save())
@@ -141,7 +140,7 @@ def test_whole_numbers_and_others_are_saved_as_numbers() -> None:
     ],
 )
 def test_a_column_that_has_its_first_values_in_a_later_batch_is_refused(text: str) -> None:
-    E = CompiledEvaluator(query(text))
+    E = CompiledSaseEvaluator(query(text))
     E.push(Stream([Event("A", {"y": 1})]))
     with pytest.raises(
         Unsupported, match=r"^the column x has values of the type int, and had no value in the first batch; .*"
@@ -151,18 +150,22 @@ def test_a_column_that_has_its_first_values_in_a_later_batch_is_refused(text: st
 
 def test_a_state_of_anything_else_is_an_input_error() -> None:
     q, other = query("SEQ(A a, B b)"), query("SEQ(A a, C b)")
-    E = ReadableEvaluator(q)
+    E = ReadableSaseEvaluator(q)
     E.push(events("A1 B1"))
-    for wrong in (ReadableEvaluator(other), ReadableEvaluator(q, Reading(window="closed")), CompiledEvaluator(q)):
+    for wrong in (
+        ReadableSaseEvaluator(other),
+        ReadableSaseEvaluator(q, Reading(window="closed")),
+        CompiledSaseEvaluator(q),
+    ):
         with pytest.raises(InputError, match="another query"):
             wrong.restore(E.save())
     with pytest.raises(InputError, match="no saved state"):
-        ReadableEvaluator(q).restore(b"x")
+        ReadableSaseEvaluator(q).restore(b"x")
     bare = pa.BufferOutputStream()
     with pa.ipc.new_stream(bare, pa.schema([("type", pa.string())])):
         pass
     with pytest.raises(InputError, match="damaged"):
-        ReadableEvaluator(q).restore(sealed(E, bytes(bare.getvalue())))
+        ReadableSaseEvaluator(q).restore(sealed(E, bytes(bare.getvalue())))
     with pytest.raises(InputError, match="read nothing"):
         E.restore(E.save())
 
@@ -187,7 +190,7 @@ def test_at_the_end_there_is_no_state() -> None:
 
 
 def test_after_an_error_inside_a_batch_there_is_no_state() -> None:
-    E = ReadableEvaluator(
+    E = ReadableSaseEvaluator(
         query("SEQ(A+ a[]) WHERE skip_till_any_match(a[]) { a[i].x > sum(a[..i-1].x) }"), Reading(), Budget(states=5)
     )
     with pytest.raises(BudgetExceeded):
@@ -207,8 +210,8 @@ def test_what_needs_the_whole_stream_is_unsupported(text: str) -> None:
 
 def test_compile_makes_them_and_falls_back_on_the_definition() -> None:
     block = "PATTERN SEQ(A a, B b) RETURN a.x"
-    assert isinstance(cerify.compile(block, language="sase"), ReadableEvaluator)
-    assert isinstance(cerify.compile(block, language="sase", evaluator="kernel"), CompiledEvaluator)
+    assert isinstance(cerify.compile(block, language="sase"), ReadableSaseEvaluator)
+    assert isinstance(cerify.compile(block, language="sase", evaluator="kernel"), CompiledSaseEvaluator)
     whole = cerify.compile("PATTERN SEQ(A a, B b) RETURN NON-OVERLAP a.x", language="sase")
     assert not isinstance(whole, BlockEvaluator)
     assert whole.push(events("A1 B1")) + whole.finish() != []

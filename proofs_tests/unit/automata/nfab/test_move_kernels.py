@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from cerify.automata.nfab.evaluators import CompiledEvaluator
-from cerify.semantics.sase import denote, program
+from cerify.automata.nfab.evaluators import CompiledSaseEvaluator
+from cerify.semantics.sase import denote, interpreter
 from proofs_tests.unit.semantics.sase.streams import events, query
 
 
@@ -15,4 +15,4 @@ def test_what_is_skipped_between_two_events_of_a_partition(tests: str) -> None:
     for between in product("ABC", "12", "kl"):
         R, x, y = between
         S = events(f"A1/k {R}{x}/{y} B2/k B1/k")
-        assert CompiledEvaluator(q).push(S) == program.matches_of(q, S, denote.bindings)
+        assert CompiledSaseEvaluator(q).push(S) == interpreter.matches_of(q, S, denote.bindings)

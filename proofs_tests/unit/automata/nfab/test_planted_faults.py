@@ -11,23 +11,9 @@ from typing import Any
 
 import pytest
 
-from cerify.automata.nfab import (
-    edges,
-    encoder,
-    folds,
-    instances,
-    layout,
-    negated,
-    negation,
-    opcodes,
-    programs,
-    registers,
-    results,
-    selection,
-)
+from cerify.automata.nfab import compile, compiled, evaluators, moves, opcodes, plan, programs
 from cerify.semantics.errors import IllFormed
-from cerify.semantics.sase import absence, clauses, conditions, denote, folding, program
-from cerify.semantics.sase import results as returned
+from cerify.semantics.sase import clauses, denote, interpreter
 from proofs_tests.campaigns.sase import EVALUATORS, RESULTS, rare_differences, share
 from proofs_tests.support import sampled
 
@@ -81,47 +67,47 @@ OTHER: dict[str, Any] = {
 }
 
 DEFINITION: dict[str, tuple[Any, Wrap]] = {
-    "placed": (conditions.placed, lambda f: lambda p, pattern: replace(f(p, pattern), edge="each")),
+    "placed": (denote.placed, lambda f: lambda p, pattern: replace(f(p, pattern), edge="each")),
     "placed_first": (
-        conditions.placed,
+        denote.placed,
         lambda f: lambda p, pattern: replace(f(p, pattern), edge="first" if f(p, pattern).edge == "each" else "later"),
     ),
-    "agree": (conditions.agree, negated_result),
-    "previous": (conditions.position, lambda f: lambda ps, place: f(ps, "last" if place == "previous" else place)),
-    "last": (conditions.position, lambda f: lambda ps, place: f(ps, "first" if place == "last" else place)),
+    "agree": (denote.agree, negated_result),
+    "previous": (denote.position, lambda f: lambda ps, place: f(ps, "last" if place == "previous" else place)),
+    "last": (denote.position, lambda f: lambda ps, place: f(ps, "first" if place == "last" else place)),
     "strategy": (clauses.strategy_of, lambda f: lambda q, variable: OTHER[f(q, variable)]),
     "cut": (clauses.is_cut, lambda f: lambda q, variable: False),
     "window": (clauses.spans, closed_swapped),
-    "aggregate": (folding.folded, lambda f: lambda a, events, *rest: f(a, list(events)[1:], *rest)),
+    "aggregate": (denote.folded, lambda f: lambda a, events, *rest: f(a, list(events)[1:], *rest)),
     "underlining": (clauses.equivalences, lambda f: lambda q: [(x, not marked) for x, marked in f(q)]),
-    "having": (program._has, lambda f: lambda *_: True),
-    "non_overlap": (program._preference, lambda f: lambda positions, reading: tuple(reversed(positions))),
-    "returned": (returned._value, lambda f: lambda output, *rest: None),
+    "having": (interpreter._has, lambda f: lambda *_: True),
+    "non_overlap": (interpreter._preference, lambda f: lambda positions, reading: tuple(reversed(positions))),
+    "returned": (interpreter._value, lambda f: lambda output, *rest: None),
 }
 
 AUTOMATON: dict[str, tuple[Any, Wrap]] = {
-    "edges": (edges.edges_of, lambda f: lambda p, variable: frozenset({"begin", "take"})),
+    "edges": (compile.edges_of, lambda f: lambda p, variable: frozenset({"begin", "take"})),
     "proceed": (
-        edges.edges_of,
+        compile.edges_of,
         lambda f: lambda p, v: frozenset({"take"}) if f(p, v) == {"proceed"} else f(p, v),
     ),
-    "equivalences": (edges._layout, lambda f: lambda *a: replace(f(*a), equivalences=())),
+    "equivalences": (compile._layout, lambda f: lambda *a: replace(f(*a), equivalences=())),
     "strategies": (
-        edges._layout,
+        compile._layout,
         lambda f: lambda *a: replace(f(*a), strategies={v: OTHER[s] for v, s in f(*a).strategies.items()}),
     ),
-    "cuts": (edges._layout, lambda f: lambda *a: replace(f(*a), cuts=frozenset())),
+    "cuts": (compile._layout, lambda f: lambda *a: replace(f(*a), cuts=frozenset())),
     "window": (
-        instances.in_window,
+        moves.in_window,
         lambda f: lambda window, closed, first, event: f(window, not closed, first, event),
     ),
-    "previous": (instances.instantiated, lambda f: lambda form, ps: f("a[i]" if form == "a[i-1]" else form, ps)),
-    "aggregate": (folds.value_over, lambda f: lambda a, events, *rest: f(a, list(events)[1:], *rest)),
-    "fold": (folds._best, lambda f: lambda k, highest: f(k, not highest)),
-    "neighbours": (negation.neighbours, lambda f: lambda *a: (f(*a)[0] + 1, f(*a)[1])),
-    "scope": (negation.in_scope, lambda f: lambda q, k, M, S, reading, positions: list(positions)),
-    "non_overlap": (results._rank, lambda f: lambda positions, reading: tuple(reversed(positions))),
-    "returned": (results._value, lambda f: lambda *_: None),
+    "previous": (moves.instantiated, lambda f: lambda form, ps: f("a[i]" if form == "a[i-1]" else form, ps)),
+    "aggregate": (moves.value_over, lambda f: lambda a, events, *rest: f(a, list(events)[1:], *rest)),
+    "fold": (moves._best, lambda f: lambda k, highest: f(k, not highest)),
+    "neighbours": (moves.neighbours, lambda f: lambda *a: (f(*a)[0] + 1, f(*a)[1])),
+    "scope": (moves.in_scope, lambda f: lambda q, k, M, S, reading, positions: list(positions)),
+    "non_overlap": (evaluators._rank, lambda f: lambda positions, reading: tuple(reversed(positions))),
+    "returned": (evaluators._value, lambda f: lambda *_: None),
 }
 
 
@@ -141,24 +127,24 @@ def set_in(column: int, value: int) -> Wrap:
 
 METHODS: dict[str, tuple[Any, str, Wrap]] = {
     "definition: scope": (
-        absence.Absences,
+        denote.SaseAbsences,
         "scope",
         lambda f: lambda self, k, M: None if (s := f(self, k, M)) is None else s[1:],
     ),
-    "definition: negated series": (absence.Absences, "leaves_out", lambda f: lambda *_: True),
-    "definition: skips": (denote.Definition, "skips", lambda f: lambda *_: True),
-    "definition: must stop": (denote.Definition, "must_stop", lambda f: lambda *_: False),
-    "automaton: skips": (selection.Selection, "skips", lambda f: lambda *_: True),
+    "definition: negated series": (denote.SaseAbsences, "leaves_out", lambda f: lambda *_: True),
+    "definition: skips": (denote.SaseDefinition, "skips", lambda f: lambda *_: True),
+    "definition: must stop": (denote.SaseDefinition, "must_stop", lambda f: lambda *_: False),
+    "automaton: skips": (plan.NfabSelection, "skips", lambda f: lambda *_: True),
     "automaton: registers": (
-        registers.Registers,
+        plan.NfabRegisters,
         "after_selecting",
         lambda f: lambda self, values, variable, first, event: f(self, values, variable, True, event),
     ),
-    "loops: scope": (layout.CompiledPlan, "_negated", set_in(opcodes.SIDE, opcodes.BETWEEN)),
-    "loops: neighbour": (layout.CompiledPlan, "_negated", set_in(opcodes.BEHIND, -1)),
-    "loops: series": (layout.CompiledPlan, "_negated", set_in(opcodes.COMPLETE, 0)),
-    "loops: withheld": (negated.NegatedComponents, "_over", lambda f: lambda self, found: f(self, found) | True),
-    "loops: strings": (encoder.ColumnEncoder, "sorted_strings", lambda f: lambda *_: None),
+    "loops: scope": (programs.CompiledPlan, "_negated", set_in(opcodes.SIDE, opcodes.BETWEEN)),
+    "loops: neighbour": (programs.CompiledPlan, "_negated", set_in(opcodes.BEHIND, -1)),
+    "loops: series": (programs.CompiledPlan, "_negated", set_in(opcodes.COMPLETE, 0)),
+    "loops: withheld": (compiled.NegatedComponents, "_over", lambda f: lambda self, found: f(self, found) | True),
+    "loops: strings": (programs.ColumnEncoder, "sorted_strings", lambda f: lambda *_: None),
     "loops: rank": (programs, "RANKED", lambda f: {**f, "highest": opcodes.SMALLEST}),
     "loops: window": (
         programs.Programs,

@@ -3,11 +3,10 @@
 import pytest
 
 from cerify.automata.nfab.compile import compile_query
-from cerify.automata.nfab.moves import Runs
-from cerify.automata.nfab.run import bindings
-from cerify.semantics.budget import Budget
+from cerify.automata.nfab.moves import Runs, bindings
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.syntax import Reading
 from proofs_tests.unit.semantics.sase import small
 from proofs_tests.unit.semantics.sase.streams import events, query
 

@@ -6,18 +6,15 @@ from typing import Any
 
 import pytest
 
-from cerify.automata.row_pattern import backtracking, evaluate, lookahead
-from cerify.automata.row_pattern.backtracking import Backtracking
+from cerify.automata.row_pattern import evaluate
 from cerify.automata.row_pattern.compile import compile_pattern
-from cerify.automata.row_pattern.lookahead import Lookahead
-from cerify.automata.row_pattern.registers import Registers, View
-from cerify.semantics.budget import Budget
+from cerify.automata.row_pattern.evaluate import Backtracking, Lookahead, RowRegisters, View
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.resolve import column_values
+from cerify.semantics.row_pattern.scalars import NumberedMatch, column_values
+from cerify.semantics.row_pattern.syntax import MatchRecognize
 from proofs_tests.campaigns.row_patterns import compared, differing
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import found, table
@@ -77,7 +74,7 @@ def test_what_has_to_be_remembered_is_bounded() -> None:
 
 def test_the_search_at_a_row_looks_at_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the look-ahead, which is made before it."""
-    monkeypatch.setattr(backtracking, "ROWS_TOGETHER", 16)
+    monkeypatch.setattr(evaluate, "ROWS_TOGETHER", 16)
     q = parse("MATCH_RECOGNIZE (PATTERN ((A | B)* C) DEFINE C AS SUM(A.x) = -1)")
     ahead = Lookahead(q, compile_pattern(q.pattern), {"x": [2**n for n in range(12)]}, 12)
     assert ahead.open
@@ -89,7 +86,7 @@ def test_the_search_at_a_row_looks_at_the_time(monkeypatch: pytest.MonkeyPatch) 
 def test_the_look_ahead_looks_at_the_time_for_every_so_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """PERMUTE of seven parts has 35,280 states: 400 rows took half a minute between two looks."""
     looks: list[None] = []
-    monkeypatch.setattr(lookahead, "check_time", lambda: looks.append(None))
+    monkeypatch.setattr(evaluate, "check_time", lambda: looks.append(None))
     q = parse("MATCH_RECOGNIZE (PATTERN (PERMUTE(A, B, C, D, E) F{1000}))")
     automaton = compile_pattern(q.pattern)
     assert len(automaton.variables) > 1000
@@ -115,7 +112,7 @@ class ForgetsAll(Backtracking):
         self.failed = Blind()
 
 
-class OneRowFewer(Registers):
+class OneRowFewer(RowRegisters):
     """Forgets the last row of LAST and FIRST."""
 
     def _step(self, register: Any, state: Any, r: int, label: str) -> Any:
@@ -127,7 +124,7 @@ class Forgetful(Backtracking):
     """With such registers."""
 
     @cached_property
-    def registers(self) -> Registers:
+    def registers(self) -> RowRegisters:
         made = super().registers
         made.__class__ = OneRowFewer
         return made
@@ -136,7 +133,7 @@ class Forgetful(Backtracking):
 def searching(search: type[Backtracking]) -> Callable[..., Iterator[NumberedMatch]]:
     """An evaluator with another search."""
 
-    class Run(evaluate.Run):
+    class Run(evaluate.RowPartition):
         @cached_property
         def search(self) -> Backtracking:
             return search(Lookahead(self.q, self.automaton, self.columns, len(self.places)))

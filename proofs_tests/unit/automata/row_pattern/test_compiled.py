@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 
 from cerify.automata.row_pattern import compiled, evaluate
-from cerify.automata.row_pattern.columns import PartitionedTable
-from cerify.automata.row_pattern.conditions import MOST_STATES, truths
-from cerify.automata.row_pattern.vectors import Conditions
+from cerify.automata.row_pattern.columns import ColumnConditions, PartitionedTable
+from cerify.automata.row_pattern.compile import MOST_STATES, truths
 from cerify.equivalence.generate.row_pattern import PROFILES, _Maker
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.row_pattern.clauses import ROW
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.resolve import column_values
+from cerify.semantics.row_pattern.scalars import column_values
+from cerify.semantics.row_pattern.syntax import ROW
 from cerify.semantics.values import Value
 from proofs_tests.campaigns.row_patterns import JUDGED, answer, compared
 from proofs_tests.support import sampled
@@ -85,7 +84,7 @@ def test_conditions_on_columns_are_those_on_rows(seed: int) -> None:
             for start, end in pairwise(bounds):
                 own = {name: values[start:end] for name, values in lists.items()}
                 expected += truths(e, "A", own, end - start)
-            assert Conditions(made).truths(e, "A").tolist() == expected, e
+            assert ColumnConditions(made).truths(e, "A").tolist() == expected, e
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,14 +6,13 @@ from random import Random
 
 import pytest
 
-from cerify.automata.row_pattern.conditions import why_not
-from cerify.automata.row_pattern.distances import at_fixed_distances
-from cerify.equivalence.bounded.row_tables import tables, values
+from cerify.automata.row_pattern.compile import at_fixed_distances, why_not
+from cerify.equivalence.decide.replay import tables, values
 from cerify.equivalence.generate.row_pattern import RowProfile, clause
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.row_pattern.interpreter import answers
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show, show_expression
+from cerify.semantics.row_pattern.syntax import show, show_expression
 from proofs_tests.support import sampled
 
 

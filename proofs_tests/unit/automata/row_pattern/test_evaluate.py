@@ -10,17 +10,14 @@ import pyarrow as pa
 import pytest
 
 from cerify.automata.row_pattern import evaluate
-from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_pattern
+from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_pattern, why_not
 from cerify.automata.row_pattern.compiled import CompiledRun, answers
-from cerify.automata.row_pattern.conditions import why_not
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern.clauses import MatchRecognize
-from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.resolve import column_values
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.scalars import NumberedMatch, column_values
+from cerify.semantics.row_pattern.syntax import MatchRecognize, show
 from proofs_tests.campaigns.row_patterns import answer, compared
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import found, table
@@ -136,7 +133,7 @@ def with_automaton(change: Callable[[Automaton], Automaton]) -> Callable[..., It
         made = change(compile_pattern(q.pattern, budget))
         for places in evaluate.partitions(q, columns, len(S)):
             mine = {name: [values[place] for place in places] for name, values in columns.items()}
-            yield from evaluate.Run(q, made, places, mine).matches()
+            yield from evaluate.RowPartition(q, made, places, mine).matches()
 
     return answers
 

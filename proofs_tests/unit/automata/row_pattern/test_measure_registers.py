@@ -11,9 +11,9 @@ import pytest
 from cerify.automata.row_pattern import evaluate
 from cerify.equivalence.generate.row_pattern import PROFILES, case
 from cerify.languages.row_pattern import RegisterOutput
-from cerify.semantics.row_pattern.output import Output
+from cerify.semantics.row_pattern.interpreter import RowOutput
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.syntax import show
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import table
 
@@ -29,7 +29,7 @@ def test_the_measures_are_those_of_the_definition(cases: int, profile: str) -> N
     shown = 0
     for number in range(cases):
         q, S = case(Random(number), PROFILES[profile], 8, 8)
-        right, made = Output(q, S), RegisterOutput(q, S)
+        right, made = RowOutput(q, S), RegisterOutput(q, S)
         matches = list(evaluate.answers(q, S))
         expected = [list(right.measured(match)) for match in matches]
         assert repr([list(made.measured(match)) for match in matches]) == repr(expected), show(q)

@@ -9,27 +9,27 @@ from typing import assert_never
 import pytest
 
 from cerify.automata.dfa.compile import compile_expression, compile_together
-from cerify.automata.dfa.decide import separating_word
+from cerify.automata.dfa.model import separating_word
 from cerify.equivalence.generate.expressions import PROFILES
 from cerify.equivalence.generate.expressions import expression as random_expression
-from cerify.equivalence.rewrite.expressions.eliminate import regular, regular_of
-from cerify.equivalence.rewrite.expressions.regular import (
-    Concatenation,
-    Letter,
-    Nothing,
-    Plus,
-    Regular,
-    Union,
-    expression,
-    show,
-)
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.event_expressions import show as text_of
-from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions import syntax as text_of
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Stream
+from proofs_tests.claims.vldb92_regular import (
+    Nothing,
+    Regular,
+    RegularConcatenation,
+    RegularLetter,
+    RegularPlus,
+    RegularUnion,
+    expression,
+    regular,
+    regular_of,
+    show,
+)
 from proofs_tests.support import sampled
 
 
@@ -38,13 +38,13 @@ def is_word(R: Regular, h: tuple[Event, ...]) -> bool:
     match R:
         case Nothing():
             return False
-        case Letter(E):
+        case RegularLetter(E):
             return len(h) == 1 and takes_place(E, Stream(h)) == {0}
-        case Union(left, right):
+        case RegularUnion(left, right):
             return is_word(left, h) or is_word(right, h)
-        case Concatenation(left, right):
+        case RegularConcatenation(left, right):
             return any(is_word(left, h[:i]) and is_word(right, h[i:]) for i in range(1, len(h)))
-        case Plus(operand):
+        case RegularPlus(operand):
             rest = (is_word(operand, h[:i]) and is_word(R, h[i:]) for i in range(1, len(h)))
             return is_word(operand, h) or any(rest)
         case _:
@@ -58,12 +58,12 @@ def histories(length: int, types: str, started: bool) -> list[tuple[Event, ...]]
 
 def random_regular(rng: Random, nodes: int) -> Regular:
     if nodes < 3:
-        letter = Letter(parse(rng.choice(("a", "b", "!a", "any", "!NULL", "a or b"))))
-        return Plus(letter) if nodes == 2 else letter
+        letter = RegularLetter(parse(rng.choice(("a", "b", "!a", "any", "!NULL", "a or b"))))
+        return RegularPlus(letter) if nodes == 2 else letter
     if rng.random() < 0.3:
-        return Plus(random_regular(rng, nodes - 1))
+        return RegularPlus(random_regular(rng, nodes - 1))
     left = rng.randint(1, nodes - 2)
-    operator = rng.choice((Union, Concatenation, Concatenation))
+    operator = rng.choice((RegularUnion, RegularConcatenation, RegularConcatenation))
     return operator(random_regular(rng, left), random_regular(rng, nodes - 1 - left))
 
 
@@ -108,7 +108,7 @@ def test_any_regular_one_is_an_expression(number: int) -> None:
             assert found == is_word(R, h) == is_word(back, h), f"{show(R)} over {h}"
             both.add(found)
     assert both == {True, False}
-    assert expression(Nothing()) == expr.Null()
+    assert expression(Nothing()) == text_of.Null()
 
 
 @pytest.mark.parametrize(
@@ -131,28 +131,30 @@ def test_texts(text: str, expected: str) -> None:
 
 
 def test_texts_have_the_parentheses_that_they_need() -> None:
-    a, b = Letter(parse("a")), Letter(parse("a and b"))
-    assert show(Plus(Concatenation(a, Union(a, b)))) == "(a (a | (a and b)))+"
-    assert show(Union(Plus(a), Concatenation(Plus(Plus(b)), a))) == "a+ | (a and b)++ a"
+    a, b = RegularLetter(parse("a")), RegularLetter(parse("a and b"))
+    assert show(RegularPlus(RegularConcatenation(a, RegularUnion(a, b)))) == "(a (a | (a and b)))+"
+    assert (
+        show(RegularUnion(RegularPlus(a), RegularConcatenation(RegularPlus(RegularPlus(b)), a))) == "a+ | (a and b)++ a"
+    )
 
 
 def test_sizes_are_those_of_the_trees() -> None:
-    a = Letter(parse("a"))
+    a = RegularLetter(parse("a"))
     sizes = [a.size]
     R: Regular = a
     for _ in range(200):
-        R = Concatenation(R, R)
+        R = RegularConcatenation(R, R)
         sizes.append(R.size)
     assert all(larger == 2 * smaller + 1 for smaller, larger in pairwise(sizes))
-    assert Plus(Nothing()).size == 2
+    assert RegularPlus(Nothing()).size == 2
 
 
 def test_what_is_too_large_or_too_deep_stops() -> None:
     with pytest.raises(BudgetExceeded, match="more than 500 nodes"):
         regular_of(compile_expression(parse("every <3> a and !before(<4> b)")), Budget(states=500))
-    R: Regular = Letter(parse("a"))
+    R: Regular = RegularLetter(parse("a"))
     for _ in range(100_000):
-        R = Plus(R)
+        R = RegularPlus(R)
     for work in (show, expression):
         with pytest.raises(BudgetExceeded, match="nested too deeply"):
             work(R)

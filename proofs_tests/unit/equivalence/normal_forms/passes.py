@@ -11,20 +11,22 @@ from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import core_cel as generate_core_cel
 from cerify.equivalence.generate.cel import CORRELATED, EVERYTHING
 from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS
-from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive as core_disjunctive
-from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
-from cerify.equivalence.rewrite.normal_forms.core_safe import safe
-from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
-from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
-from cerify.equivalence.rewrite.normal_forms.push_in import push_in
+from cerify.equivalence.rewrite.normal_forms import (
+    core_disjunctive,
+    disjunctive,
+    lp_normal,
+    push_filters,
+    push_in,
+    safe,
+)
 from cerify.equivalence.rewrite.trees import variables_of
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.cel.interpreter import Interpreter
-from cerify.semantics.cel.registered import Predicates
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import is_lp_normal, is_safe
 from cerify.semantics.core_cel.interpreter import matches_of
-from cerify.semantics.core_cel.wellformed import is_lp_normal, is_safe
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Stream
 from cerify.semantics.trees import children, rebuilt
@@ -63,7 +65,7 @@ def core_meaning(phi: core.Formula, S: Stream) -> object:
     return matches_of(phi, S, SMALL)
 
 
-def cel_case(rng: Random, profile: generate.Profile) -> tuple[cel.Formula, Stream]:
+def cel_case(rng: Random, profile: generate.CelProfile) -> tuple[cel.Formula, Stream]:
     """A small formula, now and then with a window, a partition or registered predicates inside, and a small stream."""
     phi, S = generate.case(rng, profile, 12, 4)
     if rng.random() < 0.1:

@@ -7,7 +7,7 @@ from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.trees import children
 
 CHOOSING = (cel.Plus, cel.ContiguousPlus, cel.Next, cel.Last, cel.Max)
-CORE_CHOOSING = (core.Plus, core.Next, core.Last, core.Max)
+CORE_CHOOSING = (core.CorePlus, core.CoreNext, core.CoreLast, core.CoreMax)
 
 
 def is_disjunctive(phi: cel.Formula) -> bool:
@@ -23,16 +23,16 @@ def is_disjunctive(phi: cel.Formula) -> bool:
 def is_core_disjunctive(phi: core.Formula) -> bool:
     """The same for core-CEL: cep17, appendix B.1."""
     below = children(phi)
-    if not isinstance(phi, (core.Or, *CORE_CHOOSING)) and any(isinstance(psi, core.Or) for psi in below):
+    if not isinstance(phi, (core.CoreOr, *CORE_CHOOSING)) and any(isinstance(psi, core.CoreOr) for psi in below):
         return False
-    if isinstance(phi, core.Filter) and isinstance(phi.condition, core.Conjunction | core.Disjunction):
+    if isinstance(phi, core.CoreFilter) and isinstance(phi.condition, core.CoreConjunction | core.CoreDisjunction):
         return False
     return all(map(is_core_disjunctive, below))
 
 
 def has_in_on_types_only(phi: cel.Formula) -> bool:
     """Whether every IN is on an event type, or on another IN."""
-    return all(isinstance(psi.phi, cel.Event | cel.In) for psi in cel.subformulas(phi) if isinstance(psi, cel.In))
+    return all(isinstance(psi.phi, cel.EventAtom | cel.In) for psi in cel.subformulas(phi) if isinstance(psi, cel.In))
 
 
 def stuck_filters(phi: cel.Formula) -> Iterator[cel.Filter]:
@@ -42,5 +42,5 @@ def stuck_filters(phi: cel.Formula) -> Iterator[cel.Filter]:
             below: cel.Formula = psi
             while isinstance(below, cel.Filter):
                 below = below.phi
-            if not isinstance(below, cel.Event | cel.Next | cel.Last | cel.Max):
+            if not isinstance(below, cel.EventAtom | cel.Next | cel.Last | cel.Max):
                 yield psi

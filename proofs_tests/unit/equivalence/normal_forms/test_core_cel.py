@@ -4,14 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from cerify.equivalence.rewrite.normal_forms.core_disjunctive import disjunctive
-from cerify.equivalence.rewrite.normal_forms.core_lp_normal import lp_normal
-from cerify.equivalence.rewrite.normal_forms.core_safe import safe
+from cerify.equivalence.rewrite.normal_forms import core_disjunctive, lp_normal, safe
+from cerify.semantics.core_cel.check import is_lp_normal, is_safe, is_well_formed
 from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.syntax import Formula, size
-from cerify.semantics.core_cel.wellformed import is_lp_normal, is_safe, is_well_formed
+from cerify.semantics.core_cel.syntax import Formula, show, size
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Stream
 from proofs_tests.support import FIGURE_1, stream
@@ -39,7 +36,7 @@ def found(query: str, S: Stream) -> list[tuple[int, ...]]:
     ],
 )
 def test_disjunctive(query: str, expected: str) -> None:
-    assert show(disjunctive(parse(query))) == show(parse(expected))
+    assert show(core_disjunctive(parse(query))) == show(parse(expected))
     assert is_core_disjunctive(parse(expected))
 
 
@@ -126,7 +123,7 @@ def test_lp_normal(query: str, expected: str) -> None:
 def test_the_running_examples_keep_their_matches(query: str) -> None:
     expected = found(query, FIGURE_1)
     assert expected
-    for rewrite in (disjunctive, safe, lp_normal):
+    for rewrite in (core_disjunctive, safe, lp_normal):
         assert found(show(rewrite(parse(query))), FIGURE_1) == expected
 
 
@@ -166,13 +163,13 @@ def test_a_form_that_is_too_large_is_an_error_that_names_the_place() -> None:
         safe(parse(" ; ".join(f"(A AS x{i} OR B AS y{i})" for i in range(30))))
     assert caught.value.span is not None
     with pytest.raises(BudgetExceeded, match="already at this FILTER"):
-        disjunctive(parse("A AS x FILTER " + " AND ".join(["(x.a = 1 OR x.b = 1)"] * 30)))
+        core_disjunctive(parse("A AS x FILTER " + " AND ".join(["(x.a = 1 OR x.b = 1)"] * 30)))
     tests = " ; ".join(f"((B AS y{i} FILTER x.a = {i}) OR C AS y{i})" for i in range(20))
     with pytest.raises(BudgetExceeded, match="already at this ;, and 1000 are allowed"):
         lp_normal(parse(f"A AS x ; ({tests})"), 1000)
 
 
-@pytest.mark.parametrize("form", [disjunctive, lp_normal])
+@pytest.mark.parametrize("form", [core_disjunctive, lp_normal])
 def test_a_filter_just_as_large_as_allowed(form: Callable[[Formula, int], Formula]) -> None:
     for query in ("A AS x FILTER x.a = 1", "A AS x FILTER (x.a = 1 OR x.a = 2) AND x.b = 1"):
         found = form(parse(query), 100)

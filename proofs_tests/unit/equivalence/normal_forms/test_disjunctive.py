@@ -2,10 +2,9 @@
 
 import pytest
 
-from cerify.equivalence.rewrite.normal_forms.disjunctive import disjunctive
+from cerify.equivalence.rewrite.normal_forms import disjunctive
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import size
+from cerify.semantics.cel.syntax import show, size
 from cerify.semantics.errors import BudgetExceeded
 from proofs_tests.support import FIRE, by_position
 from proofs_tests.unit.equivalence.normal_forms.shapes import is_disjunctive

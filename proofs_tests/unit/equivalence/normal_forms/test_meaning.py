@@ -33,9 +33,9 @@ def test_a_pass_keeps_the_meaning_and_gives_the_shape(name: str, cases: int) -> 
 
 @pytest.mark.parametrize("name", PASSES)
 def test_a_formula_that_is_too_deep_is_an_error(name: str) -> None:
-    deep: Any = core.Event("A", "x") if name.startswith("core") else cel.Event("A")
+    deep: Any = core.CoreEventAtom("A", "x") if name.startswith("core") else cel.EventAtom("A")
     for _ in range(3000):
-        deep = core.Plus(deep) if name.startswith("core") else cel.Plus(deep)
+        deep = core.CorePlus(deep) if name.startswith("core") else cel.Plus(deep)
     with pytest.raises(BudgetExceeded, match="nested too deeply"):
         PASSES[name].rewrite(deep)
 

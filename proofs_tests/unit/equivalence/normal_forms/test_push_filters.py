@@ -2,10 +2,10 @@
 
 import pytest
 
-from cerify.equivalence.rewrite.normal_forms.push_filters import push_filters
+from cerify.equivalence.rewrite.normal_forms import push_filters
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
 from proofs_tests.support import FIRE, SENSOR_1, stream

@@ -2,10 +2,10 @@
 
 import pytest
 
-from cerify.equivalence.rewrite.normal_forms.push_in import push_in
+from cerify.equivalence.rewrite.normal_forms import push_in
 from cerify.semantics.cel.interpreter import valuations
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
 from proofs_tests.support import by_position, stream

@@ -10,24 +10,27 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.rewrite.translate.cel_to_row import cel_to_row, sase_to_row
-from cerify.equivalence.rewrite.translate.one_length import two_lengths
-from cerify.equivalence.rewrite.translate.row_to_cel import predicates_of, row_to_cel
+from cerify.equivalence.rewrite.translate_row_pattern import (
+    cel_to_row,
+    predicates_of,
+    row_to_cel,
+    sase_to_row,
+    two_lengths,
+)
 from cerify.languages import LANGUAGES
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import interpreter as cel_interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse as parse_cel
-from cerify.semantics.cel.show import show as show_cel
+from cerify.semantics.cel.syntax import show as show_cel
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.denote import Meaning
-from cerify.semantics.row_pattern.interpreter import Watch, answers, table_of
+from cerify.semantics.row_pattern.interpreter import RowStepBudget, answers, table_of
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD
-from cerify.semantics.row_pattern.show import show
-from cerify.semantics.sase.reading import DECIDED
+from cerify.semantics.row_pattern.scalars import STANDARD
+from cerify.semantics.row_pattern.syntax import MatchRecognize, show
+from cerify.semantics.sase.syntax import DECIDED
 from proofs_tests.support import sampled
 
 PAGE = Path(__file__).parents[4] / "docs" / "guide" / "row-relations.md"
@@ -108,7 +111,7 @@ def require_two_lengths(q: MatchRecognize) -> None:
     events = [event for event in found.events if event is not None]
     assert len(events) == len(found.events)
     table = table_of(Stream(events))
-    at_row = Meaning(q, table, 0, range(len(table)), 1, STANDARD, Watch(100_000))
+    at_row = Meaning(q, table, 0, range(len(table)), 1, STANDARD, RowStepBudget(100_000))
     lengths = {len(w) for w in at_row.labellings(q.pattern, ())}
     assert {found.first, len(events)} <= lengths, (show(q), events)
 

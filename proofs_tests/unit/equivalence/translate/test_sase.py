@@ -8,23 +8,21 @@ import pytest
 
 from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.nfab.compile import compile_query
-from cerify.equivalence.generate.sase import case
-from cerify.equivalence.generate.sase_profiles import PLAIN, Profile
-from cerify.equivalence.rewrite.translate.sase_to_cel import require_written, sase_to_cel
-from cerify.equivalence.rewrite.translate.sase_to_expression import sase_to_expression
+from cerify.equivalence.generate.sase import PLAIN, SaseProfile, case
+from cerify.equivalence.rewrite.translate_sase import require_written, sase_to_cel, sase_to_expression
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse as parse_cel
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse as parse_expression
-from cerify.semantics.event_expressions.show import show as show_expression
+from cerify.semantics.event_expressions.syntax import show as show_expression
 from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
-from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.syntax import DECIDED, Reading
 from proofs_tests.claims.sase_regular import Memory, Regular
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase import small
@@ -34,7 +32,7 @@ EVERY = Reading(last_kleene="every", window="closed")
 LETTERS = ("A1/k", "A2/k", "B1/k", "B2/k")
 
 
-def matches_in_cel(phi: cel.Formula, q: sase.Query, S: Stream) -> set[Bindings]:
+def matches_in_cel(phi: cel.Formula, q: sase.SaseQuery, S: Stream) -> set[Bindings]:
     """What the variables of the query hold in the valuations of a formula, at all positions."""
     return {
         tuple((k.variable, tuple(sorted(p for A, p in mu if k.variable == A))) for k in q.pattern)
@@ -47,7 +45,7 @@ def ends(found: set[Bindings]) -> set[int]:
     return {max(p for _, positions in M for p in positions) for M in found}
 
 
-def translated(q: sase.Query, reading: Reading) -> tuple[cel.Formula | None, expr.Expression | None]:
+def translated(q: sase.SaseQuery, reading: Reading) -> tuple[cel.Formula | None, expr.Expression | None]:
     try:
         phi = sase_to_cel(q, reading)
     except Unsupported:
@@ -58,7 +56,7 @@ def translated(q: sase.Query, reading: Reading) -> tuple[cel.Formula | None, exp
         return phi, None
 
 
-def check(q: sase.Query, S: Stream, reading: Reading) -> tuple[bool, bool]:
+def check(q: sase.SaseQuery, S: Stream, reading: Reading) -> tuple[bool, bool]:
     """Whether there is a formula, and an expression; they have to say what the query says."""
     phi, E = translated(q, reading)
     if phi is not None:
@@ -111,7 +109,7 @@ def test_each_strategy_has_its_operator(text: str, formula: str | None, expressi
 READINGS = sampled([DECIDED, EVERY], [DECIDED])  # random queries have both
 
 
-def small_queries(every: int) -> Iterator[sase.Query]:
+def small_queries(every: int) -> Iterator[sase.SaseQuery]:
     for n, step in ((1, 7), (2, every), (3, every * 40)):
         for text in small.texts(n, True, False, ("", "WITHIN 2 seconds"), step=step):
             if "!" not in text:
@@ -134,13 +132,13 @@ def test_small_queries_on_all_small_streams(reading: Reading, every: int) -> Non
 
 
 def test_random_queries() -> None:
-    rng, profile = Random(5), Profile(cut=0, strategies=PLAIN.strategies[:1] + PLAIN.strategies[2:], related=0.4)
+    rng, profile = Random(5), SaseProfile(cut=0, strategies=PLAIN.strategies[:1] + PLAIN.strategies[2:], related=0.4)
     found = [check(*case(rng, profile, 5, 6), rng.choice((DECIDED, EVERY))) for _ in range(250)]
     assert sum(yes for yes, _ in found) > 50
     assert sum(too for _, too in found) > 15
 
 
-def separated(q: sase.Query, E: expr.Expression, reading: Reading) -> tuple[int, ...] | None:
+def separated(q: sase.SaseQuery, E: expr.Expression, reading: Reading) -> tuple[int, ...] | None:
     """A shortest word over the letters on which an expression and the automaton of a query say different things of its
     last event; None if there is none, on all streams."""
     letters = tuple(events(" ".join(LETTERS)))
@@ -199,7 +197,7 @@ def test_nxt_and_skip_till_next_match_part_at_the_second_beginning(text: str, fo
     assert first_difference(q, phi, 5) == stream
 
 
-def first_difference(q: sase.Query, phi: cel.Formula, longest: int) -> str | None:
+def first_difference(q: sase.SaseQuery, phi: cel.Formula, longest: int) -> str | None:
     """The first stream of A and B, the shorter ones first, on which the two differ."""
     for n in range(1, longest + 1):
         for word in product("AB", repeat=n):

@@ -2,18 +2,18 @@
 
 import pytest
 
-from cerify.equivalence.rewrite.translate.sase_by_cel import bindings, formula_for
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.syntax import Query
+from cerify.semantics.sase.syntax import SaseQuery
+from proofs_tests.claims.sase_by_cel import bindings, formula_for
 
 TEXT = "PATTERN SEQ(A a, B b) {} RETURN a.x"
 
 
-def block(rest: str) -> Query:
+def block(rest: str) -> SaseQuery:
     q = parse(TEXT.format(rest))
-    assert isinstance(q, Query)
+    assert isinstance(q, SaseQuery)
     return q
 
 

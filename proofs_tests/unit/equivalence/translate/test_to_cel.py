@@ -4,16 +4,16 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.semantics.budget import Budget
+from cerify.equivalence.rewrite.translate_core_cel import to_cel
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel.parse import parse as parse_cel
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import problems
 from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show as show_core_cel
-from cerify.semantics.core_cel.wellformed import problems
+from cerify.semantics.core_cel.syntax import show as show_core_cel
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
 from proofs_tests.support import FIGURE_1, by_position, sampled, stream
@@ -214,7 +214,7 @@ def test_a_formula_without_problems_does_not_look_ahead() -> None:
     rng, seen = Random(1), {True: 0, False: 0}
     for _ in range(400):
         phi, _ = SOURCES["core-cel everything"][2](rng)
-        if any(isinstance(psi, core.Next | core.Last | core.Max) for psi in core.subformulas(phi)):
+        if any(isinstance(psi, core.CoreNext | core.CoreLast | core.CoreMax) for psi in core.subformulas(phi)):
             continue
         bound = not any(problem.rule == "unbound" for problem in problems(phi))
         said = ""
@@ -267,8 +267,8 @@ def test_what_blows_up_stops_with_a_typed_error() -> None:
 
 
 def test_a_deep_formula_stops_with_a_typed_error() -> None:
-    phi: core.Formula = core.Event("A", "x")
+    phi: core.Formula = core.CoreEventAtom("A", "x")
     for _ in range(5_000):
-        phi = core.Plus(phi)
+        phi = core.CorePlus(phi)
     with pytest.raises(BudgetExceeded):
         to_cel(phi)

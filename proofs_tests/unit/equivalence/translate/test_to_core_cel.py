@@ -2,15 +2,14 @@
 
 import pytest
 
-from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
-from cerify.semantics.budget import Budget
+from cerify.equivalence.rewrite.translate_core_cel import to_cel, to_core_cel
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show as show_cel
+from cerify.semantics.cel.syntax import show as show_cel
+from cerify.semantics.core_cel.check import is_safe, problems
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.wellformed import is_safe, problems
+from cerify.semantics.core_cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Stream
 from proofs_tests.support import EXAMPLES, FIGURE_1, by_position, stream
@@ -127,7 +126,7 @@ def test_what_is_refused_and_why(name: str) -> None:
 
 def test_a_predicate_on_sets_is_refused() -> None:
     with pytest.raises(Unsupported, match="no predicate p on sets"):
-        to_core_cel(cel.Filter(cel.Event("A"), cel.Named("p", ("A",))))
+        to_core_cel(cel.Filter(cel.EventAtom("A"), cel.Named("p", ("A",))))
 
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if source.startswith("cel")])
@@ -162,7 +161,7 @@ def test_what_blows_up_stops_with_a_typed_error() -> None:
 
 
 def test_a_deep_formula_stops_with_a_typed_error() -> None:
-    phi: cel.Formula = cel.Event("A")
+    phi: cel.Formula = cel.EventAtom("A")
     for _ in range(5_000):
         phi = cel.Plus(phi)
     with pytest.raises(BudgetExceeded):

@@ -9,13 +9,12 @@ from typing import Any, Literal
 
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import core_cel as generate_core_cel
-from cerify.equivalence.rewrite.translate.to_cel import to_cel
-from cerify.equivalence.rewrite.translate.to_core_cel import to_core_cel
-from cerify.semantics.budget import Budget
+from cerify.equivalence.rewrite.translate_core_cel import to_cel, to_core_cel
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.interpreter import matches_of
-from cerify.semantics.cel.show import show as show_cel
+from cerify.semantics.cel.syntax import show as show_cel
 from cerify.semantics.core_cel.interpreter import matches_of as core_matches_of
-from cerify.semantics.core_cel.show import show as show_core_cel
+from cerify.semantics.core_cel.syntax import show as show_core_cel
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
 
@@ -62,7 +61,7 @@ def _core(profile: generate_core_cel.CoreProfile) -> Callable[[Random], Case]:
     return lambda rng: generate_core_cel.case(rng, profile, NODES, EVENTS)
 
 
-def _cel(profile: generate.Profile) -> Callable[[Random], Case]:
+def _cel(profile: generate.CelProfile) -> Callable[[Random], Case]:
     return lambda rng: generate.case(rng, profile, NODES, EVENTS)
 
 

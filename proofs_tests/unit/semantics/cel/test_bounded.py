@@ -3,15 +3,14 @@
 import pytest
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
 from cerify.semantics.cel.denote import meaning
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import expanded, size, subformulas
+from cerify.semantics.cel.syntax import ContiguousRepeat, Repeat, expanded, size, subformulas
 from cerify.semantics.errors import BudgetExceeded, IllFormed, ParseError
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.trees import children
 
-A = cel.Event("A")
+A = cel.EventAtom("A")
 
 
 def rounds(kind: type[Repeat], n: int) -> cel.Formula:

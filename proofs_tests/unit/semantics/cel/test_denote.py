@@ -7,12 +7,11 @@ from random import Random
 import pytest
 
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.denote import Meaning, Valuations, clause, last_at_most, next_at_most
 from cerify.semantics.cel.interpreter import Interpreter, valuations
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula, Last, Max, Next, subformulas
+from cerify.semantics.cel.syntax import Formula, Last, Max, Next, show, subformulas
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
 from proofs_tests.support import EXAMPLES, FIGURE_1, by_position, complex_events, stream

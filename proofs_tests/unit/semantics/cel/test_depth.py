@@ -11,11 +11,10 @@ import pytest
 import cerify
 from cerify.semantics import predicates
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.fragment import beyond_star
+from cerify.semantics.cel.check import beyond_star, is_unary, problems
 from cerify.semantics.cel.interpreter import valuations
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.wellformed import is_unary, problems
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.parse import parse as parse_core_cel
 from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported
@@ -24,7 +23,7 @@ from cerify.semantics.predicates import Arithmetic, Attribute, Comparison, Const
 from proofs_tests.support import stream
 
 DEEP = 2000
-A = cel.Event("A")
+A = cel.EventAtom("A")
 POSITIVE = Comparison(">", Attribute("x"), Constant(0))
 
 
@@ -131,7 +130,7 @@ def test_the_repr_is_python() -> None:
     phi = parse("PROJECT[A](A+ IN X ; B) FILTER A[not x > 1 and x in {1, 2}] AND f(A, B)")
     names = {**vars(predicates), **vars(cel)}
     assert eval(repr(phi), {**names, "frozenset": frozenset}) == phi
-    assert repr(cel.In(A, "X")) == "In(phi=Event(type='A'), variable='X')"
+    assert repr(cel.In(A, "X")) == "In(phi=EventAtom(type='A'), variable='X')"
 
 
 @pytest.mark.parametrize("parenthesized", ["A", "A FILTER A.x > 1"])
@@ -190,11 +189,13 @@ def test_core_cel_shares_these_limits() -> None:
 
 DEEPER = 20_000
 OTHERS: dict[str, Callable[[], object]] = {
-    "core-cel": lambda: reduce(lambda phi, _: core.Plus(phi), range(DEEPER), core.Event("A", "x")),
-    "core-cel OR": lambda: reduce(core.Or, [core.Event("A", "x")] * DEEPER),
+    "core-cel": lambda: reduce(lambda phi, _: core.CorePlus(phi), range(DEEPER), core.CoreEventAtom("A", "x")),
+    "core-cel OR": lambda: reduce(core.CoreOr, [core.CoreEventAtom("A", "x")] * DEEPER),
     "cel FILTER": lambda: reduce(lambda phi, _: cel.Filter(phi, cel.Every("A", POSITIVE)), range(DEEPER), A),
     "cel not": lambda: a_filter(reduce(lambda P, _: Not(P), range(DEEPER), POSITIVE)),
-    "event-expression": lambda: reduce(lambda E, _: expressions.Not(E), range(DEEPER), expressions.Primitive("A")),
+    "event-expression": lambda: reduce(
+        lambda E, _: expressions.ExpressionNot(E), range(DEEPER), expressions.Primitive("A")
+    ),
 }
 
 

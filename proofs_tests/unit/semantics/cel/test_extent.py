@@ -5,13 +5,12 @@ from itertools import product
 
 import pytest
 
-from cerify.semantics.cel import extent
+from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import meaning
 from cerify.semantics.cel.interpreter import Interpreter
-from cerify.semantics.cel.operators import OPERATORS
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import OPERATORS, Formula
 from cerify.semantics.events import Event, Stream
 from proofs_tests.support import sampled
 
@@ -26,7 +25,7 @@ def around(operator: type) -> Iterator[Formula]:
     for below in product(INSIDE, repeat=len(operator.operands)):  # type: ignore[attr-defined]
         for make in OPERATORS[operator].instances():
             phi = make(*below)
-            yield from (phi, cel.Seq(cel.Event("A"), phi), cel.Plus(phi), cel.Unless(cel.Event("B"), phi))
+            yield from (phi, cel.Seq(cel.EventAtom("A"), phi), cel.Plus(phi), cel.Unless(cel.EventAtom("B"), phi))
 
 
 def departs(operator: type) -> bool:
@@ -51,8 +50,8 @@ NODES = [operator.node for operator in OPERATORS.values()]
 def test_the_tables_are_right_and_no_entry_is_needed(operator: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """An operator that the tables do not have is never skipped: only slower."""
     assert not departs(operator)
-    monkeypatch.delitem(extent.LAST, operator, raising=False)
-    monkeypatch.setattr(extent, "INHERITING", extent.INHERITING - {operator})
+    monkeypatch.delitem(interpreter.LAST, operator, raising=False)
+    monkeypatch.setattr(interpreter, "INHERITING", interpreter.INHERITING - {operator})
     assert not departs(operator)
 
 
@@ -63,26 +62,26 @@ LOOKS_FURTHER = (cel.Start, cel.Project, cel.Unless, cel.Next, cel.Last, cel.Max
 def test_no_entry_is_missing() -> None:
     """A missing entry changes no answer, but every formula with the operator would be followed over all intervals."""
     nodes = {operator.node for operator in OPERATORS.values() if not issubclass(operator.node, cel.Derived)}
-    assert set(extent.LAST) == nodes - {cel.Event}
-    assert nodes - set(LOOKS_FURTHER) == extent.INHERITING
+    assert set(interpreter.LAST) == nodes - {cel.EventAtom}
+    assert nodes - set(LOOKS_FURTHER) == interpreter.INHERITING
 
 
 @pytest.mark.parametrize("operator", LOOKS_FURTHER)
 def test_an_operator_that_does_not_inherit_is_found(operator: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extent, "INHERITING", extent.INHERITING | {operator})
+    monkeypatch.setattr(interpreter, "INHERITING", interpreter.INHERITING | {operator})
     assert departs(operator)
 
 
 WRONG = [
-    *((operator, extent._first) for operator in (cel.Seq, cel.ContiguousSeq, cel.Or, cel.All)),
-    *((operator, extent._second) for operator in (cel.Or, cel.All, cel.Unless)),
-    *((operator, extent._both) for operator in (cel.Seq, cel.ContiguousSeq, cel.Or, cel.All, cel.Unless)),
+    *((operator, interpreter._first) for operator in (cel.Seq, cel.ContiguousSeq, cel.Or, cel.All)),
+    *((operator, interpreter._second) for operator in (cel.Or, cel.All, cel.Unless)),
+    *((operator, interpreter._both) for operator in (cel.Seq, cel.ContiguousSeq, cel.Or, cel.All, cel.Unless)),
 ]
 
 
 @pytest.mark.parametrize(("operator", "wrong"), WRONG)
 def test_a_wrong_last_type_is_found(operator: type, wrong: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(extent.LAST, operator, wrong)
+    monkeypatch.setitem(interpreter.LAST, operator, wrong)
     assert departs(operator)
 
 

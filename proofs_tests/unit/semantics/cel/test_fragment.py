@@ -2,7 +2,7 @@
 
 import pytest
 
-from cerify.semantics.cel.fragment import beyond_star
+from cerify.semantics.cel.check import beyond_star
 from cerify.semantics.cel.parse import parse
 
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel.facts import RememberedFacts
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel.denote import RememberedFacts
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded

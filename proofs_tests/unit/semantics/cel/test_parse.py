@@ -4,11 +4,11 @@ import pytest
 
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, ParseError
 from cerify.semantics.predicates import Arithmetic, Attribute, Comparison, Constant
 
-A, B, C = cel.Event("A"), cel.Event("B"), cel.Event("C")
+A, B, C = cel.EventAtom("A"), cel.EventAtom("B"), cel.EventAtom("C")
 X_ABOVE_1 = Comparison(">", Attribute("x"), Constant(1))
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cerify.semantics.cel.denote import sup
+from cerify.semantics.cel.denote import Events, Predicates, in_relation, named, require_registered, sup, unregistered
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.registered import Events, Predicates, in_relation, named, require_registered, unregistered
 from cerify.semantics.errors import IllFormed, Unsupported
 from proofs_tests.support import stream
 

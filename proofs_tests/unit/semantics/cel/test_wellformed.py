@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cerify.semantics.cel.check import is_unary, problems, require_typed, type_errors, unused
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.unused import unused
-from cerify.semantics.cel.wellformed import is_unary, problems, require_typed, type_errors
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Schema
-from cerify.semantics.predicate_types import Problem
+from cerify.semantics.predicates import Problem
 from proofs_tests.support import EXAMPLES
 
 SCHEMA = Schema(

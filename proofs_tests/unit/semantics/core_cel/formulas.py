@@ -10,7 +10,7 @@ from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Attribute, Comparison, Constant
 
-WRAPPERS = (core.Plus, core.Strict, core.Next, core.Last, core.Max)
+WRAPPERS = (core.CorePlus, core.CoreStrict, core.CoreNext, core.CoreLast, core.CoreMax)
 
 
 def about(x: str, value: int) -> core.Atom:
@@ -18,22 +18,22 @@ def about(x: str, value: int) -> core.Atom:
 
 
 def equal(x: str, y: str) -> core.Atom:
-    return core.Correlated(Comparison("=", Attribute("a", x), Attribute("a", y)))
+    return core.CoreCorrelated(Comparison("=", Attribute("a", x), Attribute("a", y)))
 
 
 @cache
 def of_size(n: int) -> tuple[core.Formula, ...]:
     """All formulas of n nodes over the types A, B and the variables x, y, with three filters."""
     if n == 1:
-        return tuple(core.Event(R, x) for R in "AB" for x in "xy")
+        return tuple(core.CoreEventAtom(R, x) for R in "AB" for x in "xy")
     found: list[core.Formula] = []
     for psi in of_size(n - 1):
         found.extend(wrapper(psi) for wrapper in WRAPPERS)
-        found.extend(core.Filter(psi, atom) for atom in (about("x", 1), about("y", 0), equal("x", "y")))
+        found.extend(core.CoreFilter(psi, atom) for atom in (about("x", 1), about("y", 0), equal("x", "y")))
     for left_size in range(1, n - 1):
         for left in of_size(left_size):
             for right in of_size(n - 1 - left_size):
-                found += [core.Or(left, right), core.Seq(left, right)]
+                found += [core.CoreOr(left, right), core.CoreSeq(left, right)]
     return tuple(found)
 
 
@@ -45,25 +45,25 @@ def condition(random: Random, depth: int = 2) -> core.Condition:
             x, y = random.sample("xyz", 2)
             return equal(x, y)
         case 2:
-            return core.Conjunction(condition(random, depth - 1), condition(random, depth - 1))
+            return core.CoreConjunction(condition(random, depth - 1), condition(random, depth - 1))
         case _:
-            return core.Disjunction(condition(random, depth - 1), condition(random, depth - 1))
+            return core.CoreDisjunction(condition(random, depth - 1), condition(random, depth - 1))
 
 
 def formula(random: Random, nodes: int) -> core.Formula:
     """A random formula with that many operators and event types."""
     if nodes == 1:
-        return core.Event(random.choice("AB"), random.choice("xyz"))
+        return core.CoreEventAtom(random.choice("AB"), random.choice("xyz"))
     if nodes > 2 and random.random() < 0.5:
         left = random.randrange(1, nodes - 1)
-        binary = core.Seq if random.random() < 0.7 else core.Or
+        binary = core.CoreSeq if random.random() < 0.7 else core.CoreOr
         return binary(formula(random, left), formula(random, nodes - 1 - left))
     psi = formula(random, nodes - 1)
     match random.randrange(3):
         case 0:
-            return core.Filter(psi, condition(random))
+            return core.CoreFilter(psi, condition(random))
         case 1:
-            return core.Plus(psi)
+            return core.CorePlus(psi)
         case _:
             return random.choice(WRAPPERS)(psi)
 

@@ -10,7 +10,7 @@ from itertools import combinations, product
 from typing import TypeAlias
 
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.variables import defined_outside_iteration, variables
+from cerify.semantics.core_cel.check import defined_outside_iteration, variables
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.predicates import holds, satisfied
 
@@ -22,7 +22,7 @@ def complex_events(phi: core.Formula, S: Stream) -> set[ComplexEvent]:
     """All C with C in [phi](S, nu) for some valuation nu of the variables of phi."""
     phi = desugared(phi)
     known: dict[tuple[ComplexEvent, int, Nu], bool] = {}  # by the identity of the formula: to compare trees takes long
-    rounds = {id(psi): core.Seq(psi.phi, psi) for psi in core.subformulas(phi) if isinstance(psi, core.Plus)}
+    rounds = {id(psi): core.CoreSeq(psi.phi, psi) for psi in core.subformulas(phi) if isinstance(psi, core.CorePlus)}
 
     def member(C: ComplexEvent, psi: core.Formula, pairs: Nu) -> bool:
         key = (C, id(psi), pairs)
@@ -33,24 +33,24 @@ def complex_events(phi: core.Formula, S: Stream) -> set[ComplexEvent]:
     def clause(C: ComplexEvent, psi: core.Formula, pairs: Nu) -> bool:
         nu = dict(pairs)
         match psi:
-            case core.Event(R, x):
+            case core.CoreEventAtom(R, x):
                 return {nu[x]} == C and S[nu[x]].type == R
-            case core.Filter(rho, core.Unary(x, predicate)):
+            case core.CoreFilter(rho, core.Unary(x, predicate)):
                 return member(C, rho, pairs) and holds(predicate, S[nu[x]])
-            case core.Filter(rho, core.Correlated(predicate)):
+            case core.CoreFilter(rho, core.CoreCorrelated(predicate)):
                 return member(C, rho, pairs) and satisfied(predicate, lambda a: S[nu[a.variable or ""]].get(a.name))
-            case core.Or(left, right):
+            case core.CoreOr(left, right):
                 return member(C, left, pairs) or member(C, right, pairs)
-            case core.Seq(left, right):
+            case core.CoreSeq(left, right):
                 return any(member(C1, left, pairs) and member(C2, right, pairs) for C1, C2 in splits(C))
-            case core.Plus(rho):
+            case core.CorePlus(rho):
                 return any(
                     member(C, rho, other) or member(C, rounds[id(psi)], other)
                     for other in rebound(nu, defined_outside_iteration(rho), S)
                 )
-            case core.Strict(rho):
+            case core.CoreStrict(rho):
                 return member(C, rho, pairs) and set(range(min(C), max(C) + 1)) == C
-            case core.Next(rho) | core.Last(rho) | core.Max(rho):
+            case core.CoreNext(rho) | core.CoreLast(rho) | core.CoreMax(rho):
                 rivals = (
                     other
                     for other in sets(S)
@@ -68,15 +68,15 @@ def complex_events(phi: core.Formula, S: Stream) -> set[ComplexEvent]:
 def desugared(phi: core.Formula) -> core.Formula:
     """The formula with AND and OR of filters written out."""
     match phi:
-        case core.Filter(psi, core.Conjunction(left, right)):
-            return desugared(core.Filter(core.Filter(psi, left), right))
-        case core.Filter(psi, core.Disjunction(left, right)):
-            return core.Or(desugared(core.Filter(psi, left)), desugared(core.Filter(psi, right)))
-        case core.Filter(psi, atom):
-            return core.Filter(desugared(psi), atom)
-        case core.Event():
+        case core.CoreFilter(psi, core.CoreConjunction(left, right)):
+            return desugared(core.CoreFilter(core.CoreFilter(psi, left), right))
+        case core.CoreFilter(psi, core.CoreDisjunction(left, right)):
+            return core.CoreOr(desugared(core.CoreFilter(psi, left)), desugared(core.CoreFilter(psi, right)))
+        case core.CoreFilter(psi, atom):
+            return core.CoreFilter(desugared(psi), atom)
+        case core.CoreEventAtom():
             return phi
-        case core.Or(left_, right_) | core.Seq(left_, right_):
+        case core.CoreOr(left_, right_) | core.CoreSeq(left_, right_):
             return type(phi)(desugared(left_), desugared(right_))
         case _:
             return type(phi)(desugared(phi.phi))
@@ -105,9 +105,9 @@ def beats(strategy: core.Formula, other: ComplexEvent, C: ComplexEvent, S: Strea
     """Whether the strategy drops C where it has the other, by what each position of the stream is worth."""
     mine, its = ([n in D for n in range(len(S))] for D in (C, other))
     match strategy:
-        case core.Next():
+        case core.CoreNext():
             return its > mine
-        case core.Last():
+        case core.CoreLast():
             return its[::-1] > mine[::-1]
         case _:
             return other > C

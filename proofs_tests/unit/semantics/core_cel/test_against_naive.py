@@ -6,8 +6,7 @@ import pytest
 
 from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.syntax import Formula
+from cerify.semantics.core_cel.syntax import Formula, show
 from cerify.semantics.events import Match, Stream
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.core_cel import naive

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.core_cel.interpreter import complex_events, matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from cerify.semantics.budget import Budget
-from cerify.semantics.core_cel.interpreter import Interpreter, by_clauses, matches_of
+from cerify.semantics.arguments import Budget
+from cerify.semantics.core_cel.interpreter import CoreInterpreter, by_clauses, matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match
@@ -29,7 +29,7 @@ def test_what_the_clauses_alone_make_is_counted() -> None:
 
 def test_the_time_of_the_budget_counts_from_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
-    interpreter = Interpreter(stream("A A"), Budget(seconds=5))
+    interpreter = CoreInterpreter(stream("A A"), Budget(seconds=5))
     monkeypatch.setattr(time, "monotonic", lambda: 1004.0)
     assert len(list(interpreter.counted("ab"))) == 2
     monkeypatch.setattr(time, "monotonic", lambda: 1006.0)

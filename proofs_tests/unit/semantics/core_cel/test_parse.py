@@ -4,39 +4,39 @@ import pytest
 
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show
+from cerify.semantics.core_cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, ParseError
 from cerify.semantics.predicates import Arithmetic, Attribute, Comparison, Constant
 from proofs_tests.unit.semantics.core_cel.examples import EXAMPLES
 from proofs_tests.unit.semantics.core_cel.formulas import cases
 
-A, B, C = (core.Event(name.upper(), name) for name in "abc")
+A, B, C = (core.CoreEventAtom(name.upper(), name) for name in "abc")
 HOT = core.Unary("a", Comparison(">", Attribute("tmp"), Constant(40)))
-SAME = core.Correlated(Comparison("=", Attribute("id", "a"), Attribute("id", "b")))
+SAME = core.CoreCorrelated(Comparison("=", Attribute("id", "a"), Attribute("id", "b")))
 
 
 @pytest.mark.parametrize(
     ("text", "phi"),
     [
         ("A AS a", A),
-        ("A AS a ; B AS b ; C AS c", core.Seq(core.Seq(A, B), C)),
-        ("A AS a ; (B AS b ; C AS c)", core.Seq(A, core.Seq(B, C))),
-        ("A AS a ; B AS b+", core.Seq(A, core.Plus(B))),
-        ("A AS a ; B AS b OR C AS c", core.Or(core.Seq(A, B), C)),
-        ("A AS a OR B AS b OR C AS c", core.Or(core.Or(A, B), C)),
-        ("A AS a ∨ B AS b FILTER a.tmp > 40", core.Filter(core.Or(A, B), HOT)),
-        ("A AS a FILTER a[tmp > 40]", core.Filter(A, HOT)),
-        ("A AS a ; B AS b FILTER a.id = b.id", core.Filter(core.Seq(A, B), SAME)),
-        ("A AS a FILTER a.tmp > 40 AND a.id = b.id", core.Filter(A, core.Conjunction(HOT, SAME))),
-        ("A AS a FILTER a.tmp > 40 ∧ a.id = b.id", core.Filter(A, core.Conjunction(HOT, SAME))),
-        ("A AS a FILTER a.tmp > 40 FILTER a.id = b.id", core.Filter(core.Filter(A, HOT), SAME)),
-        ("NEXT(A AS a)", core.Next(A)),
-        ("STRICT(NXT(LAST(MAX(A AS a))))", core.Strict(core.Next(core.Last(core.Max(A))))),
+        ("A AS a ; B AS b ; C AS c", core.CoreSeq(core.CoreSeq(A, B), C)),
+        ("A AS a ; (B AS b ; C AS c)", core.CoreSeq(A, core.CoreSeq(B, C))),
+        ("A AS a ; B AS b+", core.CoreSeq(A, core.CorePlus(B))),
+        ("A AS a ; B AS b OR C AS c", core.CoreOr(core.CoreSeq(A, B), C)),
+        ("A AS a OR B AS b OR C AS c", core.CoreOr(core.CoreOr(A, B), C)),
+        ("A AS a ∨ B AS b FILTER a.tmp > 40", core.CoreFilter(core.CoreOr(A, B), HOT)),
+        ("A AS a FILTER a[tmp > 40]", core.CoreFilter(A, HOT)),
+        ("A AS a ; B AS b FILTER a.id = b.id", core.CoreFilter(core.CoreSeq(A, B), SAME)),
+        ("A AS a FILTER a.tmp > 40 AND a.id = b.id", core.CoreFilter(A, core.CoreConjunction(HOT, SAME))),
+        ("A AS a FILTER a.tmp > 40 ∧ a.id = b.id", core.CoreFilter(A, core.CoreConjunction(HOT, SAME))),
+        ("A AS a FILTER a.tmp > 40 FILTER a.id = b.id", core.CoreFilter(core.CoreFilter(A, HOT), SAME)),
+        ("NEXT(A AS a)", core.CoreNext(A)),
+        ("STRICT(NXT(LAST(MAX(A AS a))))", core.CoreStrict(core.CoreNext(core.CoreLast(core.CoreMax(A))))),
         (
             "A AS a FILTER a.x + 1 > b.x",
-            core.Filter(
+            core.CoreFilter(
                 A,
-                core.Correlated(
+                core.CoreCorrelated(
                     Comparison(">", Arithmetic("+", Attribute("x", "a"), Constant(1)), Attribute("x", "b"))
                 ),
             ),
@@ -80,7 +80,7 @@ def test_no_more_parentheses_than_needed() -> None:
     assert show(parse("((((A AS a) ; (B AS b))+ OR (C AS c)) FILTER ((a.tmp > 40)))")) == (
         "(A AS a ; B AS b)+ OR C AS c FILTER a.tmp > 40"
     )
-    assert show(core.Plus(A)) == "(A AS a)+"
+    assert show(core.CorePlus(A)) == "(A AS a)+"
 
 
 @pytest.mark.parametrize(

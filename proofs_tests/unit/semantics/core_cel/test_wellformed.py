@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cerify.semantics.core_cel.interpreter import matches_of
-from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.variables import bound, defined, defined_outside_iteration, free, variables
-from cerify.semantics.core_cel.wellformed import (
+from cerify.semantics.core_cel.check import (
+    bound,
+    defined,
+    defined_outside_iteration,
+    free,
     is_lp_normal,
     is_safe,
     is_unary,
@@ -15,7 +16,10 @@ from cerify.semantics.core_cel.wellformed import (
     problems,
     require_typed,
     type_errors,
+    variables,
 )
+from cerify.semantics.core_cel.interpreter import matches_of
+from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.support import sampled

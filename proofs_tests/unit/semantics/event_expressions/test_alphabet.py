@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.alphabet import FIRST_TIME, LAST_TIME, events_to_come
+from cerify.semantics.event_expressions.continuations import FIRST_TIME, LAST_TIME, events_to_come
 from cerify.semantics.predicates import (
     Anything,
     Attribute,

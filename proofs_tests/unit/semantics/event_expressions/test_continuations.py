@@ -7,17 +7,16 @@ import pytest
 
 from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.dfa.model import DFA
-from cerify.automata.minimize import classes
-from cerify.equivalence.generate.expressions import CORRELATED, EVERYTHING, MASKED, Profile, case, expression
-from cerify.semantics.budget import Budget
+from cerify.automata.exploration import classes
+from cerify.equivalence.generate.expressions import CORRELATED, EVERYTHING, MASKED, ExpressionProfile, case, expression
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import NOTHING_BOUND, bound, value
-from cerify.semantics.event_expressions.compatible import compatible
 from cerify.semantics.event_expressions.continuations import distinguished_pasts, letters
-from cerify.semantics.event_expressions.interpreter import Interpreter, takes_place
+from cerify.semantics.event_expressions.denote import NOTHING_BOUND, bound, value
+from cerify.semantics.event_expressions.interpreter import ExpressionInterpreter, compatible, takes_place
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
 from proofs_tests.unit.semantics.event_expressions.examples import history
 
@@ -33,7 +32,7 @@ def futures(A: DFA) -> int:
 
 
 @pytest.mark.parametrize("profile", [MASKED, CORRELATED], ids=["masked", "correlated"])
-def test_no_more_pasts_are_distinguished_than_counted(profile: Profile) -> None:
+def test_no_more_pasts_are_distinguished_than_counted(profile: ExpressionProfile) -> None:
     """A count too small would end the search before an expression that needs more events takes place."""
     rng, equal = Random(13), 0
     for _ in range(250):
@@ -80,7 +79,7 @@ def test_every_event_is_like_a_letter() -> None:
     tests = [F for F in expr.subexpressions(E) if isinstance(F, expr.Primitive)]
 
     def outcome(event: Event) -> tuple[bool, ...]:
-        known = Interpreter(E, Stream([event]))
+        known = ExpressionInterpreter(E, Stream([event]))
         known.order = order
         return tuple(bool(known.meaning(F, (0,), b)) for F in tests)
 
@@ -109,7 +108,7 @@ def test_prefix_by_its_definition(text: str, S: str, expected: list[int]) -> Non
 
 
 @pytest.mark.parametrize("profile", [MASKED, CORRELATED, EVERYTHING], ids=["masked", "correlated", "everything"])
-def test_plain_and_with_what_saves_time(profile: Profile) -> None:
+def test_plain_and_with_what_saves_time(profile: ExpressionProfile) -> None:
     """The campaign does the same on many more cases."""
     rng, compared, prefix = Random(3), 0, 0
     for _ in range(150):

@@ -5,13 +5,13 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED, Profile, case
-from cerify.semantics.budget import Budget
+from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED, ExpressionProfile, case
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import matches_of, takes_place
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Match, Schema, Stream
 from proofs_tests.unit.semantics.event_expressions.examples import found, history
 
@@ -162,7 +162,7 @@ def test_matches() -> None:
 
 
 @pytest.mark.parametrize("profile", [DERIVED, MASKED, CORRELATED], ids=["derived", "masked", "correlated"])
-def test_whether_it_takes_place_is_known_at_the_event(profile: Profile) -> None:
+def test_whether_it_takes_place_is_known_at_the_event(profile: ExpressionProfile) -> None:
     """Events to come change nothing."""
     rng = Random(7)
     for _ in range(150):

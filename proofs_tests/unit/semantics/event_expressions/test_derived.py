@@ -6,14 +6,13 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED, STARTED, Profile, case
+from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED, STARTED, ExpressionProfile, case
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.bindings import NOTHING_BOUND
-from cerify.semantics.event_expressions.derived import ANY, after_by_pipe, definition, expanded
+from cerify.semantics.event_expressions.continuations import ExpressionLetter, Machine
+from cerify.semantics.event_expressions.denote import ANY, NOTHING_BOUND, after_by_pipe, definition, expanded
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.residual import Letter, Machine
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.event_expressions.examples import found, history
@@ -21,7 +20,7 @@ from proofs_tests.unit.semantics.event_expressions.examples import found, histor
 OPERANDS = [parse(text) for text in ("a", "b", "!a", "first", "relative(a, b)", "!NULL", "start or b")]
 
 OPERATORS: dict[str, tuple[int, Callable[..., expr.Expression]]] = {
-    "or": (2, expr.Or),
+    "or": (2, expr.ExpressionOr),
     "any": (0, expr.AnyEvent),
     "prior": (2, lambda *parts: expr.Prior(parts)),
     "prior of three": (3, lambda *parts: expr.Prior(parts)),
@@ -34,11 +33,11 @@ OPERATORS: dict[str, tuple[int, Callable[..., expr.Expression]]] = {
     "every": (1, lambda E: expr.EveryNth(1, E)),
     "every second": (1, lambda E: expr.EveryNth(2, E)),
     "after": (2, expr.After),
-    "between": (2, expr.Between),
+    "between": (2, expr.ExpressionBetween),
     "first_after": (3, expr.FirstAfter),
     "before": (1, expr.Before),
     "happened": (1, expr.Happened),
-    "series": (2, expr.Series),
+    "series": (2, expr.ExpressionSeries),
 }
 
 
@@ -112,7 +111,7 @@ def test_or_lacks_a_negation_as_printed() -> None:
 @pytest.mark.parametrize(
     "profile", [DERIVED, MASKED, STARTED, CORRELATED], ids=["derived", "masked", "started", "correlated"]
 )
-def test_random_cases_three_ways(profile: Profile, cases: int) -> None:
+def test_random_cases_three_ways(profile: ExpressionProfile, cases: int) -> None:
     """The meaning, that of the expansion, and that of reading one event at a time."""
     rng = Random(11)
     somewhere = 0
@@ -121,5 +120,7 @@ def test_random_cases_three_ways(profile: Profile, cases: int) -> None:
         expected = takes_place(E, S)
         somewhere += bool(expected)
         assert takes_place(expanded(E), S) == expected, f"{show(E)} over {S.events}"
-        assert Machine(E, NOTHING_BOUND, {}, {}).events(tuple(map(Letter, S))) == expected, f"{show(E)} over {S.events}"
+        assert Machine(E, NOTHING_BOUND, {}, {}).events(tuple(map(ExpressionLetter, S))) == expected, (
+            f"{show(E)} over {S.events}"
+        )
     assert somewhere > 0.3 * cases

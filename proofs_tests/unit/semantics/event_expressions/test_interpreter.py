@@ -2,7 +2,7 @@
 
 import pytest
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse

@@ -7,13 +7,13 @@ from random import Random
 import pytest
 
 from cerify.equivalence.generate.expressions import BASE, CORRELATED, PROFILES, case
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Stream
 from proofs_tests.claims.printed import vldb92_app1 as printed
 from proofs_tests.claims.printed.vldb92_app1 import MENDED, PRINTED, Reading
@@ -127,9 +127,9 @@ def flaw(o: Occurrence, S: Stream) -> str | None:
             chained = all(G.start == F.at + 1 for F, G in pairwise(parts))
             right = chained and parts[0].start == o.start and parts[-1].at == o.at
             right = right and all(part.expression == F for part in parts)
-        case expr.And(F, G):
+        case expr.ExpressionAnd(F, G):
             right = [(p.expression, p.start, p.at) for p in parts] == [(F, o.start, o.at), (G, o.start, o.at)]
-        case expr.Not(F):
+        case expr.ExpressionNot(F):
             right = not parts and o.at - o.start not in takes_place(F, S.part(o.start, o.at - o.start + 1))
         case _:
             right = False
@@ -141,7 +141,7 @@ def count(E: expr.Expression, S: Stream, f: int, e: int) -> int:
     if f > e:
         return 0
     match E:
-        case expr.And(F, G):
+        case expr.ExpressionAnd(F, G):
             return count(F, S, f, e) * count(G, S, f, e)
         case expr.Relative(parts) if len(parts) > 2:
             return count(expr.Relative((expr.Relative(parts[:-1]), parts[-1])), S, f, e)
@@ -179,7 +179,7 @@ def test_many_rounds_and_deep_expressions(rounds: int) -> None:
     assert [len(o.parts) for o in last] == [rounds]
     deep = expr.Primitive("a")
     for _ in range(3000):
-        deep = expr.Not(deep)  # type: ignore[assignment]
+        deep = expr.ExpressionNot(deep)  # type: ignore[assignment]
     with pytest.raises(BudgetExceeded, match="nested too deeply"):
         next(occurrences(deep, history("a"), 0))
     with pytest.raises(BudgetExceeded, match="more than 30 events"):
@@ -196,10 +196,10 @@ def smallest(reading: Reading) -> tuple[str, str] | None:
     by_size: list[list[expr.Expression]] = [[], list(BASE_LEAVES)]
     for size in range(2, 5):
         below = by_size[size - 1]
-        made: list[expr.Expression] = [*map(expr.Not, below), *map(expr.RelativePlus, below)]
+        made: list[expr.Expression] = [*map(expr.ExpressionNot, below), *map(expr.RelativePlus, below)]
         for i in range(1, size - 1):
             for F, G in product(by_size[i], by_size[size - 1 - i]):
-                made += [expr.And(F, G), expr.Relative((F, G))]
+                made += [expr.ExpressionAnd(F, G), expr.Relative((F, G))]
         by_size.append(made)
     for E in (E for group in by_size for E in group):
         for length in range(1, 4):

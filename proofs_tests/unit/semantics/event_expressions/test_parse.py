@@ -4,11 +4,11 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.expressions import CORRELATED, MASKED, Profile, expression
+from cerify.equivalence.generate.expressions import CORRELATED, MASKED, ExpressionProfile, expression
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import brief, show
+from cerify.semantics.event_expressions.syntax import brief, show
 from cerify.semantics.predicates import Attribute, Comparison, Constant
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.event_expressions import examples
@@ -23,46 +23,55 @@ a_I, a_IQ = expr.Primitive("a", ("I",)), expr.Primitive("a", ("I", "Q"))
     [
         ("NULL", expr.Null()),
         ("a[n > 5 and not n = 7]", None),
-        ("a and b or c", expr.Or(expr.And(a, b), c)),
-        ("a ^ b ∨ c ∧ a", expr.Or(expr.And(a, b), expr.And(c, a))),
-        ("a or b or c", expr.Or(expr.Or(a, b), c)),
-        ("!a and not b", expr.And(expr.Not(a), expr.Not(b))),
-        ("a and b | c", expr.And(a, expr.Pipe(b, c))),
-        ("a | b /+ c", expr.Pipe(a, expr.Between(b, c))),
-        ("a / b /+ c", expr.Between(expr.After(a, b), c)),
-        ("a / (b /+ c)", expr.After(a, expr.Between(b, c))),
-        ("a * b / c", expr.After(expr.Series(a, b), c)),
-        ("!<2> a", expr.Not(expr.Nth(2, a))),
-        ("every <3> <2> a * b", expr.Series(expr.EveryNth(3, expr.Nth(2, a)), b)),
-        ("!a = x", expr.Equated(expr.Not(a), "x")),
-        ("a * b = x", expr.Series(a, expr.Equated(b, "x"))),
+        ("a and b or c", expr.ExpressionOr(expr.ExpressionAnd(a, b), c)),
+        ("a ^ b ∨ c ∧ a", expr.ExpressionOr(expr.ExpressionAnd(a, b), expr.ExpressionAnd(c, a))),
+        ("a or b or c", expr.ExpressionOr(expr.ExpressionOr(a, b), c)),
+        ("!a and not b", expr.ExpressionAnd(expr.ExpressionNot(a), expr.ExpressionNot(b))),
+        ("a and b | c", expr.ExpressionAnd(a, expr.Pipe(b, c))),
+        ("a | b /+ c", expr.Pipe(a, expr.ExpressionBetween(b, c))),
+        ("a / b /+ c", expr.ExpressionBetween(expr.After(a, b), c)),
+        ("a / (b /+ c)", expr.After(a, expr.ExpressionBetween(b, c))),
+        ("a * b / c", expr.After(expr.ExpressionSeries(a, b), c)),
+        ("!<2> a", expr.ExpressionNot(expr.Nth(2, a))),
+        ("every <3> <2> a * b", expr.ExpressionSeries(expr.EveryNth(3, expr.Nth(2, a)), b)),
+        ("!a = x", expr.Equated(expr.ExpressionNot(a), "x")),
+        ("a * b = x", expr.ExpressionSeries(a, expr.Equated(b, "x"))),
         ("relative +(a)", expr.RelativePlus(a)),
         ("rel+(a)", expr.RelativePlus(a)),
         ("relative(a, b, c)", expr.Relative((a, b, c))),
         ("prior(a, sequence(b, c))", expr.Prior((a, expr.Sequence((b, c))))),
         ("firstAfter(a, b, c)", expr.FirstAfter(a, b, c)),
-        ("prefix(before(a) and happened(b))", expr.Prefix(expr.And(expr.Before(a), expr.Happened(b)))),
-        ("any and first and start", expr.And(expr.And(expr.AnyEvent(), expr.First()), expr.Primitive("start"))),
-        ("exists x (prior(a = x, x))", expr.Exists("x", expr.Prior((expr.Equated(a, "x"), expr.Variable("x"))))),
-        ("exists a (b = a) and a", expr.And(expr.Exists("a", expr.Equated(b, "a")), a)),
-        ("prior(a = x, x)", expr.Prior((expr.Equated(a, "x"), expr.Variable("x")))),
+        ("prefix(before(a) and happened(b))", expr.Prefix(expr.ExpressionAnd(expr.Before(a), expr.Happened(b)))),
+        (
+            "any and first and start",
+            expr.ExpressionAnd(expr.ExpressionAnd(expr.AnyEvent(), expr.First()), expr.Primitive("start")),
+        ),
+        (
+            "exists x (prior(a = x, x))",
+            expr.Exists("x", expr.Prior((expr.Equated(a, "x"), expr.ExpressionVariable("x")))),
+        ),
+        ("exists a (b = a) and a", expr.ExpressionAnd(expr.Exists("a", expr.Equated(b, "a")), a)),
+        ("prior(a = x, x)", expr.Prior((expr.Equated(a, "x"), expr.ExpressionVariable("x")))),
         ("a(I, -40, 'x') and I != Q", None),
-        ("a(I) and I = Q", expr.And(a_I, expr.Constraint(Comparison("=", I, Q)))),
-        ("a(I, Q) ^ I ≠ Q", expr.And(a_IQ, expr.Constraint(Comparison("!=", I, Q)))),
-        ("a(I) and I >= 7", expr.And(a_I, expr.Constraint(Comparison(">=", I, Constant(7))))),
-        ("x := a; x or b", expr.Let((expr.Definition("x", (), a),), expr.Or(expr.Named("x"), b))),
+        ("a(I) and I = Q", expr.ExpressionAnd(a_I, expr.Constraint(Comparison("=", I, Q)))),
+        ("a(I, Q) ^ I ≠ Q", expr.ExpressionAnd(a_IQ, expr.Constraint(Comparison("!=", I, Q)))),
+        ("a(I) and I >= 7", expr.ExpressionAnd(a_I, expr.Constraint(Comparison(">=", I, Constant(7))))),
+        (
+            "x := a; x or b",
+            expr.Let((expr.ExpressionDefinition("x", (), a),), expr.ExpressionOr(expr.ExpressionNamed("x"), b)),
+        ),
         (
             "f(I) := a(I); g(Q) := f(Q) or b",
             expr.Let(
                 (
-                    expr.Definition("f", ("I",), a_I),
-                    expr.Definition("g", ("Q",), expr.Or(expr.Named("f", ("Q",)), b)),
+                    expr.ExpressionDefinition("f", ("I",), a_I),
+                    expr.ExpressionDefinition("g", ("Q",), expr.ExpressionOr(expr.ExpressionNamed("f", ("Q",)), b)),
                 ),
-                expr.Named("g", ("Q",)),
+                expr.ExpressionNamed("g", ("Q",)),
             ),
         ),
     ],
-)  # fmt: skip
+)
 def test_trees(text: str, E: expr.Expression | None) -> None:
     assert E is None or parse(text) == E
     assert parse(show(parse(text))) == parse(text)
@@ -83,7 +92,7 @@ def test_the_expressions_of_the_paper_survive_being_shown(text: str) -> None:
 
 @pytest.mark.parametrize("number", sampled([100, 300], [100]))
 @pytest.mark.parametrize("profile", [MASKED, CORRELATED])
-def test_random_expressions_survive_being_shown(profile: Profile, number: int) -> None:
+def test_random_expressions_survive_being_shown(profile: ExpressionProfile, number: int) -> None:
     rng = Random(5)
     for _ in range(number):
         E = expression(rng, profile, rng.randint(1, 20))

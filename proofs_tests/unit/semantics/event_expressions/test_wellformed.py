@@ -4,9 +4,9 @@ import pytest
 
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.check import problems, require_typed, type_errors
+from cerify.semantics.event_expressions.denote import chosen, free_variables, places
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.scope import chosen, free_variables, places
-from cerify.semantics.event_expressions.wellformed import problems, require_typed, type_errors
 from cerify.semantics.events import Schema
 from proofs_tests.unit.semantics.event_expressions import examples
 

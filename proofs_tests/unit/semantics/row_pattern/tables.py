@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern.clauses import ROW
-from cerify.semantics.row_pattern.interpreter import answers
-from cerify.semantics.row_pattern.matches import NumberedMatch
-from cerify.semantics.row_pattern.output import Output
+from cerify.semantics.row_pattern.interpreter import RowOutput, answers
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
+from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading
+from cerify.semantics.row_pattern.syntax import ROW
 
 FALLING = "90 80 70 70"
 
@@ -46,4 +44,4 @@ def labels(text: str, S: Stream, reading: RowReading = STANDARD) -> list[str]:
 
 def rows(text: str, S: Stream, reading: RowReading = STANDARD) -> list[tuple[Any, ...]]:
     """The rows of the output table."""
-    return list(Output(parse(text), S, reading).rows(found(text, S, reading)))
+    return list(RowOutput(parse(text), S, reading).rows(found(text, S, reading)))

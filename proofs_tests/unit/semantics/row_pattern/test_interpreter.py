@@ -2,14 +2,14 @@
 
 import pytest
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.row_pattern.interpreter import Watch
+from cerify.semantics.row_pattern.interpreter import RowStepBudget
 from proofs_tests.unit.semantics.row_pattern.tables import found, numbered
 
 
 def test_a_call_and_each_of_its_labellings_is_a_step() -> None:
-    watch = Watch(5)
+    watch = RowStepBudget(5)
     assert list(watch(iter("abc"))) == ["a", "b", "c"]
     assert list(watch(iter(""))) == []
     with pytest.raises(BudgetExceeded, match="more than 5 labellings"):
@@ -17,7 +17,7 @@ def test_a_call_and_each_of_its_labellings_is_a_step() -> None:
 
 
 def test_the_step_beyond_is_not_passed_on() -> None:
-    steps = Watch(2)(iter("ab"))
+    steps = RowStepBudget(2)(iter("ab"))
     assert next(steps) == "a"
     with pytest.raises(BudgetExceeded, match="more than 2 labellings"):
         next(steps)
@@ -25,7 +25,7 @@ def test_the_step_beyond_is_not_passed_on() -> None:
 
 def test_no_step_is_passed_on_when_the_time_is_over() -> None:
     with Budget(seconds=0).timed(), pytest.raises(BudgetExceeded, match="0 seconds"):
-        next(Watch(5)(iter("a")))
+        next(RowStepBudget(5)(iter("a")))
 
 
 def test_the_steps_of_all_partitions_are_counted_together() -> None:

@@ -10,7 +10,7 @@ import pytest
 from cerify.automata.row_pattern import evaluate
 from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern import interpreter
-from cerify.semantics.row_pattern.output import Output
+from cerify.semantics.row_pattern.interpreter import RowOutput
 from cerify.semantics.row_pattern.parse import parse
 from proofs_tests.campaigns.row_patterns import Finder
 from proofs_tests.support import sampled
@@ -34,7 +34,7 @@ def shown(find: Finder, measures: str, rows: str, pattern: str = V) -> list[tupl
         AFTER MATCH SKIP TO LAST UP PATTERN ({pattern})
         DEFINE DOWN AS DOWN.price < PREV(DOWN.price), UP AS UP.price > PREV(UP.price))"""
     )
-    return [row[1:] for row in Output(q, TICKER).rows(find(q, TICKER))]
+    return [row[1:] for row in RowOutput(q, TICKER).rows(find(q, TICKER))]
 
 
 def test_one_row_for_each_v(find: Finder) -> None:
@@ -84,7 +84,7 @@ CLICKS = {
 def output(find: Finder, body: str, S: Stream) -> list[tuple[object, ...]]:
     """The rows of the output table of a clause."""
     q = parse(f"MATCH_RECOGNIZE ({body})")
-    return list(Output(q, S).rows(find(q, S)))
+    return list(RowOutput(q, S).rows(find(q, S)))
 
 
 def test_running_and_final_aggregates(find: Finder) -> None:

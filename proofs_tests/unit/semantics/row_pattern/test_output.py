@@ -2,7 +2,7 @@
 
 import pytest
 
-from cerify.semantics.row_pattern.output import Output
+from cerify.semantics.row_pattern.interpreter import RowOutput
 from cerify.semantics.row_pattern.parse import parse
 from proofs_tests.unit.semantics.row_pattern.tables import FALLING, found, numbered, rows, table
 
@@ -13,7 +13,7 @@ RISES = f"{FELL}, C AS C.value > PREV(C.value)"
 def shown(text: str, values: str) -> str:
     """Of each row of the output the measures n and c, as 1B; a dash is NULL."""
     S = numbered(values)
-    made = Output(parse(text), S)
+    made = RowOutput(parse(text), S)
     n, c = made.columns.index("n"), made.columns.index("c")
     return " ".join(f"{row[n] or '-'}{row[c] or '-'}" for row in made.rows(found(text, S)))
 
@@ -115,7 +115,7 @@ def test_measures_of_an_empty_match_look_at_no_row() -> None:
 def test_the_columns_of_the_output() -> None:
     S = table("a b c", (1, 2, 3))
     body = "PARTITION BY B ORDER BY c MEASURES a + 1 AS m {} PER MATCH PATTERN (A)"
-    one, every = (Output(parse(f"MATCH_RECOGNIZE ({body.format(rows_)})"), S) for rows_ in ("ONE ROW", "ALL ROWS"))
+    one, every = (RowOutput(parse(f"MATCH_RECOGNIZE ({body.format(rows_)})"), S) for rows_ in ("ONE ROW", "ALL ROWS"))
     assert one.columns == ("b", "m")
     assert every.columns == ("b", "c", "m", "a")
     assert rows(f"MATCH_RECOGNIZE ({body.format('ALL ROWS')})", S) == [(2, 3, 2, 1)]

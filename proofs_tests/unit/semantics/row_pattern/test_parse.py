@@ -9,18 +9,22 @@ import pytest
 from cerify.equivalence.generate.row_pattern import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Span, Unsupported
 from cerify.semantics.events import Schema, Stream
-from cerify.semantics.operators import Operator
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import MatchRecognize, Measure, Order, Skip
-from cerify.semantics.row_pattern.operators import EXPRESSIONS, PATTERNS
+from cerify.semantics.row_pattern.check import CAST, problems, require_typed, require_wellformed, type_problems
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD
-from cerify.semantics.row_pattern.resolve import column_values, columns_of, resolved
-from cerify.semantics.row_pattern.scalars import combined
-from cerify.semantics.row_pattern.show import show, show_expression, show_pattern
-from cerify.semantics.row_pattern.typed import CAST, type_problems
-from cerify.semantics.row_pattern.wellformed import problems, require_typed, require_wellformed
-from cerify.semantics.trees import rebuilt
+from cerify.semantics.row_pattern.scalars import STANDARD, column_values, columns_of, combined, resolved
+from cerify.semantics.row_pattern.syntax import (
+    EXPRESSIONS,
+    PATTERNS,
+    MatchRecognize,
+    Measure,
+    Order,
+    RowSkip,
+    show,
+    show_expression,
+    show_pattern,
+)
+from cerify.semantics.trees import Operator, rebuilt
 from cerify.semantics.values import Value, ValueType, parse_time
 
 WHOLE = r'''match_recognize(
@@ -44,13 +48,13 @@ def condition(text: str) -> rows.Expression:
 def test_a_whole_clause() -> None:
     q = parse(WHOLE)
     assert parse(show(q)) == q
-    assert (q.rows, q.skip) == ("all omit empty", Skip("first", "U"))
+    assert (q.rows, q.skip) == ("all omit empty", RowSkip("first", "U"))
     assert [one.name for one in q.measures] == ["first_x", 'an "x"', "n", "m"]
-    assert q.order[0] == Order(rows.Column("t"), True, "LAST")
+    assert q.order[0] == Order(rows.RowColumn("t"), True, "LAST")
     assert q.unions["v"] == {"C"}
     short = parse("MATCH_RECOGNIZE (ORDER BY t MEASURES A.x AS n PATTERN (A))")
-    assert short.order == (Order(rows.Column("t")),)
-    assert short.measures == (Measure(rows.Column("x", "A"), "n"),)
+    assert short.order == (Order(rows.RowColumn("t")),)
+    assert short.measures == (Measure(rows.RowColumn("x", "A"), "n"),)
     assert q.primary == ("A", "B", "C", "D", "E", "F", "G")
     require_wellformed(q)
     assert show_pattern(q.pattern) == "(A | B+? C{2,3})* {- D?? -} PERMUTE(A, B*, ()) ^ $ E{0,4}? F{5,} G{6}"
@@ -64,7 +68,7 @@ def test_what_is_written_is_what_it_stands_for() -> None:
     assert condition("x != 1 AND y > 2 OR NOT z < 3") == condition("(((x <> 1) AND y > 2) OR (NOT (z < 3)))")
     assert condition("a.x - 1 - 2 * 3") == condition("(A.x - 1) - (2 * 3)")
     assert condition("PREV(x) = FIRST(y)") == condition("PREV(x, 1) = RUNNING FIRST(y, 0)")
-    assert parse("MATCH_RECOGNIZE (AFTER MATCH SKIP TO b PATTERN (A B))").skip == Skip("last", "B")
+    assert parse("MATCH_RECOGNIZE (AFTER MATCH SKIP TO b PATTERN (A B))").skip == RowSkip("last", "B")
 
 
 @pytest.mark.parametrize("text", ["PREV(x)", "NEXT(x)", "FIRST(A.x)", "LAST(x)", "PREV(FIRST(x, 1), 2)", "PREV(x, 0)"])
@@ -84,7 +88,7 @@ def test_names_that_are_keywords_elsewhere() -> None:
 
 def test_the_table_says_how_operators_bind() -> None:
     """Every operator under every other one, at each place, is printed so that it is read back."""
-    A = rows.Variable("A")
+    A = rows.RowVariable("A")
 
     def arity(operator: Operator) -> int:
         return len(operator.node.operands)
@@ -105,12 +109,12 @@ def test_the_table_says_how_operators_bind() -> None:
     found = [condition(text) for text in texts.split("|") if text]
     found += [condition("x || y")]
     assert {type(e) for e in found} == {*EXPRESSIONS}
-    column = rows.Column("x")
+    column = rows.RowColumn("x")
     for e in found:
         for node in found:
             for place in range(len(rows.below(node))):
                 below = list(rows.below(node))
-                folded = isinstance(node, rows.Negative) and isinstance(e, rows.Constant)  # - 2 is one constant
+                folded = isinstance(node, rows.Negative) and isinstance(e, rows.RowConstant)  # - 2 is one constant
                 if below[place] == column and not folded:
                     below[place] = e
                     changed = rebuilt(node, below)
@@ -293,7 +297,7 @@ def test_a_cast_is_a_problem_exactly_where_no_value_of_the_type_can_be_cast() ->
     }  # fmt: skip
     for type_, values in samples.items():
         for to in CAST:
-            e = rows.Cast(rows.Column("x"), to)
+            e = rows.Cast(rows.RowColumn("x"), to)
             named = [problem.rule for problem in type_problems(e, lambda _, type_=type_: type_)]
             possible = any(combined(e, [value], STANDARD) is not None for value in values)
             assert named == ([] if possible else ["kind"]), (type_, to)
@@ -328,15 +332,15 @@ def test_nesting_is_bounded() -> None:
 
 
 def test_what_the_text_leaves_open_is_the_default_of_the_tree() -> None:
-    A, x = rows.Variable("A"), rows.Column("x")
+    A, x = rows.RowVariable("A"), rows.RowColumn("x")
     assert pattern("A{2}") == rows.Quantified(A, 2, 2)
     assert pattern("A??") == rows.Quantified(A, 0, 1, False)
     for text, e in {
-        "PREV(x) = 1": rows.Comparison(rows.Physical("PREV", x), "=", rows.Constant(1)),
+        "PREV(x) = 1": rows.RowComparison(rows.Physical("PREV", x), "=", rows.RowConstant(1)),
         "x IS NULL": rows.IsNull(x),
-        "x IN (1)": rows.In(x, (rows.Constant(1),)),
-        "x LIKE 'a'": rows.Like(x, rows.Constant("a")),
-        "x BETWEEN 1 AND 2": rows.Between(x, rows.Constant(1), rows.Constant(2)),
+        "x IN (1)": rows.RowIn(x, (rows.RowConstant(1),)),
+        "x LIKE 'a'": rows.RowLike(x, rows.RowConstant("a")),
+        "x BETWEEN 1 AND 2": rows.RowBetween(x, rows.RowConstant(1), rows.RowConstant(2)),
     }.items():
         assert condition(text) == e
 
@@ -347,7 +351,7 @@ def pattern(text: str) -> rows.Pattern:
 
 def test_the_samples_of_a_quantifier_are_all_its_forms() -> None:
     (quantified,) = (one for one in PATTERNS.values() if one.node is rows.Quantified)
-    forms = {show_pattern(make(rows.Variable("A"))) for make in quantified.samples}
+    forms = {show_pattern(make(rows.RowVariable("A"))) for make in quantified.samples}
     bounds = ("*", "+", "?", "{2}", "{0,2}", "{1,2}", "{2,}", "{0}")
     assert forms == {f"A{bound}{reluctant}" for bound in bounds for reluctant in ("", "?")}
 

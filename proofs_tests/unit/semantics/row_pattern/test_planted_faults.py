@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cerify.semantics.row_pattern import denote, expressions, interpreter, output, scalars
+from cerify.semantics.row_pattern import denote, interpreter, scalars
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.clauses import Skip
+from cerify.semantics.row_pattern.syntax import RowSkip
 from proofs_tests.campaigns.row_patterns import compared
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern import tables
@@ -53,8 +53,8 @@ def test_nothing_is_found_without_a_fault(cases: int) -> None:
     assert not found(cases)
 
 
-right_sequence, right_rows_of, right_value = denote.Meaning.sequence, expressions.Frame.rows_of, expressions.value
-right_resumed, right_row_of, right_both = denote.resumed, expressions.row_of, scalars.both
+right_sequence, right_rows_of, right_value = denote.Meaning.sequence, denote.Frame.rows_of, denote.value
+right_resumed, right_row_of, right_both = denote.resumed, denote.row_of, scalars.both
 
 
 def sequence(kind: type[Any], other: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
@@ -72,7 +72,7 @@ def permutations_backwards(self: Any, p: Any, w: Any) -> Iterator[Any]:
         yield from (
             right_sequence(self, rows.Permute(order[:1]), w)
             if len(order) == 1
-            else self.labellings(rows.Concatenation(order[0], rows.Permute(order[1:])), w)
+            else self.labellings(rows.RowConcatenation(order[0], rows.Permute(order[1:])), w)
         )
 
 
@@ -113,19 +113,19 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
         denote.Meaning, "sequence",
         sequence(rows.Quantified, with_rows),
     ),
-    "FINAL is RUNNING": (expressions.Frame, "rows_of", lambda self, A, semantics="RUNNING": right_rows_of(self, A)),
-    "RUNNING is FINAL": (expressions.Frame, "rows_of", all_final),
-    "a variable is all rows": (expressions.Frame, "rows_of", all_rows),
-    "FIRST is LAST": (expressions, "row_of", lambda e, f: right_row_of(replace(e, function="LAST"), f)),
-    "offsets do not count": (expressions, "row_of", lambda e, f: right_row_of(replace(e, offset=0), f)),
+    "FINAL is RUNNING": (denote.Frame, "rows_of", lambda self, A, semantics="RUNNING": right_rows_of(self, A)),
+    "RUNNING is FINAL": (denote.Frame, "rows_of", all_final),
+    "a variable is all rows": (denote.Frame, "rows_of", all_rows),
+    "FIRST is LAST": (denote, "row_of", lambda e, f: right_row_of(replace(e, function="LAST"), f)),
+    "offsets do not count": (denote, "row_of", lambda e, f: right_row_of(replace(e, offset=0), f)),
     "unknown is true": (scalars, "inverted", lambda one: not one),
-    "a skip is past the last row": (denote, "resumed", lambda q, m, r: right_resumed(replace(q, skip=Skip()), m, r)),
+    "a skip is past the last row": (denote, "resumed", lambda q, m, r: right_resumed(replace(q, skip=RowSkip()), m, r)),
     "a skip is to the next row": (denote, "resumed", lambda q, m, r: m.start + 1),
     "no order": (interpreter, "_ordered", lambda places, table, one, reading: places),
     "NULL in DEFINE is true": (
         denote, "value", lambda e, f, r=None: True if right_value(e, f, r) is None else right_value(e, f, r),
     ),
-    "unmatched rows are dropped": (output.Output, "rows", lambda self, found: (
+    "unmatched rows are dropped": (interpreter.RowOutput, "rows", lambda self, found: (
         self._row(place, shown) for match in found for place, shown in self.measured(match)
     )),
 }  # fmt: skip

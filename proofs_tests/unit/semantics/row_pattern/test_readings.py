@@ -6,9 +6,9 @@ import pytest
 
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Stream
+from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading, others
-from cerify.semantics.row_pattern.wellformed import require_wellformed
+from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, others
 from proofs_tests.unit.semantics.row_pattern.tables import labels, numbered, rows
 
 SEPARATING: dict[tuple[str, str], tuple[str, str, Any, Any]] = {

@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 
 from cerify.semantics.errors import IllFormed
+from cerify.semantics.row_pattern.check import skip_failures
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.skips import skip_failures
 from proofs_tests.unit.semantics.row_pattern.tables import found, table
 
 NOTHING = "a match may have no row of B to skip to"

@@ -10,9 +10,9 @@ import pytest
 from cerify.automata.row_pattern import evaluate
 from cerify.semantics.errors import IllFormed, ParseError
 from cerify.semantics.row_pattern import interpreter
-from cerify.semantics.row_pattern.output import Output
+from cerify.semantics.row_pattern.check import require_wellformed
+from cerify.semantics.row_pattern.interpreter import RowOutput
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.wellformed import require_wellformed
 from proofs_tests.unit.semantics.row_pattern.tables import labels, numbered, rows, table
 
 V_SHAPE = """MATCH_RECOGNIZE(
@@ -40,7 +40,7 @@ ORDERS = table(
 def test_a_v_shape_past_the_starting_point() -> None:
     q = parse(V_SHAPE)
     for find in (interpreter.answers, evaluate.answers):
-        assert list(Output(q, ORDERS).rows(find(q, ORDERS))) == [(1, 90, 70, 95)]
+        assert list(RowOutput(q, ORDERS).rows(find(q, ORDERS))) == [(1, 90, 70, 95)]
     shown = V_SHAPE.replace("ONE ROW", "ALL ROWS").replace("A B+ C+ D+", "A {- B+ C+ -} D+")
     assert rows(shown, ORDERS) == [(1, 0, 90, None, None, 90), (1, 5, 90, 70, 95, 95)]
 

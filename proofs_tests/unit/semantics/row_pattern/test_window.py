@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from cerify.automata.row_pattern import windows
+from cerify.automata.row_pattern import compile
 from cerify.semantics.errors import CerifyError, IllFormed, ParseError
 from cerify.semantics.row_pattern import denote
-from cerify.semantics.row_pattern.clauses import Window
+from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show
-from cerify.semantics.row_pattern.wellformed import require_wellformed
+from cerify.semantics.row_pattern.syntax import RowWindow, show
 from proofs_tests.campaigns.row_patterns import compared
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import found, numbered, rows
@@ -105,13 +104,13 @@ def test_what_the_clause_does_not_have(body: str, error: type[CerifyError], mess
 @pytest.mark.parametrize(
     ("text", "window"),
     [
-        (UNBOUNDED, Window()),
-        ("rows between current row and current row", Window(0)),
-        ("ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING seek", Window(3, True)),
-        (f"{UNBOUNDED} AFTER MATCH SKIP TO NEXT ROW INITIAL", Window()),
+        (UNBOUNDED, RowWindow()),
+        ("rows between current row and current row", RowWindow(0)),
+        ("ROWS BETWEEN CURRENT ROW AND 3 FOLLOWING seek", RowWindow(3, True)),
+        (f"{UNBOUNDED} AFTER MATCH SKIP TO NEXT ROW INITIAL", RowWindow()),
     ],
 )
-def test_the_frame_is_read_and_printed(text: str, window: Window) -> None:
+def test_the_frame_is_read_and_printed(text: str, window: RowWindow) -> None:
     q = parse(f"window (PARTITION BY p MEASURES x AS m {text} PATTERN (A))")
     assert q.window == window
     assert parse(show(q)) == q
@@ -125,15 +124,15 @@ def test_the_evaluators_and_the_definition_agree(profile: str, cases: int) -> No
     assert kinds["matched"] > cases / 3
 
 
-right_rows, right_in_frame = denote.visible_rows, windows.in_frame
+right_rows, right_in_frame = denote.visible_rows, compile.in_frame
 
 FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "the frame begins with the partition": (
         denote, "visible_rows", lambda q, r, length: range(right_rows(q, r, length).stop),
     ),
     "the frame ends with the partition": (denote, "visible_rows", lambda q, r, length: range(r, length)),
-    "conditions see the partition": (windows, "in_frame", lambda e, A, d, end: right_in_frame(e, A, 10**6, None)),
-    "SEEK is INITIAL": (windows, "searched_pattern", lambda q: q.pattern),
+    "conditions see the partition": (compile, "in_frame", lambda e, A, d, end: right_in_frame(e, A, 10**6, None)),
+    "SEEK is INITIAL": (compile, "searched_pattern", lambda q: q.pattern),
 }  # fmt: skip
 
 

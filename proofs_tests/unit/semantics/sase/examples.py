@@ -7,8 +7,8 @@ from typing import Any
 
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.sase.denote import bindings
+from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.program import matches_of
 from cerify.semantics.values import Value
 from proofs_tests.tools.suites.sase.queries import printed
 from proofs_tests.unit.semantics.sase.printed import QUERIES

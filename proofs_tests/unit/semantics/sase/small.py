@@ -32,7 +32,7 @@ def queries(
     windows: tuple[str, ...] = ("",),
     start: int = 0,
     step: int = 1,
-) -> Iterator[sase.Query]:
+) -> Iterator[sase.SaseQuery]:
     """All queries with `components` components: each strategy for all, or for each its own; with at most one clause.
 
     Of these, those at the positions start, start + step, and so on.

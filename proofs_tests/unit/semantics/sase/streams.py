@@ -2,12 +2,12 @@
 
 import re
 
-from cerify.automata.nfab import run
+from cerify.automata.nfab import moves
 from cerify.semantics.events import Bindings, Event, Stream
 from cerify.semantics.sase import denote
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.syntax import Reading
 from cerify.semantics.values import Value
 
 TOKEN = re.compile(r"([A-Z]+)(-?\d*)(?:/(\w+))?(?:@(\d+))?")
@@ -27,10 +27,10 @@ def _event(token: str) -> Event:
     return Event(type_, attributes | ({"time": int(time)} if time else {}))
 
 
-def query(text: str) -> sase.Query:
+def query(text: str) -> sase.SaseQuery:
     """The query of a text from PATTERN to WITHIN."""
     q = parse(f"PATTERN {text} RETURN 1 AS one")
-    assert isinstance(q, sase.Query)
+    assert isinstance(q, sase.SaseQuery)
     return q
 
 
@@ -39,7 +39,7 @@ def found(text: str, S: Stream | str, reading: Reading = Reading()) -> list[str]
     S = events(S) if isinstance(S, str) else S
     q = query(text)
     expected = denote.bindings(q, S, reading)
-    assert run.bindings(q, S, reading) == expected
+    assert moves.bindings(q, S, reading) == expected
     return shown(expected)
 
 

@@ -8,10 +8,9 @@ import pytest
 
 from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import Event
-from cerify.semantics.sase.aggregates import Operation
-from cerify.semantics.sase.folding import extended, folded, operation_of, ranked
+from cerify.semantics.sase.denote import extended, folded, operation_of, ranked
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.syntax import Aggregate
+from cerify.semantics.sase.syntax import Operation, SaseAggregate
 from cerify.semantics.values import Value
 
 DAY = datetime(2007, 6, 1, tzinfo=UTC)
@@ -19,7 +18,7 @@ DAY = datetime(2007, 6, 1, tzinfo=UTC)
 
 def value(function: str, values: list[Value | None], parameter: int | None = None) -> Value | None:
     events = [Event("A", {} if v is None else {"x": v}) for v in values]
-    return folded(Aggregate("x", "a", function, parameter), events)
+    return folded(SaseAggregate("x", "a", function, parameter), events)
 
 
 @pytest.mark.parametrize(
@@ -66,15 +65,15 @@ def test_a_nan_is_the_result_of_what_it_is_among() -> None:
 
 
 def test_count_of_no_attribute_counts_events() -> None:
-    assert folded(Aggregate("", "a"), [Event("A"), Event("A", {"x": 1})]) == 2
+    assert folded(SaseAggregate("", "a"), [Event("A"), Event("A", {"x": 1})]) == 2
 
 
-BUILT_IN = [Aggregate("x", "a", name) for name in ("count", "sum", "avg", "min", "max")]
-RANKED = [Aggregate("x", "a", name, k) for name in ("highest", "lowest") for k in (1, 2)]
+BUILT_IN = [SaseAggregate("x", "a", name) for name in ("count", "sum", "avg", "min", "max")]
+RANKED = [SaseAggregate("x", "a", name, k) for name in ("highest", "lowest") for k in (1, 2)]
 
 
 @pytest.mark.parametrize("aggregate", [*BUILT_IN, *RANKED], ids=lambda a: f"{a.function} {a.parameter or ''}")
-def test_it_is_associative_and_has_an_identity(aggregate: Aggregate) -> None:
+def test_it_is_associative_and_has_an_identity(aggregate: SaseAggregate) -> None:
     operation = operation_of(aggregate)
     lifted = [operation.identity, *map(operation.lift, (2, -1, 2, "s", "t", True, 0.5, math.inf))]
     for a, b, c in product(lifted, repeat=3):
@@ -91,7 +90,7 @@ def test_one_event_after_the_other_is_as_all_at_once() -> None:
     state = operation.identity
     for n, event in enumerate(events):
         state = extended(operation, state, event, "x")
-        assert operation.result(state) == folded(Aggregate("x", "a", "highest", 2), events[: n + 1])
+        assert operation.result(state) == folded(SaseAggregate("x", "a", "highest", 2), events[: n + 1])
 
 
 TIMES = Operation(1, lambda v: v, lambda a, b: a * b, lambda state: state)
@@ -99,14 +98,14 @@ TIMES = Operation(1, lambda v: v, lambda a, b: a * b, lambda state: state)
 
 def test_aggregates_of_the_user() -> None:
     events = [Event("A", {"x": 2}), Event("A"), Event("A", {"x": 5})]
-    assert folded(Aggregate("x", "a", "times"), events, {"times": TIMES}) == 10
+    assert folded(SaseAggregate("x", "a", "times"), events, {"times": TIMES}) == 10
     with pytest.raises(Unsupported, match="times is not registered; known are count, sum"):
-        folded(Aggregate("x", "a", "times"), events)
+        folded(SaseAggregate("x", "a", "times"), events)
     with pytest.raises(IllFormed, match="times failed with TypeError"):
-        folded(Aggregate("x", "a", "times"), [Event("A", {"x": "s"}), Event("A", {"x": "t"})], {"times": TIMES})
+        folded(SaseAggregate("x", "a", "times"), [Event("A", {"x": "s"}), Event("A", {"x": "t"})], {"times": TIMES})
     pair = Operation(0, lambda v: v, lambda a, b: a, lambda state: (state,))  # type: ignore[arg-type,return-value]
     with pytest.raises(IllFormed, match=r"pair gave \(0,\)"):
-        folded(Aggregate("x", "a", "pair"), events, {"pair": pair})
+        folded(SaseAggregate("x", "a", "pair"), events, {"pair": pair})
 
 
 @pytest.mark.parametrize("function", ["count", "sum", "avg", "min", "max", "highest(2,", "lowest(2,"])
@@ -118,7 +117,7 @@ def test_the_names_of_built_in_aggregates_may_be_written_in_capitals(function: s
 
 def test_an_unknown_aggregate_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(Unsupported) as caught:
-        folded(Aggregate("x", "a", "other"), [], {"times": TIMES})
+        folded(SaseAggregate("x", "a", "other"), [], {"times": TIMES})
     known = "count, sum, avg, min, max, highest, lowest, times"
     assert caught.value.message == f"the aggregate other is not registered; known are {known}"
 
@@ -126,4 +125,4 @@ def test_an_unknown_aggregate_is_refused_with_those_that_are_known() -> None:
 @pytest.mark.parametrize("function", ["highest", "lowest"])
 def test_without_a_number_the_highest_are_refused(function: str) -> None:
     with pytest.raises(IllFormed, match=rf"{function} needs to know how many: write {function}\(3"):
-        operation_of(Aggregate("x", "a", function))
+        operation_of(SaseAggregate("x", "a", function))

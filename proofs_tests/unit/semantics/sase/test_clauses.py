@@ -5,11 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cerify.semantics.events import Event
-from cerify.semantics.sase.clauses import spans
-from cerify.semantics.sase.naming import names_of, type_of
+from cerify.semantics.sase.clauses import spans, stream_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.streams import stream_of
-from cerify.semantics.sase.syntax import Query, Union, Unit, Window
+from cerify.semantics.sase.syntax import SaseQuery, SaseUnion, SaseWindow, Unit, names_of, type_of
 from cerify.semantics.values import Value
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -43,8 +41,8 @@ NAN = float("nan")
 )
 def test_within(before: Value | None, after: Value | None, is_open: bool | None, is_closed: bool | None) -> None:
     one, other = (Event("A", {} if t is None else {"time": t}) for t in (before, after))
-    assert spans(Window(3, "seconds"), one, other, closed=False) is is_open
-    assert spans(Window(3, "seconds"), one, other, closed=True) is is_closed
+    assert spans(SaseWindow(3, "seconds"), one, other, closed=False) is is_open
+    assert spans(SaseWindow(3, "seconds"), one, other, closed=True) is is_closed
 
 
 @pytest.mark.parametrize(
@@ -60,7 +58,7 @@ def test_within(before: Value | None, after: Value | None, is_open: bool | None,
 )
 def test_names_in_a_result(returned: str, names: tuple[str, ...], type_: str) -> None:
     query = parse(f"PATTERN SEQ(A a, B b) {returned}")
-    assert isinstance(query, Query)
+    assert isinstance(query, SaseQuery)
     assert (names_of(query.returned), type_of(query.returned)) == (names, type_)
 
 
@@ -68,10 +66,10 @@ def test_names_in_a_result(returned: str, names: tuple[str, ...], type_: str) ->
     ("unit", "seconds"), [("seconds", 2), ("minutes", 120), ("hours", 7_200), ("days", 172_800), ("weeks", 1_209_600)]
 )
 def test_units(unit: Unit, seconds: int) -> None:
-    assert Window(2, unit).seconds == seconds
+    assert SaseWindow(2, unit).seconds == seconds
 
 
 def test_the_stream_of_a_union_is_named_in_one_of_its_parts() -> None:
     one, other = "PATTERN SEQ(A a) RETURN T(a.x)", "PATTERN SEQ(B b) RETURN T(b.x)"
     queries = [parse(text) for text in (one, f"{one} IN STREAM s UNION {other}", f"{one} UNION {other} IN STREAM s")]
-    assert [stream_of(q) for q in queries if isinstance(q, Query | Union)] == [None, "s", "s"]
+    assert [stream_of(q) for q in queries if isinstance(q, SaseQuery | SaseUnion)] == [None, "s", "s"]

@@ -5,22 +5,22 @@ from random import Random
 
 import pytest
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Bindings
 from cerify.semantics.sase import clauses
-from cerify.semantics.sase.denote import Chosen, Definition, bindings
+from cerify.semantics.sase.denote import Chosen, SaseDefinition, bindings
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase import small
 from proofs_tests.unit.semantics.sase.streams import events, query, shown
 
 
-def closed_form(D: Definition) -> set[Bindings]:
+def closed_form(D: SaseDefinition) -> set[Bindings]:
     """The matches under skip_till_next_match, by sentences 1 to 5; only what is relevant is asked of the definition."""
     return {D.bindings(chosen) for p in range(len(D.S)) if D.selects((), 0, p) for chosen in _ends(D, ((0, p),))}
 
 
-def _ends(D: Definition, chosen: Chosen) -> Iterator[Chosen]:
+def _ends(D: SaseDefinition, chosen: Chosen) -> Iterator[Chosen]:
     k = chosen[-1][0]
     last_component = k == len(D.pattern) - 1
     if not D.pattern[k].kleene:
@@ -55,12 +55,12 @@ def _ends(D: Definition, chosen: Chosen) -> Iterator[Chosen]:
         yield from _ends(D, (*chosen, (k, again)))
 
 
-def _first(D: Definition, chosen: Chosen, k: int, start: int = 0) -> int | None:
+def _first(D: SaseDefinition, chosen: Chosen, k: int, start: int = 0) -> int | None:
     """The first event, from a position on, that is relevant to component k."""
     return next((p for p in range(max(start, chosen[-1][1] + 1), len(D.S)) if D.selects(chosen, k, p)), None)
 
 
-def _over(D: Definition, chosen: Chosen) -> int:
+def _over(D: SaseDefinition, chosen: Chosen) -> int:
     """Where the window of what is selected is over."""
     return next((p for p in range(len(D.S)) if D.spans(chosen[0][1], p) is False), len(D.S))
 
@@ -71,7 +71,7 @@ def test_the_five_sentences_on_all_queries_of_two_components(step: int) -> None:
     for text in small.texts(2, mixed=False, negated=False, windows=("", "WITHIN 3 seconds"), step=step):
         if "skip_till_next_match" in text:
             q, S = query(text), small.by_chance(rng, 8)
-            D = Definition(q, S)
+            D = SaseDefinition(q, S)
             expected = set(D.matches())
             several += len({M[0][1][0] for M in expected}) < len(expected)
             assert shown(closed_form(D)) == shown(expected), text
@@ -96,7 +96,7 @@ def test_exponentially_many_matches_end_in_the_budget() -> None:
         bindings(q, events("A " * 30), budget=Budget(matches=100))
 
 
-def chains(D: Definition) -> set[Bindings]:
+def chains(D: SaseDefinition) -> set[Bindings]:
     """All sequences of events each of which is relevant after those before it, the end conditions holding."""
     found, pending = set(), [((0, p),) for p in range(len(D.S)) if D.selects((), 0, p)]
     while pending:
@@ -121,7 +121,7 @@ def test_skip_till_any_match_has_all_chains_and_strict_contiguity_those_that_are
     for text in small.texts(2, mixed=False, negated=False, windows=("", "WITHIN 3 seconds"), step=step):
         if "skip_till_any_match" in text and "!" not in text:
             S = small.by_chance(rng, 6)
-            D = Definition(query(text), S)
+            D = SaseDefinition(query(text), S)
             everything = chains(D)
             assert shown(set(D.matches())) == shown(everything), text
             strict = bindings(query(text.replace("skip_till_any_match", "strict_contiguity")), S)

@@ -8,10 +8,9 @@ import pytest
 
 import cerify
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.fragment import operators, strategies
-from cerify.semantics.sase.operators import CONSTRUCTS, STRATEGIES, Construct
+from cerify.semantics.sase.clauses import CONSTRUCTS, STRATEGIES, Construct, operators, strategies
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.show import show
+from cerify.semantics.sase.syntax import show
 from proofs_tests.tools.suites.sase.queries import CLAUSES, QUERIES
 
 GUIDE = Path(__file__).parents[4] / "docs" / "guide" / "sase.md"

@@ -4,13 +4,12 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.sase import query
-from cerify.equivalence.generate.sase_profiles import PROFILES, Profile
+from cerify.equivalence.generate.sase import PROFILES, SaseProfile, query
 from cerify.semantics.errors import BudgetExceeded, IllFormed, ParseError
 from cerify.semantics.predicates import Comparison, Constant, Either
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.show import show
+from cerify.semantics.sase.syntax import show
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase.printed import Q4_AND_Q5, QUERIES
 
@@ -26,12 +25,12 @@ def test_a_query_of_every_clause() -> None:
         "WITHIN 2 weeks HAVING count(c[]) > 1 RETURN NON-OVERLAP T(a.x AS y, c[].x, c[c.LEN].(x, y)) IN STREAM t"
     )
     half = Comparison("=", sase.Reference("x", "c", "first"), Constant(0.5))
-    assert q == sase.Query(
+    assert q == sase.SaseQuery(
         (sase.Component("A", "a"), sase.Component("B", "b", negated=True), sase.Component("C", "c", kleene=True)),
         sase.Return(
             (
                 sase.Item(sase.Simple(sase.Reference("x", "a")), "y"),
-                sase.Item(sase.Series("c", "x")),
+                sase.Item(sase.SaseSeries("c", "x")),
                 sase.Item(sase.Composite("c", "last", ("x", "y"))),
             ),
             "T",
@@ -45,8 +44,8 @@ def test_a_query_of_every_clause() -> None:
                 (sase.Conjunct(sase.Equivalence("x"), underlined=True), sase.Conjunct(half)),
             ),
         ),
-        sase.Window(2, "weeks"),
-        Comparison(">", sase.Aggregate("", "c"), Constant(1)),
+        sase.SaseWindow(2, "weeks"),
+        Comparison(">", sase.SaseAggregate("", "c"), Constant(1)),
         "s",
     )
 
@@ -74,15 +73,15 @@ def test_a_strategy_without_arguments_is_that_of_all() -> None:
 def test_union_and_programs() -> None:
     q = "PATTERN SEQ(A a) RETURN a.x"
     one = parse(q)
-    assert isinstance(one, sase.Query)
-    assert parse(f"{q} UNION {q}") == sase.Union((one, one))
-    assert parse(f"{q}; {q} UNION {q};") == sase.Program((one, sase.Union((one, one))))
+    assert isinstance(one, sase.SaseQuery)
+    assert parse(f"{q} UNION {q}") == sase.SaseUnion((one, one))
+    assert parse(f"{q}; {q} UNION {q};") == sase.Program((one, sase.SaseUnion((one, one))))
 
 
 def test_what_returns_an_aggregate_and_what_names_a_type() -> None:
     def returned(text: str) -> sase.Return:
         q = parse(f"PATTERN SEQ(A+ a[]) RETURN {text}")
-        assert isinstance(q, sase.Query)
+        assert isinstance(q, sase.SaseQuery)
         assert parse(show(q)) == q
         return q.returned
 
@@ -147,7 +146,7 @@ def test_many_conjuncts_and_queries_are_not_deep() -> None:
 @pytest.mark.parametrize("number", sampled([50, 150], [50]))
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_query_shown_parses_back(name: str, number: int) -> None:
-    profile: Profile = PROFILES[name]
+    profile: SaseProfile = PROFILES[name]
     for n in range(number):
         q = query(Random(n), profile, 9)
         assert parse(show(q)) == q
@@ -157,6 +156,6 @@ def test_an_or_in_a_conjunct_keeps_its_parentheses() -> None:
     p = Comparison("=", sase.Reference("x", "a"), Constant(1))
     conjuncts = (sase.Conjunct(Either(p, p)), sase.Conjunct(Either(p, p), underlined=True))
     block = sase.Block(None, (), conjuncts)
-    q = sase.Query((sase.Component("A", "a"),), sase.Return((sase.Item(sase.Simple(Constant(1))),)), (block,))
+    q = sase.SaseQuery((sase.Component("A", "a"),), sase.Return((sase.Item(sase.Simple(Constant(1))),)), (block,))
     assert show(q) == "PATTERN SEQ(A a) WHERE (a.x = 1 or a.x = 1) and _(a.x = 1 or a.x = 1)_ RETURN 1"
     assert parse(show(q)) == q

@@ -10,11 +10,10 @@ import cerify
 from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.sase import denote
-from cerify.semantics.sase.aggregates import Operation
-from cerify.semantics.sase.fragment import beyond_cayuga, beyond_sql_ts, operators, strategies
+from cerify.semantics.sase.clauses import beyond_cayuga, beyond_sql_ts, operators, strategies
+from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.program import matches_of
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.syntax import Operation, Reading
 from proofs_tests.unit.semantics.sase.printed import Q4_AND_Q5, QUERIES
 from proofs_tests.unit.semantics.sase.streams import events
 

@@ -6,9 +6,9 @@ import pytest
 
 from cerify.semantics.errors import InputError
 from cerify.semantics.sase import denote
+from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.program import matches_of
-from cerify.semantics.sase.reading import Reading, choices, others, read_reading
+from cerify.semantics.sase.syntax import Reading, choices, others, read_reading
 from proofs_tests.unit.semantics.sase.streams import events, found
 
 NEXT, ANY, STRICT, PARTITION = (

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.sase.watch import Counted, unwatched
+from cerify.semantics.sase.denote import Counted, unwatched
 
 
 def test_as_many_steps_as_allowed_are_passed_on() -> None:

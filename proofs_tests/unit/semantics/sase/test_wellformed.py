@@ -4,13 +4,11 @@ from random import Random
 
 import pytest
 
-from cerify.equivalence.generate.sase import query
-from cerify.equivalence.generate.sase_profiles import PROFILES
+from cerify.equivalence.generate.sase import PROFILES, query
 from cerify.semantics.errors import IllFormed
-from cerify.semantics.events import Schema
-from cerify.semantics.observed import ObservedSchema
+from cerify.semantics.events import ObservedSchema, Schema
+from cerify.semantics.sase.check import problems, require_typed, require_wellformed
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.wellformed import problems, require_typed, require_wellformed
 from proofs_tests.unit.semantics.sase.printed import Q4_AND_Q5, QUERIES
 
 AB = "PATTERN SEQ(A a, B+ b[])"

@@ -27,7 +27,7 @@ EVALUATOR = ("--evaluator", "automaton")
 
 def run(*options: str) -> Any:
     under_test = () if "--evaluator" in options else EVALUATOR
-    return CliRunner().invoke(fuzz.command, [*OPTIONS, *under_test, *options], standalone_mode=False)
+    return CliRunner().invoke(fuzz.fuzz_command, [*OPTIONS, *under_test, *options], standalone_mode=False)
 
 
 @pytest.mark.parametrize("language", ["cel", "core-cel"])
@@ -100,6 +100,6 @@ def test_an_engine_is_sent_consumption_only_if_it_names_it() -> None:
         " print(json.dumps({'protocol': 1, 'engine': {'name': 'e', 'version': '1'}, 'languages': ['cel']}), flush=True)"
     )
     command = ["--consumption", "any", "--json", "--", sys.executable, "-c", "\n".join(code)]
-    said = CliRunner().invoke(fuzz.command, command, standalone_mode=False)
+    said = CliRunner().invoke(fuzz.fuzz_command, command, standalone_mode=False)
     assert said.return_value == 1
     assert "does not name consumption" in json.loads(said.output.splitlines()[0])["summary"]["ended"]

@@ -14,8 +14,7 @@ from click.shell_completion import BashComplete
 
 import cerify
 import cerify.cli
-from cerify import Budget, Event, Schema, Stream
-from cerify.commands import claims
+from cerify import Budget, Event, Schema, Stream, cli
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, ParseError, Span, underline
 from cerify.terminal import echo_error
@@ -605,7 +604,7 @@ def test_the_shell_completes_names(words: str, completed: list[str]) -> None:
 
 
 def test_no_command_is_imported_to_complete_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cerify.cli.importlib, "import_module", None)
+    monkeypatch.setattr(cerify.cli, "load_command", None)
     complete = BashComplete(cerify.cli.cerify, {}, "cerify", "_CERIFY_COMPLETE")
     assert [item.value for item in complete.get_completions([], "")] == sorted(cerify.cli.COMMANDS)
 
@@ -683,8 +682,7 @@ def test_sase_without_seq_does_not_look_like_core_cel(run: Run) -> None:
 
 def test_the_ledger_has_a_help_where_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(claims, "__file__", str(tmp_path / "a" / "b" / "claims.py"))
-    monkeypatch.setattr(claims, "command", claims._ledger())
+    monkeypatch.setattr(cli, "__file__", str(tmp_path / "a" / "b" / "claims.py"))
     status, out, _ = run("claims", "--help")
     assert (status, "Not here: the ledger of claims is in the project's source" in " ".join(out.split())) == (0, True)
     status, _, err = run("claims", "run", "--tag", "x")

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from cerify.equivalence.decide.cel import equivalent
-from cerify.equivalence.decide.certificate import Certificate
 from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.verdict import Equivalent
-from cerify.semantics.cel.fragment import beyond_star
+from cerify.equivalence.verdict import Certificate, Equivalent
+from cerify.semantics.cel.check import beyond_star
 from cerify.semantics.cel.parse import parse
 
 

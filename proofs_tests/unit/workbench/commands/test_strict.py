@@ -63,7 +63,7 @@ def test_a_query_that_matches_no_stream_is_a_warning_where_nothing_matched(
 
 
 def test_what_takes_long_to_decide_is_no_warning(events: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cerify.commands.files.SOON", 0.0)
+    monkeypatch.setattr("cerify.commands.options.SOON", 0.0)
     assert run("match", "T AND H", str(events))[::2] == (1, "")
 
 

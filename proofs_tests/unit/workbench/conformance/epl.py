@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cerify.semantics.row_pattern.denote import Labelling, Meaning
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD
+from cerify.semantics.row_pattern.scalars import STANDARD
 from proofs_tests.unit.workbench.conformance.conditions import Event, Value, condition
 from proofs_tests.unit.workbench.conformance.stand_in import Json, Refused
 

@@ -10,16 +10,15 @@ from ast import literal_eval
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cerify.conformance.hypotheses.axis import choices_of
-from cerify.conformance.hypotheses.row_departures import LookingOutput
-from cerify.conformance.hypotheses.row_pattern import AXES, departure
-from cerify.semantics.budget import Budget
+from cerify.hypotheses.interpretation import choices_of
+from cerify.hypotheses.row_pattern import AXES, LookingOutput, departure
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.row_pattern import interpreter
-from cerify.semantics.row_pattern.clauses import ROW
-from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.scalars import NumberedMatch
+from cerify.semantics.row_pattern.syntax import ROW
 
 __version__ = "1"
 KINDS = {"BIGINT": "int", "DOUBLE PRECISION": "float", "VARCHAR(200)": "string", "BOOLEAN": "bool"}

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from random import Random
 
-from cerify.conformance.hypotheses.axis import Choices
-from cerify.conformance.identification.identify import MOST, Identification
-from cerify.conformance.identification.predicting import Predictor
-from cerify.conformance.identification.profile import Finding
-from cerify.conformance.identification.questions import questions
-from cerify.conformance.identification.stages import STAGES
+from cerify.conformance.identification import MOST, Identification
+from cerify.conformance.oracle import AxisFinding
+from cerify.conformance.prediction import Predictor
+from cerify.hypotheses import STAGES
+from cerify.hypotheses.interpretation import Choices, questions
 
 ENGINES = 40
 DEPARTS = 0.2  # the part of the axes in which an engine departs from the definition
@@ -34,7 +33,7 @@ def composed(seed: int) -> tuple[str, Choices]:
     return language, {a.name: rng.choice(a.values[1:]) if rng.random() < DEPARTS else a.default for a in axes}
 
 
-def identification(language: str, engine: Choices) -> tuple[Mapping[str, Finding], int]:
+def identification(language: str, engine: Choices) -> tuple[Mapping[str, AxisFinding], int]:
     """The findings about an engine in this process, and the number of questions."""
     known = predictor(language)
     state = Identification(known, lambda question: known.answer(question, engine))

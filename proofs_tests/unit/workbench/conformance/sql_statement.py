@@ -8,9 +8,9 @@ from typing import Any
 
 from cerify.conformance import sql
 from cerify.semantics.errors import CerifyError
-from cerify.semantics.row_pattern.matches import NumberedMatch
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.syntax import Quantified, Variable
+from cerify.semantics.row_pattern.scalars import NumberedMatch
+from cerify.semantics.row_pattern.syntax import Quantified, RowVariable
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import plain
 from proofs_tests.unit.workbench.conformance.fake_database import answered, table
@@ -95,8 +95,8 @@ def in_flink(message: Json) -> Search:
         text, listed = LISTED.subn(rf"LAST({sql.PLACE}) AS \1", found[1].replace("`", '"'))
         assert listed == 1, text
         parts = list(subtrees(parse(text).pattern))
-        variables = [p.name for p in parts if isinstance(p, Variable)]
-        groups = any(isinstance(p, Quantified) and not isinstance(p.pattern, Variable) for p in parts)
+        variables = [p.name for p in parts if isinstance(p, RowVariable)]
+        groups = any(isinstance(p, Quantified) and not isinstance(p.pattern, RowVariable) for p in parts)
         if "ONE ROW PER MATCH" not in text or groups or len(variables) > len(set(variables)):
             raise Refused("Flink has no ALL ROWS PER MATCH, no quantified group, and no variable in two places")
         names, result, matches = _result(text, columns, rows)

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from cerify.conformance.query_tree import tree_of_text
+from cerify.conformance.cases import tree_of_text
 from cerify.semantics.values import plain
 
 Json: TypeAlias = dict[str, Any]

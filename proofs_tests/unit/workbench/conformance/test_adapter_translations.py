@@ -13,18 +13,16 @@ import pytest
 from cerify import protocol
 from cerify.conformance import sql
 from cerify.conformance.campaigns import ClaimedMaker
-from cerify.conformance.cases import load
-from cerify.conformance.claims import Claims, claims_of_json
+from cerify.conformance.cases import Claims, claims_of_json, load
 from cerify.conformance.engines import ADAPTERS
 from cerify.conformance.harness import message_of
 from cerify.conformance.model import Case
 from cerify.languages import LANGUAGES
 from cerify.semantics import trees
-from cerify.semantics.cel.bounded import ContiguousRepeat, Repeat
-from cerify.semantics.cel.syntax import ContiguousPlus, Formula, Plus
+from cerify.semantics.cel.syntax import ContiguousPlus, ContiguousRepeat, Formula, Plus, Repeat
 from cerify.semantics.json_events import json_of_event, json_of_schema
 from cerify.semantics.predicates import Comparator, Comparison
-from cerify.semantics.sase.syntax import Block, Conjunct, Query
+from cerify.semantics.sase.syntax import Block, Conjunct, SaseQuery
 from proofs_tests.tools.adapter_cases import matches
 from proofs_tests.unit.workbench.conformance import epl, sase_file, siddhi_ql, sql_statement
 from proofs_tests.unit.workbench.conformance.stand_in import Json, Search, StandIn, answers
@@ -156,7 +154,7 @@ def varied(rng: Random, node: Any) -> Any:
         return node if bounded is None or rng.random() < 0.5 else bounded(node.phi, 2, rng.choice((3, None)))
     if isinstance(node, Comparison) and rng.random() < 0.5:
         return Comparison(MIRRORED.get(node.comparator, node.comparator), node.right, node.left)
-    if isinstance(node, Query | Block | Conjunct):
+    if isinstance(node, SaseQuery | Block | Conjunct):
         return replace(node, **{field.name: varied(rng, getattr(node, field.name)) for field in fields(node)})
     return node
 

@@ -14,21 +14,24 @@ from jsonschema_rs import Draft202012Validator
 
 from cerify import protocol
 from cerify.conformance.campaigns import ClaimedMaker
-from cerify.conformance.cases import load
-from cerify.conformance.claims import (
+from cerify.conformance.cases import (
     Claims,
+    choices,
     claims_of_json,
     in_order,
     in_order_of_time,
     learnt,
+    load,
     names_of,
+    nodes,
+    nodes_in,
     operators_of,
     probes,
+    tree_of_text,
     unknown_names,
 )
 from cerify.conformance.harness import message_of
-from cerify.conformance.model import Case, Outcome, Result
-from cerify.conformance.query_tree import choices, nodes, nodes_in, tree_of_text
+from cerify.conformance.model import Case, CaseResult, Outcome
 from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Match, Stream
@@ -185,11 +188,11 @@ def test_outputs_and_the_order_of_time() -> None:
 def test_a_claim_is_learnt_from_what_the_engine_skips(language: str, skipped: set[str]) -> None:
     asked = 0
 
-    def run(one: Case) -> Result:
+    def run(one: Case) -> CaseResult:
         nonlocal asked
         asked += 1
         outcome: Outcome = "skipped" if operators_of(language, one.query) & skipped else "passed"
-        return Result(one, outcome, one.matches)
+        return CaseResult(one, outcome, one.matches)
 
     claims = learnt(run, language, probes(suite(language), language))
     every = frozenset[str]().union(*(operators_of(language, one.query) for one in suite(language)))
@@ -241,7 +244,7 @@ def test_an_engine_that_claims_matches_of_sase_is_asked_for_these_alone() -> Non
     assert {(m.at, m.events) for m in one.matches} == {(m.at, m.events) for m in bare.matches}
     assert all(m.bindings is None and m.result is None for m in bare.matches)
     answer = protocol.answer_of_json({"id": "c", "matches": [{"at": 0, "events": [0], "result": {}}]}, "matches", 1)
-    assert isinstance(answer, protocol.Matches)
+    assert isinstance(answer, protocol.MatchesAnswer)
     assert answer.matches == [Match(0, (0,))]
     assert Claims().asked(one) is one
 
@@ -249,8 +252,8 @@ def test_an_engine_that_claims_matches_of_sase_is_asked_for_these_alone() -> Non
 def test_operators_that_only_come_together_are_learnt_together() -> None:
     """Of MATCH_RECOGNIZE no query has a single operator."""
 
-    def run(one: Case) -> Result:
-        return Result(one, "skipped" if "PERMUTE" in one.query else "passed", [])
+    def run(one: Case) -> CaseResult:
+        return CaseResult(one, "skipped" if "PERMUTE" in one.query else "passed", [])
 
     every = frozenset[str]().union(*(operators_of("row-pattern", one.query) for one in suite("row-pattern")))
     assert learnt(run, "row-pattern", suite("row-pattern")).operators == every - {"permute"}

@@ -9,13 +9,11 @@ from random import Random
 import pytest
 
 from cerify.conformance import engines
-from cerify.conformance.cases import load
-from cerify.conformance.claims import claims_of_json
+from cerify.conformance.cases import claims_of_json, load, tree_of_text
 from cerify.conformance.model import Case
-from cerify.conformance.query_tree import tree_of_text
 from cerify.equivalence.generate import cel as generate
 from cerify.semantics.cel.interpreter import matches_of
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import event_of_json

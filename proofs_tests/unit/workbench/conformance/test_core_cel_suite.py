@@ -10,11 +10,11 @@ import pytest
 from cerify.api import match
 from cerify.conformance.cases import load
 from cerify.conformance.model import Case
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
+from cerify.semantics.core_cel.check import require_typed
 from cerify.semantics.core_cel.interpreter import by_clauses
 from cerify.semantics.core_cel.parse import parse
-from cerify.semantics.core_cel.show import show
-from cerify.semantics.core_cel.wellformed import require_typed
+from cerify.semantics.core_cel.syntax import show
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json

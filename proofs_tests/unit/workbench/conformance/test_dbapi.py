@@ -18,8 +18,8 @@ from cerify.languages.language import DENOTATIONAL, Options
 from cerify.languages.row_pattern import LANGUAGE
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.row_pattern.clauses import ROW
 from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.syntax import ROW
 from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.conformance import fake_database
 

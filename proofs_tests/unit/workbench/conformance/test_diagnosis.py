@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from cerify.conformance.diagnosis import SUSPECTS, Evidence, Piece, causes, meant, thinned
+from cerify.conformance.defects import SUSPECTS, Evidence, Piece, causes, meant, thinned
 from cerify.semantics.errors import ParseError
 from cerify.semantics.events import Event, Stream
 from proofs_tests.support import sampled

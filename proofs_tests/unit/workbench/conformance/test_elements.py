@@ -2,7 +2,7 @@
 
 import pytest
 
-from cerify.conformance.elements import ABSENT, elements, without
+from cerify.conformance.peeling import ABSENT, elements, without
 from cerify.languages import LANGUAGES
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.values import ValueType

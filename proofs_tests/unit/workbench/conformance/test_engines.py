@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cerify.commands import engines as command
+from cerify.commands import conform as command
 from cerify.conformance import engines
 from cerify.languages import language
 from cerify.semantics.errors import InputError
@@ -107,7 +107,7 @@ def test_an_evaluator_that_needs_a_package_says_so(monkeypatch: pytest.MonkeyPat
 
 def test_the_command_lists_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    result = CliRunner().invoke(command.command, ["--json"], standalone_mode=False)
+    result = CliRunner().invoke(command.engines_command, ["--json"], standalone_mode=False)
     rows = {row["name"]: row for row in map(json.loads, result.output.splitlines())}
     assert list(rows) == list(engines.NAMES)
     assert result.return_value == 1

@@ -11,10 +11,10 @@ from cerify.conformance.cases import load
 from cerify.conformance.model import Case
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.check import require_typed
 from cerify.semantics.event_expressions.occurrences import occurrences
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
-from cerify.semantics.event_expressions.wellformed import require_typed
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 from proofs_tests.support import sampled
@@ -87,11 +87,11 @@ def test_every_operator_is_asked() -> None:
     assert asked == {
         expr.Null,
         expr.Primitive,
-        expr.And,
-        expr.Not,
+        expr.ExpressionAnd,
+        expr.ExpressionNot,
         expr.Relative,
         expr.RelativePlus,
-        expr.Or,
+        expr.ExpressionOr,
         expr.AnyEvent,
         expr.Prior,
         expr.Sequence,
@@ -100,17 +100,17 @@ def test_every_operator_is_asked() -> None:
         expr.Nth,
         expr.EveryNth,
         expr.After,
-        expr.Between,
+        expr.ExpressionBetween,
         expr.FirstAfter,
         expr.Before,
         expr.Happened,
         expr.Prefix,
-        expr.Series,
+        expr.ExpressionSeries,
         expr.Exists,
         expr.Equated,
-        expr.Variable,
+        expr.ExpressionVariable,
         expr.Constraint,
-        expr.Named,
+        expr.ExpressionNamed,
         expr.Let,
     }
 

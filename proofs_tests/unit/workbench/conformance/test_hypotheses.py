@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from cerify.conformance.hypotheses import AXES, INTERPRETATIONS, answer
-from cerify.conformance.hypotheses.axis import choices_of, read_hypothesis
+from cerify.conformance.prediction import AXES, INTERPRETATIONS, answer
+from cerify.hypotheses.interpretation import choices_of, read_hypothesis
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
-from cerify.protocol import Failed, Matches
+from cerify.protocol import Failed, MatchesAnswer
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Stream
 from proofs_tests.support import sampled
@@ -30,7 +30,7 @@ def found(query: str, S: Stream, language: str = "cel", **hypothesis: str) -> Ev
     """The complex events that an engine reports; seq__cseq stands for the axis seq@cseq."""
     named = {axis.replace("__", "@").replace("_", "-"): value for axis, value in hypothesis.items()}
     given = answer(language, query, S, named)
-    assert isinstance(given, Matches)
+    assert isinstance(given, MatchesAnswer)
     return {match.events for match in given.matches}
 
 
@@ -128,7 +128,7 @@ def test_which_matches_may_overlap(overlap: str, expected: Events) -> None:
 )
 def test_which_matches_are_reported_and_when(emit: str, expected: set[tuple[int, tuple[int, ...]]]) -> None:
     given = answer("cel", "A+", events("A A"), {"emit": emit})
-    assert isinstance(given, Matches)
+    assert isinstance(given, MatchesAnswer)
     assert {(m.at, m.events) for m in given.matches} == expected
 
 

@@ -14,12 +14,11 @@ from jsonschema_rs import Draft202012Validator
 
 from cerify import protocol
 from cerify.cli import cerify
-from cerify.conformance.identification.engine import identified
-from cerify.conformance.identification.identify import MOST, Answered, Identification
-from cerify.conformance.identification.predicting import EngineAnswer
-from cerify.conformance.identification.profile import Finding, Profile
-from cerify.conformance.identification.questions import Question
-from cerify.conformance.identification.stages import STAGES
+from cerify.conformance.identification import MOST, Answered, Identification, identified
+from cerify.conformance.oracle import AxisFinding, EngineProfile
+from cerify.conformance.prediction import EngineAnswer
+from cerify.hypotheses import STAGES
+from cerify.hypotheses.interpretation import EngineQuestion
 from proofs_tests.conftest import Run
 from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.conformance.random_engines import (
@@ -76,7 +75,7 @@ for line in sys.stdin:
 @pytest.fixture
 def kept_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """What engines would answer is computed once for all tests."""
-    monkeypatch.setattr("cerify.conformance.identification.engine.Predictor", predictor)
+    monkeypatch.setattr("cerify.conformance.identification.Predictor", predictor)
 
 
 @pytest.mark.thorough
@@ -121,7 +120,7 @@ def test_a_choice_that_is_no_hypothesis_fits_none() -> None:
     """The engine is right about one event, and reports the first event of every longer stream."""
     known = predictor("cel")
 
-    def ask(question: Question) -> EngineAnswer:
+    def ask(question: EngineQuestion) -> EngineAnswer:
         return known.answer(question, known.default) if len(question.events) < 2 else frozenset({(0, (0,))})
 
     state = Identification(known, ask)
@@ -144,7 +143,7 @@ def test_a_value_that_explains_one_comparator_alone_fits_none(wrong: tuple[str, 
     """An engine with a wrong `>` and a right `<` was said to be inclusive, as no question about `<` was asked."""
     known = predictor("core-cel")
 
-    def ask(question: Question) -> EngineAnswer:
+    def ask(question: EngineQuestion) -> EngineAnswer:
         return known.answer(replace(question, query=question.query.replace(*wrong)), known.default)
 
     found = Identification(known, ask).run(STAGES["core-cel"])
@@ -156,7 +155,7 @@ def test_a_value_that_explains_one_comparator_alone_fits_none(wrong: tuple[str, 
 def test_what_the_engine_skips_is_not_in_the_profile() -> None:
     known = predictor("cel")
 
-    def ask(question: Question) -> EngineAnswer | None:
+    def ask(question: EngineQuestion) -> EngineAnswer | None:
         return None if "+" in question.query or "FILTER" in question.query else known.answer(question, known.default)
 
     state = Identification(known, ask)
@@ -175,14 +174,14 @@ def test_a_question_that_is_skipped_settles_nothing() -> None:
 
 
 @pytest.fixture(scope="module", params=sampled([1, 2], [1]))
-def of_odd_loops(request: pytest.FixtureRequest) -> dict[str, Finding]:
+def of_odd_loops(request: pytest.FixtureRequest) -> dict[str, AxisFinding]:
     """What is found of an engine whose loops are no hypothesis: the largest matches alone, at the first positions.
 
     It skips connectives, division, LIKE and ranges.
     """
     known = predictor("cel")
 
-    def ask(question: Question) -> EngineAnswer | None:
+    def ask(question: EngineQuestion) -> EngineAnswer | None:
         if re.search(r"like|/|range| (and|or) |not ", question.query):
             return None
         told = known.answer(question, known.default)
@@ -195,7 +194,7 @@ def of_odd_loops(request: pytest.FixtureRequest) -> dict[str, Finding]:
 
 
 @pytest.mark.thorough
-def test_an_axis_for_which_none_fits_does_not_count_against_the_others(of_odd_loops: dict[str, Finding]) -> None:
+def test_an_axis_for_which_none_fits_does_not_count_against_the_others(of_odd_loops: dict[str, AxisFinding]) -> None:
     """Answers to queries with a loop had been counted for seq, emit and partition, for which none fitted either."""
     assert [name for name, finding in of_odd_loops.items() if finding.value is None] == ["loop"]
     axes = predictor("cel").interpretation.axes
@@ -205,7 +204,7 @@ def test_an_axis_for_which_none_fits_does_not_count_against_the_others(of_odd_lo
 
 
 @pytest.mark.thorough
-def test_an_axis_whose_own_questions_are_all_skipped_is_left_out(of_odd_loops: dict[str, Finding]) -> None:
+def test_an_axis_whose_own_questions_are_all_skipped_is_left_out(of_odd_loops: dict[str, AxisFinding]) -> None:
     """A question about something else that has the operator, but on which the axis does not bear, is none about it."""
     assert of_odd_loops.keys().isdisjoint({"connectives", "integer-division", "like", "range"})
     assert of_odd_loops.keys() >= {"seq", "filter", "comparison", "absent", "filter-loop"}
@@ -231,8 +230,8 @@ def test_an_engine_behind_the_protocol(language: str, hypothesis: str) -> None:
 def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     known = predictor("core-cel")
     found, asked = identification("core-cel", {**known.default, "comparison": "inclusive"})
-    profile = Profile("toy", "1", "core-cel", found, asked)
-    monkeypatch.setattr("cerify.commands.identify.identified", lambda *_: profile)
+    profile = EngineProfile("toy", "1", "core-cel", found, asked)
+    monkeypatch.setattr("cerify.commands.conform.identified", lambda *_: profile)
     shown = CliRunner().invoke(cerify, ["identify", "--", "toy"], standalone_mode=False)
     assert "inclusive" in shown.output
     assert "not the definition's exact" in shown.output

@@ -14,21 +14,19 @@ import pytest
 
 from cerify.conformance import engines
 from cerify.conformance.campaigns import definition
-from cerify.conformance.cases import load
-from cerify.conformance.claims import claims_of_json
+from cerify.conformance.cases import claims_of_json, load, tree_of, tree_of_text
 from cerify.conformance.model import Case
-from cerify.conformance.query_tree import tree_of, tree_of_text
 from cerify.equivalence.generate import cel as generate
-from cerify.equivalence.generate import sase, sase_profiles
+from cerify.equivalence.generate import sase
 from cerify.languages import LANGUAGES
 from cerify.semantics.cel.interpreter import matches_of
-from cerify.semantics.cel.show import show
+from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import event_of_json, json_of_event
 from cerify.semantics.sase.clauses import conjuncts, positive
-from cerify.semantics.sase.show import show as show_sase
-from cerify.semantics.sase.syntax import Block, Query, Selected
+from cerify.semantics.sase.syntax import Block, SaseQuery, Selected
+from cerify.semantics.sase.syntax import show as show_sase
 
 PROFILES = list(generate.PROFILES.values())
 HOME = engines.ADAPTERS / "opencep"
@@ -232,7 +230,7 @@ def test_it_answers_random_queries_as_the_definition_does(adapter: ModuleType) -
     assert compared > 100
 
 
-def under_any(q: Query) -> Query:
+def under_any(q: SaseQuery) -> SaseQuery:
     """The query with all its conditions under skip till any match."""
     selected = tuple(Selected(k.variable) for k in positive(q))
     where = tuple(replace(conjunct, underlined=False) for conjunct in conjuncts(q))
@@ -243,7 +241,7 @@ def under_any(q: Query) -> Query:
 def test_it_answers_random_queries_in_sase_as_the_definition_does(adapter: ModuleType) -> None:
     rng, compared, absent = Random(5), 0, 0
     claims = claims_of_json({"sase": adapter.sase_chains.CLAIMS}, "sase")
-    profiles = [sase_profiles.PLAIN, sase_profiles.NEGATION]
+    profiles = [sase.PLAIN, sase.NEGATION]
     for number in range(400):
         q, S = sase.case(rng, profiles[number % len(profiles)], 6, 6)
         q = under_any(q)

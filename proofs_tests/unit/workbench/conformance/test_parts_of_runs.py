@@ -14,23 +14,19 @@ import pytest
 
 from cerify.conformance import engines
 from cerify.conformance.campaigns import ClaimedMaker
-from cerify.conformance.canonical import canonical
-from cerify.conformance.cases import load
-from cerify.conformance.causes import Choices
-from cerify.conformance.claims import Claims, learnt
-from cerify.conformance.elements import without
+from cerify.conformance.cases import Claims, learnt, load
+from cerify.conformance.defects import Choices
 from cerify.conformance.harness import Engine
-from cerify.conformance.html import EXPLANATION, rows_of
-from cerify.conformance.hypotheses import AXES, answer
-from cerify.conformance.hypotheses.cel import within
-from cerify.conformance.hypotheses.conditions import CONDITIONS, Conditions
-from cerify.conformance.identification.engine import schema_for
-from cerify.conformance.identification.profile import Finding, merged
-from cerify.conformance.identification.questions import Template, events, questions
-from cerify.conformance.junit import junit
-from cerify.conformance.model import Case, Defect, Report, Result, of_output
+from cerify.conformance.identification import schema_for
+from cerify.conformance.model import Case, CaseResult, Defect, Report, of_output
+from cerify.conformance.oracle import AxisFinding, merged
+from cerify.conformance.peeling import canonical, without
+from cerify.conformance.prediction import AXES, answer
+from cerify.conformance.report import EXPLANATION, junit, rows_of
+from cerify.hypotheses.cel import within
+from cerify.hypotheses.interpretation import CONDITIONS, ConditionVariant, Template, events, questions
 from cerify.languages import BUILT_IN, LANGUAGES
-from cerify.protocol import Matches
+from cerify.protocol import MatchesAnswer
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.values import Value
 from proofs_tests.support import stream
@@ -73,8 +69,8 @@ def test_a_random_case_has_at_first_as_many_nodes_as_are_wanted() -> None:
 
 
 def test_what_is_skipped_is_not_claimed() -> None:
-    def run(case: Case) -> Result:
-        return Result(case, "skipped" if "OR" in case.query else "passed")
+    def run(case: Case) -> CaseResult:
+        return CaseResult(case, "skipped" if "OR" in case.query else "passed")
 
     cases = [replace(CASE, id=query, query=query) for query in ("A ; B", "A OR B", "(A ; B) OR A")]
     assert learnt(run, "cel", cases) == Claims(operators=frozenset({"seq"}))
@@ -130,7 +126,7 @@ def test_an_engine_has_not_been_restarted_at_first() -> None:
 
 
 def test_the_rows_of_a_wrong_answer_are_what_is_missing_and_what_is_extra() -> None:
-    rows = rows_of(Result(CASE, "failed", [Match(0, (0,))]))
+    rows = rows_of(CaseResult(CASE, "failed", [Match(0, (0,))]))
     assert [(row.kind, tuple(row.positions)) for row in rows] == [("missing", (0, 1)), ("extra", (0,))]
     assert {"passed", "failed", "skipped"} <= set(EXPLANATION)
 
@@ -149,7 +145,7 @@ def test_one_unit_more_is_within_a_width_that_is_off_by_one() -> None:
 
 
 def test_conditions_of_three_values() -> None:
-    unknown = Conditions({**{axis.name: axis.default for axis in CONDITIONS}, "absent": "unknown"})
+    unknown = ConditionVariant({**{axis.name: axis.default for axis in CONDITIONS}, "absent": "unknown"})
     assert [unknown.both(parts) for parts in ([True, True], [True, None], [None, False])] == [True, None, False]
     assert [unknown.either(parts) for parts in ([False, False], [False, None], [None, True])] == [False, None, True]
     assert [unknown.like("a", value) for value in ("a", "b", None)] == [True, False, None]
@@ -158,14 +154,14 @@ def test_conditions_of_three_values() -> None:
 def test_of_two_next_events_only_those_that_agree_with_the_event_before_count() -> None:
     S = Stream([Event(R, {"x": x}) for R, x in (("A", 1), ("A", 2), ("B", 2), ("B", 1))])
     found = answer("core-cel", "A AS a ; (B AS b FILTER b.x = a.x)", S, {"seq": "next-from-left"})
-    assert isinstance(found, Matches)
+    assert isinstance(found, MatchesAnswer)
     assert sorted(match.events for match in found.matches) == [(0, 3), (1, 2)]
 
 
 @pytest.mark.parametrize(("types", "places"), [("A B", [0]), ("B B", [0, 1])])
 def test_the_right_side_counts_only_where_the_left_does_not_occur(types: str, places: list[int]) -> None:
     found = answer("event-expression", "A or B", stream(types), {"or": "left-first"})
-    assert isinstance(found, Matches)
+    assert isinstance(found, MatchesAnswer)
     assert [match.at for match in found.matches] == places
 
 
@@ -181,12 +177,12 @@ def test_the_schema_of_a_question_has_the_kinds_of_its_values(value: Value | Non
 
 def test_findings_of_one_base_are_one_where_they_agree() -> None:
     known = {"window@time": "window", "window@events": "window", "seq": "seq"}
-    time, other, seq = Finding("open", (), 2, 2), Finding("open", (), 3, 1), Finding("any", (), 5, 5)
+    time, other, seq = AxisFinding("open", (), 2, 2), AxisFinding("open", (), 3, 1), AxisFinding("any", (), 5, 5)
     assert merged({"window@time": time, "window@events": other, "seq": seq}, known) == {
-        "window": Finding("open", (), 5, 3),
+        "window": AxisFinding("open", (), 5, 3),
         "seq": seq,
     }
-    for different in (Finding("closed", (), 3, 3), Finding("open", ("closed",), 3, 3)):
+    for different in (AxisFinding("closed", (), 3, 3), AxisFinding("open", ("closed",), 3, 3)):
         axes = {"window@time": time, "window@events": different}
         assert merged(axes, known) == axes
     assert merged({"window@time": time}, known) == {"window@time": time}
@@ -197,7 +193,7 @@ def test_findings_of_one_base_are_one_where_they_agree() -> None:
 
 
 def test_a_failure_of_a_defect_has_it_in_junit() -> None:
-    wrong = Result(CASE, "failed", [Match(0, (0,))])
+    wrong = CaseResult(CASE, "failed", [Match(0, (0,))])
     defect = Defect("d1", "missing", ("seq",), wrong, wrong, ("c1",))
     text = junit(Report("mine", "1", "s", [wrong], [defect], 0, 1.0))
     assert '"defect"' in unescape(text, {"&quot;": '"'})

@@ -16,21 +16,18 @@ import pytest
 import cerify
 from cerify.conformance.cases import load
 from cerify.conformance.defects import defects_behind
-from cerify.conformance.hypotheses import AXES, answer
-from cerify.conformance.hypotheses.axis import choices_of
-from cerify.conformance.hypotheses.predicting import MatchPredictor
-from cerify.conformance.model import Case, Defect, Report, Result
+from cerify.conformance.model import Case, CaseResult, Defect, Report, difference_kinds
 from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.peeling import Peeler
-from cerify.conformance.report_json import match_command, summary
-from cerify.conformance.report_text import defect_text, issue_text, opening
-from cerify.conformance.signature import difference_kinds
+from cerify.conformance.prediction import AXES, MatchPredictor, answer
+from cerify.conformance.report import defect_text, issue_text, match_command, opening, summary
+from cerify.hypotheses.interpretation import choices_of
 from cerify.languages import LANGUAGES
-from cerify.protocol import Matches
+from cerify.protocol import MatchesAnswer
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Or
 from cerify.semantics.events import Match, Stream, result_of
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.syntax import Reading
 from proofs_tests.support import sampled, stream
 
 HANGS, CRASHES = "hangs", "crashes"
@@ -79,24 +76,24 @@ def operators_of(query: str) -> Collection[str]:
     return LANGUAGES["cel"].constructs(parse(query))
 
 
-def recorded(engine: Mapping[str, str], case: Case) -> Result:
+def recorded(engine: Mapping[str, str], case: Case) -> CaseResult:
     """What the engine answers."""
     operators = operators_of(case.query)
     if engine.get(HANGS) in operators:
-        return Result(case, "timeout", detail="no answer within 1 s")
+        return CaseResult(case, "timeout", detail="no answer within 1 s")
     if engine.get(CRASHES) in operators:
-        return Result(case, "crashed", detail="the process ended with status 7")
+        return CaseResult(case, "crashed", detail="the process ended with status 7")
     chosen = {axis: value for axis, value in engine.items() if axis not in (HANGS, CRASHES)}
     choices, stream_text = choices_of(chosen, AXES["cel"]), repr((case.events, case.schema))
     found = predictor().matches(case.query, stream_of(case), stream_text, choices, case.output)
     if found == "unmodelled":
-        return Result(case, "skipped", detail=found)
+        return CaseResult(case, "skipped", detail=found)
     if found == "error":
-        return Result(case, "error", detail="internal: an absent value")
-    return Result(case, "passed" if found == set(case.matches) else "failed", sorted(found))
+        return CaseResult(case, "error", detail="internal: an absent value")
+    return CaseResult(case, "passed" if found == set(case.matches) else "failed", sorted(found))
 
 
-def defects_of(engine: Mapping[str, str], asked: list[Case]) -> tuple[list[Defect], list[Result]]:
+def defects_of(engine: Mapping[str, str], asked: list[Case]) -> tuple[list[Defect], list[CaseResult]]:
     """The defects found in an engine, and its results."""
     results = [recorded(engine, case) for case in asked]
     failures = [result for result in results if result.outcome not in ("passed", "skipped")]
@@ -143,9 +140,9 @@ def planted(
 ) -> list[Defect]:
     """The defects of an engine that gives other matches, found from queries, each with a stream or the types of one."""
 
-    def ask(case: Case, query: object = None, S: Stream | None = None) -> Result:
+    def ask(case: Case, query: object = None, S: Stream | None = None) -> CaseResult:
         found = sorted(set(wrong(case, frozenset(case.matches))))
-        return Result(case, "passed" if set(found) == set(case.matches) else "failed", found)
+        return CaseResult(case, "passed" if set(found) == set(case.matches) else "failed", found)
 
     origin = Case("", "f", "", "cel", "A", None, [], "matches", ())
     asked = [
@@ -225,11 +222,11 @@ WINDOWS = "sase-within"
 CLOSED = {"window": "closed"}
 
 
-def closed(case: Case, *_: object) -> Result:
+def closed(case: Case, *_: object) -> CaseResult:
     """The answer of an engine whose windows of SASE+ are closed."""
     found = answer("sase", case.query, stream_of(case), CLOSED, case.output)
-    assert isinstance(found, Matches)
-    return Result(case, "passed" if set(found.matches) == set(case.matches) else "failed", found.matches)
+    assert isinstance(found, MatchesAnswer)
+    return CaseResult(case, "passed" if set(found.matches) == set(case.matches) else "failed", found.matches)
 
 
 @pytest.mark.parametrize("step", sampled([3, 18], [18]))

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from cerify import protocol
-from cerify.conformance import process
-from cerify.conformance.process import EngineProcess, Excerpt, Limits
+from cerify.conformance import harness
+from cerify.conformance.harness import EngineProcess, Excerpt, Limits
 from cerify.semantics.errors import InputError
 
 DAEMON = """
@@ -49,7 +49,7 @@ def test_of_a_long_standard_error_the_first_and_the_last_lines_are_shown() -> No
     shown = excerpt.text().splitlines()
     assert (shown[0], shown[-1]) == ("Error: boom in A", "Node.js v20")
     assert set(shown) <= {*lines, "..."}
-    assert len(excerpt.text()) <= 2 * process.SHOWN_STDERR + 5
+    assert len(excerpt.text()) <= 2 * harness.SHOWN_STDERR + 5
     excerpt.clear()
     excerpt.add("out of ")
     excerpt.add("luck\n")
@@ -59,8 +59,8 @@ def test_of_a_long_standard_error_the_first_and_the_last_lines_are_shown() -> No
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to a process other than the first")
 def test_what_cannot_be_ended_is_a_warning_after_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
     running = iter([True] * 300)
-    monkeypatch.setattr(process, "_runs", lambda child: next(running))
-    monkeypatch.setattr(process, "KILLED", 0.1)
+    monkeypatch.setattr(harness, "_runs", lambda child: next(running))
+    monkeypatch.setattr(harness, "KILLED", 0.1)
     engine = EngineProcess([sys.executable, "-c", DAEMON], Limits())
     assert engine.early(60) is not None
     with pytest.warns(UserWarning, match="has left processes that cannot be ended"):
@@ -111,12 +111,12 @@ def test_the_name_of_an_engine_is_cut_where_it_is_read() -> None:
 def test_the_message_about_a_wrong_match_with_many_positions_is_short() -> None:
     obj = protocol.read(answer(events=list(range(10_000))), "answer")
     given = protocol.answer_of_json(obj, "matches", 3)
-    assert isinstance(given, protocol.Matches)
+    assert isinstance(given, protocol.MatchesAnswer)
     assert 0 < len(given.problem) < 11_000
 
 
 def test_a_message_about_many_positions_is_short() -> None:
     obj = protocol.read(answer(events=[0] * 100_000), "answer")
     given = protocol.answer_of_json(obj, "matches", 3)
-    assert isinstance(given, protocol.Matches)
+    assert isinstance(given, protocol.MatchesAnswer)
     assert len(str(given)) < 1_000

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cerify.conformance.hypotheses import AXES
-from cerify.conformance.identification.predicting import Predictor
-from cerify.conformance.identification.questions import questions
-from cerify.conformance.identification.stages import STAGES
+from cerify.conformance.prediction import AXES, Predictor
+from cerify.hypotheses import STAGES
+from cerify.hypotheses.interpretation import questions
 from proofs_tests.support import sampled
 
 NUMBER = {"cel": 8416, "core-cel": 4722, "sase": 8895, "event-expression": 6127, "row-pattern": 3478}

@@ -8,14 +8,14 @@ import pytest
 
 from cerify.conformance.cases import load
 from cerify.conformance.defects import defects_behind
-from cerify.conformance.hypotheses.predicting import MatchPredictor
-from cerify.conformance.hypotheses.row_pattern import DEPARTURES
-from cerify.conformance.model import Case, Defect, Result
+from cerify.conformance.model import Case, CaseResult, Defect
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Peeler
+from cerify.conformance.prediction import MatchPredictor
+from cerify.hypotheses.row_pattern import DEPARTURES
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show, show_pattern
+from cerify.semantics.row_pattern.syntax import show, show_pattern
 
 PLANTED = (
     ("alternation", "last", "row-alternation"),
@@ -39,16 +39,16 @@ def predictor() -> MatchPredictor:
     return MatchPredictor("row-pattern")
 
 
-def recorded(axis: str, value: str, case: Case) -> Result:
+def recorded(axis: str, value: str, case: Case) -> CaseResult:
     """What an engine answers that departs in one axis."""
     key = repr((case.events, case.schema))
     try:
         found = predictor().matches(case.query, stream_of(case), key, {**predictor().default, axis: value}, case.output)
     except CerifyError as error:
-        return Result(case, "skipped", detail=error.message)
+        return CaseResult(case, "skipped", detail=error.message)
     if isinstance(found, str):
-        return Result(case, "error" if found == "error" else "skipped", detail=found)
-    return Result(case, "passed" if found == set(case.matches) else "failed", sorted(found))
+        return CaseResult(case, "error" if found == "error" else "skipped", detail=found)
+    return CaseResult(case, "passed" if found == set(case.matches) else "failed", sorted(found))
 
 
 def defects(axis: str, value: str, feature: str) -> list[Defect]:

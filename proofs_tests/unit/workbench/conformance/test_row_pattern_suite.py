@@ -11,7 +11,7 @@ from cerify.conformance.oracle import stream_of
 from cerify.languages import LANGUAGES
 from cerify.semantics.json_events import schema_of_json
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.syntax import show
 from proofs_tests.support import sampled
 from proofs_tests.tools.make_suite import numbered
 from proofs_tests.tools.mutants.row_pattern import MEANING, MUTANTS

@@ -15,7 +15,7 @@ from cerify.languages.language import EVALUATORS
 from cerify.semantics.events import Match, result_of
 from cerify.semantics.json_events import json_of_event, schema_of_json
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.show import show
+from cerify.semantics.sase.syntax import show
 from proofs_tests.support import sampled
 from proofs_tests.tools.make_suite import numbered
 from proofs_tests.tools.mutants.mutant import Mutant

@@ -9,24 +9,21 @@ from click.testing import CliRunner
 
 from cerify.commands import fuzz
 from cerify.conformance import cases
-from cerify.conformance.all_streams import search
 from cerify.conformance.cases import line_of_case, load
-from cerify.conformance.model import Case, Result
-from cerify.conformance.oracle import Oracle, stream_of
-from cerify.conformance.run import judged_again, reconsidered
-from cerify.conformance.second_opinion import SecondOpinionIn, second_opinion
-from cerify.equivalence.differential.campaign import Plan
-from cerify.equivalence.differential.judge import judge
+from cerify.conformance.model import Case, CaseResult
+from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
+from cerify.conformance.run import judged_again, reconsidered, search
+from cerify.equivalence.differential import CampaignPlan, judge
 from cerify.languages import LANGUAGES
-from cerify.semantics.budget import Budget
-from cerify.semantics.cel import denote, extent
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel import denote, interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError
+from cerify.semantics.event_expressions.continuations import Machine
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse as parse_expression
-from cerify.semantics.event_expressions.residual import Machine
 from cerify.semantics.events import Match, Stream
 from proofs_tests.conftest import Run
 from proofs_tests.support import stream
@@ -37,7 +34,7 @@ ORIGIN = Case("x", "nxt", "", "cel", QUERY, None, [], "matches", ())
 
 def forget_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plant a fault in what saves the definition time: NXT is taken to have the matches of longer intervals."""
-    monkeypatch.setattr(extent, "INHERITING", extent.INHERITING | {cel.Next})
+    monkeypatch.setattr(interpreter, "INHERITING", interpreter.INHERITING | {cel.Next})
 
 
 def right() -> frozenset[Match]:
@@ -58,7 +55,7 @@ def test_the_plain_definition_has_no_part_in_what_saves_time(monkeypatch: pytest
 def test_a_right_engine_is_not_blamed_for_a_fault_of_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     forget_next(monkeypatch)
     case = Oracle().case(parse(QUERY), S, ORIGIN)
-    found = judged_again(Result(case, "failed", sorted(right())), parse(QUERY), S)
+    found = judged_again(CaseResult(case, "failed", sorted(right())), parse(QUERY), S)
     assert found.outcome == "disputed"
     assert found.second == sorted(right())
     assert "cerify contradicts itself" in found.detail
@@ -68,10 +65,10 @@ def test_a_right_engine_is_not_blamed_for_a_fault_of_the_definition(monkeypatch:
 class Right:
     """An engine that answers by the plain definition."""
 
-    def run(self, case: Case) -> Result:
+    def run(self, case: Case) -> CaseResult:
         found = second_opinion("cel", parse(case.query), stream_of(case), "matches")
         assert found is not None
-        return Result(case, "passed" if found == set(case.matches) else "failed", sorted(found))
+        return CaseResult(case, "passed" if found == set(case.matches) else "failed", sorted(found))
 
 
 def test_on_all_short_streams_a_right_engine_is_not_blamed_either(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +81,7 @@ def test_on_all_short_streams_a_right_engine_is_not_blamed_either(monkeypatch: p
 
 def test_a_wrong_engine_is_blamed() -> None:
     case = Oracle().case(parse(QUERY), S, ORIGIN)
-    failed = Result(case, "failed", ())
+    failed = CaseResult(case, "failed", ())
     agreed = replace(failed, second=case.matches)
     assert judged_again(failed, parse(QUERY), S) == agreed
     assert reconsidered(failed) == agreed
@@ -150,7 +147,7 @@ def test_expected_matches_of_a_suite_have_a_limit_together(tmp_path: Path, monke
 def test_a_case_that_expects_something_else_is_disputed() -> None:
     """A built-in suite is taken as it is; where it is wrong, the engine is not."""
     wrong = replace(Oracle().case(parse("A ; B"), stream("A B"), ORIGIN), matches=[Match(1, (1,))])
-    result = reconsidered(Result(wrong, "failed", [Match(1, (0, 1))]))
+    result = reconsidered(CaseResult(wrong, "failed", [Match(1, (0, 1))]))
     assert result.outcome == "disputed"
     assert result.second == [Match(1, (0, 1))]
     assert result.detail == "cerify contradicts itself: it expects {1} at 1, and the definition gives {0, 1} at 1"
@@ -161,7 +158,7 @@ def test_a_campaign_says_that_cerify_is_wrong(monkeypatch: pytest.MonkeyPatch) -
     arguments = ["--evaluator", "automaton", "--profile", "everything", "--cases", "3000", "--processes", "1"]
     arguments += ["--nodes", "6", "--events", "5", "--stop-after", "1", "--json", "--seed", "3"]  # meets it early
     forget_next(monkeypatch)
-    said = CliRunner().invoke(fuzz.command, arguments, standalone_mode=False)
+    said = CliRunner().invoke(fuzz.fuzz_command, arguments, standalone_mode=False)
     assert said.return_value == 1
     summary, found = map(json.loads, said.stdout.splitlines())
     assert summary["summary"]["outcomes"]["disputed"] == 1
@@ -175,9 +172,9 @@ def test_a_campaign_says_that_cerify_is_wrong(monkeypatch: pytest.MonkeyPatch) -
 def test_a_contradiction_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two cases that shrink to the same contradiction are one entry with both numbers."""
     forget_next(monkeypatch)
-    monkeypatch.setattr(Plan, "made", lambda plan, index: (parse(QUERY), S))
+    monkeypatch.setattr(CampaignPlan, "made", lambda plan, index: (parse(QUERY), S))
     arguments = ["--evaluator", "automaton", "--cases", "2", "--processes", "1"]
-    printed = CliRunner().invoke(fuzz.command, arguments, standalone_mode=False).stdout
+    printed = CliRunner().invoke(fuzz.fuzz_command, arguments, standalone_mode=False).stdout
     assert printed.count("the plain definition gives") == 1
     assert "case 0, 1" in printed
 

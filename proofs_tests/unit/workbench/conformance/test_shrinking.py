@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from cerify.conformance.shrinking import shrink_case
+from cerify.conformance.defects import shrink_case
 from cerify.equivalence.shrink.event_expressions import without_names
-from cerify.equivalence.shrink.operations import QueryOperations
+from cerify.equivalence.shrink.shrink import QueryOperations
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Language
 from cerify.languages.sase import Sase
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.event_expressions.parse import parse
-from cerify.semantics.event_expressions.show import show
+from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.sase.syntax import Tree
 

@@ -15,60 +15,59 @@ import pytest
 from click.testing import CliRunner
 
 from cerify.cli import cerify
-from cerify.conformance.all_streams import search
-from cerify.conformance.badge import GREEN, RED, badge
-from cerify.conformance.campaign_plan import Job, Part
-from cerify.conformance.campaigns import BuiltInEvaluator, EngineEvaluator, plan_of
-from cerify.conformance.canonical import renaming
-from cerify.conformance.cases import case_of_line
-from cerify.conformance.causes import Choices, causes_of
-from cerify.conformance.defects import _needed, defects_behind
-from cerify.conformance.hypotheses import AXES, answer, interpretation_of
-from cerify.conformance.hypotheses.axis import choices_of
-from cerify.conformance.identification.questions import Template
-from cerify.conformance.junit import junit
-from cerify.conformance.losses import Losses
-from cerify.conformance.model import Case, Cause, Defect, Report, Result
-from cerify.conformance.oracle import Oracle
-from cerify.conformance.peeling import Peeler
-from cerify.conformance.policy import read_policy
-from cerify.conformance.query_tree import nodes
-from cerify.conformance.report_json import again, case_json, report_lines
-from cerify.conformance.report_text import defect_text, entitled, event_text, issue_text, verdict
-from cerify.conformance.run import unsteady
-from cerify.conformance.second_opinion import second_opinion
-from cerify.conformance.signature import kinds_of
-from cerify.conformance.stored import read_stored
-from cerify.conformance.why import why_of
-from cerify.conformance.words import count_of, difference
+from cerify.conformance.campaigns import BuiltInEvaluator, EngineEvaluator, Job, PlanShare, plan_of
+from cerify.conformance.cases import case_of_line, nodes
+from cerify.conformance.defects import Choices, _needed, causes_of, defects_behind, why_of
+from cerify.conformance.harness import Losses
+from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, Report, count_of, difference, kinds_of
+from cerify.conformance.oracle import Oracle, read_policy, second_opinion
+from cerify.conformance.peeling import Peeler, renaming
+from cerify.conformance.prediction import AXES, answer, interpretation_of
+from cerify.conformance.report import (
+    GREEN,
+    RED,
+    again,
+    badge,
+    case_json,
+    defect_text,
+    entitled,
+    event_text,
+    issue_text,
+    junit,
+    read_stored,
+    report_lines,
+    verdict,
+)
+from cerify.conformance.run import search, unsteady
+from cerify.hypotheses.interpretation import Template, choices_of
 from cerify.languages import LANGUAGES
-from cerify.protocol import Matches
-from cerify.semantics.budget import Budget
+from cerify.protocol import MatchesAnswer
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
-from cerify.semantics.sase.reading import Reading, read_reading
+from cerify.semantics.sase.syntax import Reading, read_reading
 from proofs_tests.support import stream
 
 CASE = Case("c1", "seq", "", "cel", "A ; B", None, [{"type": "A"}, {"type": "B"}], "matches", [Match(1, (0, 1))])
-WRONG = Result(CASE, "failed", [Match(0, (0,))], seconds=0.25)
-RIGHT = Result(replace(CASE, id="c2"), "passed", CASE.matches)
-SKIPPED = Result(replace(CASE, id="c3"), "skipped", detail="no")
-NOT_RUN = Result(replace(CASE, id="c4"), "not_run", detail="the engine is gone")
+WRONG = CaseResult(CASE, "failed", [Match(0, (0,))], seconds=0.25)
+RIGHT = CaseResult(replace(CASE, id="c2"), "passed", CASE.matches)
+SKIPPED = CaseResult(replace(CASE, id="c3"), "skipped", detail="no")
+NOT_RUN = CaseResult(replace(CASE, id="c4"), "not_run", detail="the engine is gone")
 DEFECT = Defect("d1", "missing", ("seq",), WRONG, WRONG, ("c1",), why="B follows A", stopped="no time is left")
 CEL = LANGUAGES["cel"]
 EVALUATOR = BuiltInEvaluator(CEL, "automaton")
 
 
-def report(*results: Result, **more: Any) -> Report:
+def report(*results: CaseResult, **more: Any) -> Report:
     return Report("mine", "1", "s", results, more.pop("defects", ()), 0, 1.0, **more)
 
 
 class NothingMatches:
     """An engine that reports no match."""
 
-    def run(self, case: Case) -> Result:
-        return Result(case, "failed" if case.matches else "passed", [])
+    def run(self, case: Case) -> CaseResult:
+        return CaseResult(case, "failed" if case.matches else "passed", [])
 
 
 def test_all_streams_over_the_types_of_a_query_and_one_other() -> None:
@@ -88,7 +87,7 @@ def test_a_badge_is_green_where_the_engine_conforms() -> None:
 
 def test_the_choice_that_is_needed_beside_others() -> None:
     class Both:
-        def reproduces(self, chosen: Sequence[tuple[str, str]], result: Result) -> bool:
+        def reproduces(self, chosen: Sequence[tuple[str, str]], result: CaseResult) -> bool:
             return {("a", "1"), ("b", "1")} <= set(chosen)
 
     both: Any = Both()
@@ -150,7 +149,7 @@ def test_a_badge_says_that_there_is_a_profile() -> None:
 
 
 def test_only_failing_cases_that_were_asked_are_unexplained() -> None:
-    other = Result(replace(CASE, id="c5"), "crashed", detail="exit status 1")
+    other = CaseResult(replace(CASE, id="c5"), "crashed", detail="exit status 1")
     assert report(WRONG, RIGHT, NOT_RUN, other, defects=(DEFECT,)).unexplained == ("c5",)
 
 
@@ -247,7 +246,7 @@ def test_a_case_without_matches_has_those_of_the_definition() -> None:
 
 
 def test_a_case_of_a_campaign_belongs_to_one_of_its_parts() -> None:
-    job = Job((Part("cel", "core"), Part("cel", "figure3")), ("automaton",))
+    job = Job((PlanShare("cel", "core"), PlanShare("cel", "figure3")), ("automaton",))
     assert {job.part(index) for index in range(20)} == set(job.parts)
 
 
@@ -255,7 +254,7 @@ def test_matches_after_the_end_or_after_the_beginning_of_the_last_one() -> None:
     found = {}
     for how in ("past-last", "to-next"):
         given = answer("cel", "A ; B", stream("A A B B"), {"overlap": how})
-        assert isinstance(given, Matches)
+        assert isinstance(given, MatchesAnswer)
         found[how] = [m.events for m in given.matches]
     assert found == {"past-last": [(0, 2)], "to-next": [(0, 2), (1, 2)]}
 
@@ -265,7 +264,7 @@ def test_what_is_forbidden_anywhere_in_a_match() -> None:
     query = "PATTERN SEQ(A a, ~B b, C c, D d) WHERE skip_till_any_match(a, c, d) { } RETURN a.x"
     for choices, number in (({}, 1), ({"negation": "any-between"}, 0)):
         given = answer("sase", query, stream("A C B D"), choices, "valuations")
-        assert isinstance(given, Matches)
+        assert isinstance(given, MatchesAnswer)
         assert len(given.matches) == number
 
 
@@ -275,7 +274,7 @@ def test_the_option_that_a_report_names_for_a_cause_is_one(language: str, tmp_pa
     small = replace(DEFECT, result=replace(WRONG, case=replace(CASE, language=language)))
     for axis in AXES[language].values():
         for value in axis.values[1:]:
-            option, _, text = entitled(small, Cause(axis.name, value, 1, 1)).partition(" ")
+            option, _, text = entitled(small, DefectCause(axis.name, value, 1, 1)).partition(" ")
             if option == "--reading":
                 assert getattr(read_reading([text]), axis.name) == value
             else:
@@ -285,11 +284,13 @@ def test_the_option_that_a_report_names_for_a_cause_is_one(language: str, tmp_pa
 
 def test_an_option_for_a_cause_holds_the_engine_to_what_it_was_held_to_before(tmp_path: Path) -> None:
     held = replace(DEFECT, held={"seq": "strict", "loop": "single"})
-    text = entitled(held, Cause("seq", "any", 1, 1))
+    text = entitled(held, DefectCause("seq", "any", 1, 1))
     (tmp_path / "policy.json").write_text(text[text.index("{") :], encoding="utf-8")
     assert read_policy(tmp_path / "policy.json") == {"cel": {"loop": "single"}}
     sase = replace(DEFECT, result=replace(WRONG, case=replace(CASE, language="sase")), held={"window": "closed"})
-    assert entitled(sase, Cause("stream_end", "waits", 1, 1)) == "--reading window=closed --reading stream_end=waits"
+    assert (
+        entitled(sase, DefectCause("stream_end", "waits", 1, 1)) == "--reading window=closed --reading stream_end=waits"
+    )
 
 
 def test_the_choices_that_an_engine_is_held_to_are_those_of_the_policy_and_the_reading() -> None:
@@ -389,17 +390,17 @@ def test_what_gives_less_than_half_of_the_answers_is_no_cause() -> None:
     assert causes_of(Choices("cel"), [lost, WRONG, WRONG]) == ()
 
 
-def asked(query: str, S: str, got: Callable[[Case], Sequence[Match]], detail: str = "") -> Result:
+def asked(query: str, S: str, got: Callable[[Case], Sequence[Match]], detail: str = "") -> CaseResult:
     origin = Case("", "f", "", "cel", query, None, [], "matches", ())
     case = replace(Oracle().case(parse(query), stream(S), origin), id=query)
     found = sorted(got(case))
-    return Result(case, "passed" if found == sorted(case.matches) and not detail else "failed", found, detail)
+    return CaseResult(case, "passed" if found == sorted(case.matches) and not detail else "failed", found, detail)
 
 
 def test_without_a_case_that_was_passed_there_is_no_cause() -> None:
     """Of one wrong answer many choices are the cause, and nothing speaks against any."""
     wrong = asked("A ; B", "A B", lambda case: ())
-    peeler = Peeler(lambda case, query, S: Result(case, "failed", []))
+    peeler = Peeler(lambda case, query, S: CaseResult(case, "failed", []))
     (defect,) = defects_behind(peeler, [wrong], [wrong])
     assert defect.causes == ()
 
@@ -417,7 +418,7 @@ def test_what_does_not_depend_on_the_queries_is_described_and_has_no_cause(
     """As sets the answers are those of every choice that no query is about, and a choice loses some other matches."""
     queries = {"A": "A", "A ; B": "A B", "A+": "A A", "A OR B FILTER A.x > 0": "B"}
     results = [asked(query, S, got, detail) for query, S in queries.items()]
-    peeler = Peeler(lambda case, query, S: Result(case, "failed", list(got(case)), detail))
+    peeler = Peeler(lambda case, query, S: CaseResult(case, "failed", list(got(case)), detail))
     *others, defect = defects_behind(peeler, results, results)
     assert others == []
     assert defect.result.case.query == "A"
@@ -433,10 +434,10 @@ def test_what_does_not_depend_on_the_queries_is_described_and_has_no_cause(
 def test_an_engine_that_changes_its_answers_is_described_as_such() -> None:
     answers = iter([WRONG.matches, WRONG.matches, CASE.matches])
 
-    def run(case: Case) -> Result:
-        return Result(case, "failed", next(answers))
+    def run(case: Case) -> CaseResult:
+        return CaseResult(case, "failed", next(answers))
 
-    caused = replace(DEFECT, causes=(Cause("seq", "any", 1, 1),))
+    caused = replace(DEFECT, causes=(DefectCause("seq", "any", 1, 1),))
     found = unsteady(caused, run)
     assert found.description.startswith(
         "the engine gives different answers to the same question, here {0} at 0 and {0,"
@@ -457,9 +458,9 @@ class Recorder:
         self.cases: list[Case] = []
         self.twice: dict[str, str] = {}
 
-    def answer(self, case: Case) -> Result:
+    def answer(self, case: Case) -> CaseResult:
         self.cases.append(case)
-        return Result(case, "passed", [])
+        return CaseResult(case, "passed", [])
 
 
 def test_an_engine_is_given_the_schema_of_a_random_stream() -> None:

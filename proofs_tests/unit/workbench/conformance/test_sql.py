@@ -16,7 +16,7 @@ from cerify.conformance.cases import load
 from cerify.conformance.harness import Engine, message_of
 from cerify.conformance.model import Case
 from cerify.conformance.run import conform
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError
 from proofs_tests.support import sampled
 

@@ -13,26 +13,33 @@ from click.testing import CliRunner
 
 from cerify import conform
 from cerify.cli import cerify
-from cerify.commands import trend as trend_command
-from cerify.conformance.badge import badge
-from cerify.conformance.html import render
-from cerify.conformance.junit import junit
-from cerify.conformance.model import Case, Cause, Defect, Report, Result
-from cerify.conformance.policy import read_policies, read_policy
-from cerify.conformance.report_json import report_lines, summary
-from cerify.conformance.report_text import axis_says, defect_text, issue_text
-from cerify.conformance.stored import against, read_stored, trend
+from cerify.commands import conform as trend_command
+from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, Report
+from cerify.conformance.oracle import read_policies, read_policy
+from cerify.conformance.report import (
+    against,
+    axis_says,
+    badge,
+    defect_text,
+    issue_text,
+    junit,
+    read_stored,
+    render,
+    report_lines,
+    summary,
+    trend,
+)
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Match
 from proofs_tests.conftest import Run
 
 CASE = Case("c1", "seq", "clause", "cel", "A ; B", None, [{"type": "A"}], "matches", [Match(1, (0, 1))])
-WRONG = Result(CASE, "failed", [Match(0, (0,))], stderr="a line of the engine")
-RIGHT = Result(replace(CASE, id="c2"), "passed", CASE.matches)
+WRONG = CaseResult(CASE, "failed", [Match(0, (0,))], stderr="a line of the engine")
+RIGHT = CaseResult(replace(CASE, id="c2"), "passed", CASE.matches)
 DEFECT = Defect("d1", "missing", ("seq",), WRONG, WRONG, ("c1",))
 
 
-def report(*results: Result, version: str = "1", defects: tuple[Defect, ...] = ()) -> Report:
+def report(*results: CaseResult, version: str = "1", defects: tuple[Defect, ...] = ()) -> Report:
     return Report("mine", version, "s", results, defects, 0, 1.0)
 
 
@@ -74,7 +81,7 @@ def test_a_trend_says_what_is_mended_and_what_broke(tmp_path: Path) -> None:
     first, second = trend([read_stored(path) for path in paths])
     assert (first.passed, first.claimed, first.defects, first.broken) == (1, 2, 1, frozenset())
     assert (second.mended, second.broken) == ({"c1"}, {"c2"})
-    said = CliRunner().invoke(trend_command.command, [*map(str, paths)], standalone_mode=False)
+    said = CliRunner().invoke(trend_command.trend_command, [*map(str, paths)], standalone_mode=False)
     assert said.return_value == 1
     assert "broken in mine 2: c2" in said.output
 
@@ -87,7 +94,7 @@ def test_a_trend_compares_runs_that_were_held_to_the_same_choices(tmp_path: Path
     paths = [stored(tmp_path / f"{i}.jsonl", run) for i, run in enumerate(runs)]
     steps = list(trend([read_stored(path) for path in paths]))
     assert [(set(step.mended), set(step.broken)) for step in steps] == [(set(), set())] * 2 + [(set(), {"c2"})] * 2
-    said = CliRunner().invoke(trend_command.command, [*map(str, paths[:2])], standalone_mode=False)
+    said = CliRunner().invoke(trend_command.trend_command, [*map(str, paths[:2])], standalone_mode=False)
     assert said.return_value == 0
     assert "cel with" in said.output
 
@@ -156,7 +163,7 @@ def test_the_files_of_a_run_have_no_character_that_steers() -> None:
 
 def test_a_cause_is_described_by_its_value_and_the_definitions() -> None:
     """The values were told by their order, so that one had to count to find what at-most-5 is."""
-    cause = Cause("loop", "at-most-5", 3, 3)
+    cause = DefectCause("loop", "at-most-5", 3, 3)
     assert axis_says(DEFECT, cause) == (
         "loop (rounds of an iteration): at-most-5 is “at most 5”, the definition's all is “any”"
     )
@@ -241,10 +248,10 @@ def test_a_defect_shows_the_query_in_the_terms_of_the_engine() -> None:
 
 def test_one_cause_in_two_languages_is_said_to_be_perhaps_one_defect() -> None:
     """An engine that compares absent values in its core has the same defect in each language that it speaks."""
-    cause = (Cause("absent", "null-equal", 1, 1),)
+    cause = (DefectCause("absent", "null-equal", 1, 1),)
     sase = replace(WRONG, case=replace(CASE, language="sase", query="PATTERN SEQ(A a, B b)"))
     both = (replace(DEFECT, causes=cause), replace(DEFECT, id="d2", result=sase, original=sase, causes=cause))
-    other = replace(DEFECT, id="d3", causes=(Cause("seq", "strict", 1, 1),))
+    other = replace(DEFECT, id="d3", causes=(DefectCause("seq", "strict", 1, 1),))
     found = report(WRONG, sase, defects=(*both, other))
     assert [one["same_cause"] for one in summary(found)["defects"]] == [["d2"], ["d1"], []]
     assert "  alike     probably the same as d2 in SASE+, which has this cause too" in list(defect_text(both[0], found))

@@ -10,16 +10,14 @@ from typing import Any
 
 import pytest
 
-from cerify.conformance.cases import SUITES, case_of_line, load
-from cerify.conformance.claims import in_order
+from cerify.conformance.cases import SUITES, case_of_line, in_order, load
 from cerify.conformance.model import Case
 from cerify.equivalence.rewrite.laws import LAWS, Law
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel.check import require_typed
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.cel.wellformed import require_typed
+from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 from proofs_tests.support import EXAMPLES, sampled

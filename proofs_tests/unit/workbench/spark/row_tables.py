@@ -12,13 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from cerify.equivalence.generate.row_pattern import RowProfile, clause, stream
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern.clauses import ROW, MatchRecognize, Order
-from cerify.semantics.row_pattern.interpreter import answers
-from cerify.semantics.row_pattern.output import Output
-from cerify.semantics.row_pattern.syntax import Column
+from cerify.semantics.row_pattern.interpreter import RowOutput, answers
+from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, Order, RowColumn
 
 BUDGET = Budget(valuations=20_000)
 TYPES = {"t": "int", "n": "int", "p": "int", "o": "int", "x": "int", "y": "float", "z": "string"}
@@ -32,7 +30,7 @@ def case(
 ) -> tuple[MatchRecognize, list[Row]]:
     """A clause, partitioned by t and ordered by n at last, and the rows of tables t for which it has an answer."""
     q = clause(rng, profile, rng.randint(1, nodes))
-    q = replace(q, partition=(Column("t"), *q.partition), order=(*q.order, Order(Column("n"))))
+    q = replace(q, partition=(RowColumn("t"), *q.partition), order=(*q.order, Order(RowColumn("n"))))
     found: list[Row] = []
     for t in range(tables):
         S = stream(rng, profile, rng.randint(0, rows), q)
@@ -54,7 +52,7 @@ def expected(q: MatchRecognize, rows: Sequence[Row], schema: pa.Schema = SCHEMA)
     """The rows of the output of each partition, in order. Raises what the definition raises."""
     table = arrow(rows, schema)
     S = Stream.from_table(table.append_column("type", pa.array([ROW] * len(table), pa.string())))
-    output = Output(q, S)
+    output = RowOutput(q, S)
     return by_partition(output.rows(answers(q, S, budget=BUDGET)), len(q.partition))
 
 

@@ -17,17 +17,16 @@ pytest.importorskip("pyspark")
 from pyspark.sql import types as T
 
 import cerify.spark
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError, Span
 from cerify.semantics.events import Schema
 from cerify.semantics.values import ValueType
+from cerify.spark import rows as rows_module
+from cerify.spark.answers import answers
 from cerify.spark.columns import columns_of
-from cerify.spark.errors import WorkerError, deserialize_error, serialize_error, worker_errors
-from cerify.spark.runs import rows as rows_module
-from cerify.spark.runs.answers import answers
-from cerify.spark.runs.invalid import BAD_VALUE, ValidRows
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.rows import Columns, events_of
+from cerify.spark.rows import BAD_VALUE, Columns, ValidRows, events_of
+from cerify.spark.runs import SparkQuery
+from cerify.spark.transport import WorkerError, deserialize_error, serialize_error, worker_errors
 
 COLUMNS = Columns(("ts",), ("k",), attributes=("x",))
 
@@ -53,7 +52,7 @@ def keyed(**types: str) -> list[dict[str, Any]]:
 
 def found(parts: list[pa.RecordBatch], query: str, columns: Columns = COLUMNS, **given: Any) -> list[dict[str, Any]]:
     said = {"output": "matches", "budget": Budget()} | given
-    return [row for batch in answers(parts, Query(query).to_json(), columns, **said) for row in batch.to_pylist()]
+    return [row for batch in answers(parts, SparkQuery(query).to_json(), columns, **said) for row in batch.to_pylist()]
 
 
 def test_wherever_batches_are_cut_each_key_is_a_stream_of_its_own() -> None:
@@ -161,7 +160,7 @@ def test_a_row_that_does_not_fit_the_schema_is_told_with_its_place(
 ) -> None:
     rows = keyed(a="AB", b="A")
     rows[1]["x"] = x
-    query = Query("A FILTER A[x > 0]", schema=Schema(types)).to_json()
+    query = SparkQuery("A FILTER A[x > 0]", schema=Schema(types)).to_json()
     with pytest.raises(WorkerError) as raised:
         list(answers(batches(rows, 1), query, COLUMNS, "matches", Budget()))
     assert message in str(raised.value)
@@ -185,7 +184,7 @@ def test_a_keyword_argument_that_there_is_not_is_named(name: str) -> None:
 def test_a_query_of_another_language_is_named_as_elsewhere(text: str, message: str) -> None:
     """The error listed what CEL expects there."""
     with pytest.raises(ParseError, match=re.escape(message)):
-        _ = Query(text).parsed
+        _ = SparkQuery(text).parsed
 
 
 def test_a_row_without_an_id_is_refused_or_set_aside() -> None:
@@ -203,4 +202,4 @@ def test_the_name_of_a_column_has_no_dot() -> None:
     """Found by a trial: an error of Spark, as mapInArrow takes the name for a field of a struct."""
     rows = T.StructType([T.StructField("a.b", T.StringType()), T.StructField("type", T.StringType())])
     with pytest.raises(InputError, match="has a dot, with which Spark names fields of structs"):
-        columns_of(rows, Query("A"), order_by="a.b")
+        columns_of(rows, SparkQuery("A"), order_by="a.b")

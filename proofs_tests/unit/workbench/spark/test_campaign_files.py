@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cerify.semantics.errors import InputError
-from cerify.spark.fuzzing.files import Folder
+from cerify.spark.campaign import Folder
 
 
 @pytest.mark.parametrize(

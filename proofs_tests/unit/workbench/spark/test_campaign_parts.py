@@ -13,23 +13,20 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from cerify.automata.cached_compiler import CachedCompiler
-from cerify.automata.cea.compile import compile_cel
-from cerify.conformance.campaign_plan import MIXES, Job, Part
-from cerify.equivalence.differential.judge import judge
-from cerify.semantics.budget import Budget
+from cerify.automata.cea.compile import CachedCompiler, compile_cel
+from cerify.conformance.campaigns import MIXES, Job, PlanShare
+from cerify.equivalence.differential import judge
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Match, Stream
 
 pytest.importorskip("pyspark")
 
-from cerify.spark.fuzzing.limits import Limited, Notes, time_limit
-from cerify.spark.fuzzing.range import judged
-from cerify.spark.fuzzing.shrink import sample
-from cerify.spark.runs.answers import answers
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.rows import Columns
+from cerify.spark.answers import answers
+from cerify.spark.campaign import Limited, Notes, judged, sample, time_limit
+from cerify.spark.rows import Columns
+from cerify.spark.runs import SparkQuery
 from proofs_tests.campaigns.spark_batch import ID, KEY, ORDER
 from proofs_tests.campaigns.spark_jobs import ONLY, compared, expected
 from proofs_tests.campaigns.spark_jobs import Job as SparkJob
@@ -139,7 +136,7 @@ def test_the_definition_is_asked_once_and_the_others_only_if_it_answers() -> Non
 
 
 def test_a_case_that_is_not_made_in_time_is_over_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = Job((Part("cel", "core"),), ("automaton",), seconds=1)
+    job = Job((PlanShare("cel", "core"),), ("automaton",), seconds=1)
     made = Job.case
     monkeypatch.setattr(Job, "case", lambda job, i: time.sleep(30) if i == 1 else made(job, i))
     with Notes(tmp_path / "0-3", "run", 60) as notes:
@@ -169,7 +166,7 @@ def test_the_sample_begins_with_the_fewest_operators() -> None:
 
 def test_a_number_of_matches_is_expected_where_they_are_too_many_to_be_listed() -> None:
     rows = pa.table({"type": ["A"] * 30, KEY: ["k"] * 30, ORDER: range(30), ID: [str(i) for i in range(30)]})
-    counted = SparkJob(Query("A+"), rows, rows, {}, {"partition_by": None, "output": "count"})
+    counted = SparkJob(SparkQuery("A+"), rows, rows, {}, {"partition_by": None, "output": "count"})
     assert expected(counted) == {ONLY: 2**30 - 1}
     assert expected(replace(counted, options={"partition_by": None})) == {ONLY: "budget"}
 
@@ -177,7 +174,7 @@ def test_a_number_of_matches_is_expected_where_they_are_too_many_to_be_listed() 
 def test_the_limit_of_matches_holds_for_a_batch_of_rows() -> None:
     """So a key may have more, of which none is to be missing."""
     rows = pa.table({"type": ["A"] * 3, KEY: ["k"] * 3, ORDER: range(3), ID: ["a", "b", "c"]})
-    query, budget = Query("A+", output="valuations"), Budget(matches=4)
+    query, budget = SparkQuery("A+", output="valuations"), Budget(matches=4)
     made = answers(rows.to_batches(), query.to_json(), Columns((ORDER,), id=ID), "valuations", budget, "aside")
     assert [batch.num_rows for batch in made] == [3, 4]  # the last row waits for one of the same place in the order
     its = SparkJob(query, rows, rows, {}, {"partition_by": None, "on_error": "aside", "id_col": ID})
@@ -191,6 +188,6 @@ def test_the_limit_of_matches_holds_for_a_batch_of_rows() -> None:
 
 def test_a_match_of_a_stream_that_binds_nothing_is_the_expected_one() -> None:
     row = {"k": "a", "time": datetime(2026, 1, 1), "type": "A", "id": "e0"}
-    wanted = disorder.expected(Query("PROJECT[](A)", output="valuations"), [row], timedelta.max)
+    wanted = disorder.expected(SparkQuery("PROJECT[](A)", output="valuations"), [row], timedelta.max)
     answer = {"k": "a", "at": "e0", "events": [], "bindings": {}}
     assert set(disorder.found_in([answer])) == set(wanted) != set()

@@ -7,7 +7,7 @@ from random import Random
 
 import pyarrow as pa
 
-from cerify.spark.runs.decimals import EXACT, plain_numbers, type_of_decimals
+from cerify.spark.rows import EXACT, plain_numbers, type_of_decimals
 
 
 def test_a_decimal_is_the_float_that_its_text_is() -> None:

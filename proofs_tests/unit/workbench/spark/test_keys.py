@@ -12,14 +12,13 @@ import pytest
 pytest.importorskip("pyspark")
 
 from cerify.api import match
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, Unsupported
 from cerify.semantics.events import TIME, TYPE, Schema, Stream
-from cerify.spark.runs import rows as rows_module
-from cerify.spark.runs.answers import OnError, answers
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.rows import Columns
-from cerify.spark.runs.start import concatenated
+from cerify.spark import rows as rows_module
+from cerify.spark.answers import OnError, answers
+from cerify.spark.rows import Columns
+from cerify.spark.runs import SparkQuery, concatenated
 from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.spark.pairs import pair
 
@@ -41,7 +40,7 @@ def keyed(rng: Random, S: Stream, keys: int) -> tuple[pa.Table, dict[int, pa.Tab
 
 
 def answered(
-    rng: Random, table: pa.Table, query: Query, columns: Columns, on_error: OnError = "fail", output: str = ""
+    rng: Random, table: pa.Table, query: SparkQuery, columns: Columns, on_error: OnError = "fail", output: str = ""
 ) -> list[dict[str, Any]]:
     """The rows of the answer, where the table comes in batches that are cut anywhere."""
     table, batches = table.combine_chunks(), []
@@ -53,7 +52,7 @@ def answered(
     return [row for batch in made for row in batch.to_pylist()]
 
 
-def columns_of(query: Query, table: pa.Table, id_: str | None = None) -> Columns:
+def columns_of(query: SparkQuery, table: pa.Table, id_: str | None = None) -> Columns:
     attributes = tuple(n for n in table.column_names if n not in (KEY, ORDER, ID, TYPE, TIME))
     return Columns((ORDER,), (KEY,), id=id_, time=TIME if TIME in table.column_names else None, attributes=attributes)
 
@@ -65,7 +64,7 @@ def by_key(rows: Iterable[dict[str, Any]]) -> Found:
     return {k: sorted(matches) for k, matches in found.items()}
 
 
-def expected(parts: dict[int, pa.Table], query: Query) -> Found | None:
+def expected(parts: dict[int, pa.Table], query: SparkQuery) -> Found | None:
     found: Found = {}
     try:
         for k, table in parts.items():
@@ -86,7 +85,7 @@ def test_keys_that_are_read_together_have_the_matches_of_each_alone(
     rng, compared, together = Random(5), 0, 0
     for _ in range(pairs):
         query, S = pair(rng, language)
-        query = Query(query.text, query.language, schema=query.schema)
+        query = SparkQuery(query.text, query.language, schema=query.schema)
         table, parts = keyed(rng, S, rng.choice((1, 3, 12)))
         if not len(S) or (right := expected(parts, query)) is None:
             continue
@@ -121,7 +120,7 @@ def test_windows_on_values_of_any_kind_begin_anew_with_each_key() -> None:
     for values in ([5, 7, 1, 2], [2**62, 2**62 + 1, -(2**62), 3 - 2**62], [1.5, 2.5, 0.1, 0.2]):
         table = pa.table({KEY: [0, 0, 1, 1], ORDER: [0, 1, 0, 1], TYPE: ["A", "B"] * 2, "x": values})
         for width, both in ((2, [0, 1]), (0.5, [1])):
-            query = Query(f"A ; B WITHIN {width} [x]")
+            query = SparkQuery(f"A ; B WITHIN {width} [x]")
             rows = answered(Random(1), table, query, columns_of(query, table))
             expected_ = [k for k in (0, 1) if values[2 * k + 1] - values[2 * k] <= width]
             assert sorted(row[KEY] for row in rows) == expected_
@@ -154,7 +153,7 @@ def test_rows_that_are_no_events_are_set_aside(
     )
     kinds = [pa.string(), pa.int64(), pa.string(), pa.float64(), pa.int64()]
     table = pa.table([pa.array([r[i] for r in rows], kinds[i]) for i in range(5)], names=NAMES)
-    query = Query("A ; B WITHIN 10 [x]", schema=SCHEMA)
+    query = SparkQuery("A ; B WITHIN 10 [x]", schema=SCHEMA)
     columns = Columns((ORDER,), (KEY,), attributes=("x", "y"))
     for output in ("matches", "count", "events"):
         for seed in range(3):
@@ -181,7 +180,7 @@ def test_valid_rows_alone_have_the_answer_that_they_have_among_others() -> None:
         rows.sort(key=lambda r: (r[0] is not None, r[0] or "", r[1] is not None, r[1] or 0))
         kinds = [pa.string(), pa.int64(), pa.string(), pa.float64(), pa.int64()]
         table = pa.table([pa.array([r[i] for r in rows], kinds[i]) for i in range(5)], names=NAMES)
-        query = Query("A ; B WITHIN 3 [x]")
+        query = SparkQuery("A ; B WITHIN 3 [x]")
         columns = Columns((ORDER,), (KEY,), attributes=("x",))
         valid = [r for r in rows if None not in r[:3]]
         places = [r[:2] for r in valid]
@@ -200,19 +199,19 @@ def test_valid_rows_alone_have_the_answer_that_they_have_among_others() -> None:
 @pytest.mark.parametrize(
     ("query", "reason", "message"),
     [
-        (Query("A ; B"), "over budget", "key_=1: more than 2 matches"),
+        (SparkQuery("A ; B"), "over budget", "key_=1: more than 2 matches"),
         (
-            Query("PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { } RETURN a.x", "sase"),
+            SparkQuery("PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { } RETURN a.x", "sase"),
             "over budget",
             "key_=1: m",
         ),
-        (Query("(A ; B) FILTER A.x <= B.x"), "over budget", "key_=1: more than 2 "),
-        (Query("relative(A, start)", "event-expression"), "failed", "key_=1: event 3 is a start event"),
+        (SparkQuery("(A ; B) FILTER A.x <= B.x"), "over budget", "key_=1: more than 2 "),
+        (SparkQuery("relative(A, start)", "event-expression"), "failed", "key_=1: event 3 is a start event"),
     ],
     ids=lambda value: getattr(value, "language", None),
 )
 def test_a_key_that_fails_is_set_aside_and_the_others_are_answered(
-    query: Query, reason: str, message: str, monkeypatch: pytest.MonkeyPatch
+    query: SparkQuery, reason: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     types = {0: "AB", 1: "ABBBAAAB", 2: "AB"}
     if query.language == "event-expression":
@@ -235,4 +234,4 @@ def test_a_key_that_fails_is_set_aside_and_the_others_are_answered(
 
 def test_a_query_is_refused_and_not_set_aside() -> None:
     with pytest.raises(Unsupported):
-        concatenated(Query("A FILTER near(A)"))
+        concatenated(SparkQuery("A FILTER near(A)"))

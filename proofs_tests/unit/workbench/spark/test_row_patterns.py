@@ -13,19 +13,18 @@ pytest.importorskip("numba")
 
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from cerify.automata.row_pattern import kernels, measures
-from cerify.automata.row_pattern.measures import MatchRows
+from cerify.automata.row_pattern import compiled, kernels
+from cerify.automata.row_pattern.compiled import MatchRows
 from cerify.equivalence.generate.row_pattern import PROFILES
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, Unsupported
-from cerify.semantics.row_pattern.clauses import MatchRecognize
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.show import show
+from cerify.semantics.row_pattern.syntax import MatchRecognize, show
 from cerify.semantics.values import EXACT, INT64, value_type_of
-from cerify.spark.errors import WorkerError, deserialize_error
+from cerify.spark import row_patterns, rows
 from cerify.spark.row_patterns import recognition
-from cerify.spark.runs import row_patterns, rows
-from cerify.spark.runs.query import Query
+from cerify.spark.runs import SparkQuery
+from cerify.spark.transport import WorkerError, deserialize_error
 from proofs_tests.support import sampled
 from proofs_tests.unit.automata.row_pattern.test_compiled import FLOATS, INTS, TEXTS, TIMES, WORDS
 from proofs_tests.unit.workbench.spark.row_tables import SCHEMA, Row, arrow, by_partition, case, expected, grouped
@@ -49,7 +48,7 @@ def difference(
     for seed in seeds:
         rng = Random(seed)
         monkeypatch.setattr(rows, "AT_ONCE", rng.choice((1, 5, 1000)))
-        monkeypatch.setattr(measures, "MATCHES", rng.choice((1, 1024)))
+        monkeypatch.setattr(compiled, "MATCHES", rng.choice((1, 1024)))
         q, data = case(rng, PROFILES[rng.choice(profiles)], 4)
         used.add(recognition(from_arrow_schema(SCHEMA), show(q)).query.evaluator)
         try:
@@ -143,7 +142,7 @@ def test_measures_of_all_types_at_their_limits(seed: int) -> None:
 def test_functions_that_find_matches_say_which_one_makes_tables() -> None:
     """Found by a trial: `match` took the clause, and Spark failed while it read the answer."""
     with pytest.raises(Unsupported, match=r"use cerify\.spark\.match_recognize"):
-        _ = Query("MATCH_RECOGNIZE (PATTERN (A))", "row-pattern").parsed
+        _ = SparkQuery("MATCH_RECOGNIZE (PATTERN (A))", "row-pattern").parsed
 
 
 def test_a_column_with_the_name_of_the_workers_own() -> None:

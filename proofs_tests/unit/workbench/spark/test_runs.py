@@ -8,14 +8,13 @@ import pyarrow as pa
 import pytest
 
 from cerify.api import match
-from cerify.semantics.budget import Budget
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.spark.runs import start as runs
-from cerify.spark.runs.query import Query
-from cerify.spark.runs.run import Run
-from cerify.spark.runs.start import start
-from cerify.spark.streams.states import compiled
+from cerify.spark import runs
+from cerify.spark.keyed_streams import compiled
+from cerify.spark.rows import SparkRun
+from cerify.spark.runs import SparkQuery, start
 from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, matches, pair
 
 BUDGET = Budget(matches=20_000, valuations=200_000, seconds=5)
@@ -28,7 +27,7 @@ def pieces(rng: Random, table: pa.Table) -> list[pa.Table]:
     return [table.slice(begin, end - begin) for begin, end in pairwise(ends)]
 
 
-def answered(query: Query, S: Stream) -> list[Match] | None:
+def answered(query: SparkQuery, S: Stream) -> list[Match] | None:
     """The matches by the automaton of the query, None where it raises an error."""
     try:
         S = Stream(S, query.schema)
@@ -73,20 +72,20 @@ def test_runs_of_many_streams_take_turns() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        Query("A ; B+ ; C WITHIN 4 seconds"),
-        Query("A ; B"),
-        Query("A ; B PARTITION BY [x]"),
-        Query("relative(A, B)", "event-expression"),
-        Query("(A ; B) FILTER A.x < B.x WITHIN 4 seconds", output="valuations"),
-        Query("(A ; B) FILTER A.x < B.x WITHIN 5 EVENTS"),
-        Query(
+        SparkQuery("A ; B+ ; C WITHIN 4 seconds"),
+        SparkQuery("A ; B"),
+        SparkQuery("A ; B PARTITION BY [x]"),
+        SparkQuery("relative(A, B)", "event-expression"),
+        SparkQuery("(A ; B) FILTER A.x < B.x WITHIN 4 seconds", output="valuations"),
+        SparkQuery("(A ; B) FILTER A.x < B.x WITHIN 5 EVENTS"),
+        SparkQuery(
             "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { a.x < b.x } WITHIN 4 seconds RETURN a.x, b.x AS y",
             "sase",
         ),
     ],
     ids=lambda query: query.text,
 )
-def test_a_saved_run_goes_on_where_it_was(query: Query) -> None:
+def test_a_saved_run_goes_on_where_it_was(query: SparkQuery) -> None:
     rng, found = Random(3), 0
     for _ in range(6):
         S = pair(rng, "cel", events=40)[1]
@@ -108,27 +107,27 @@ def test_the_first_row_of_a_window_is_kept_to_the_last_digit(kind: pa.DataType) 
     width = 5_000_000 if pa.types.is_timestamp(kind) else 5
     times = pa.array([first, first + width, first + width], pa.int64()).cast(kind)
     table = pa.table({"type": ["A", "C", "B"], "x": [1, 0, 2], "time": times})
-    run = compiled(Query("(A ; B) FILTER A.x < B.x WITHIN 5 seconds").to_json()).start()
+    run = compiled(SparkQuery("(A ; B) FILTER A.x < B.x WITHIN 5 seconds").to_json()).start()
     assert matches([run.push(table.slice(i, 1)) for i in range(3)]) == [Match(2, (0, 2))]
 
 
 @pytest.mark.parametrize(
     ("query", "other"),
     [
-        (Query("A ; B"), Query("A ; C")),
-        (Query("prior(A, B)", "event-expression"), Query("relative(A, B, B)", "event-expression")),
-        (Query("A ; B"), Query("relative(A, B)", "event-expression")),
-        (Query("relative(A, B)", "event-expression"), Query("(A ; B) FILTER A.x < B.x WITHIN 5 EVENTS")),
+        (SparkQuery("A ; B"), SparkQuery("A ; C")),
+        (SparkQuery("prior(A, B)", "event-expression"), SparkQuery("relative(A, B, B)", "event-expression")),
+        (SparkQuery("A ; B"), SparkQuery("relative(A, B)", "event-expression")),
+        (SparkQuery("relative(A, B)", "event-expression"), SparkQuery("(A ; B) FILTER A.x < B.x WITHIN 5 EVENTS")),
     ],
 )
-def test_the_state_of_another_query_is_refused(query: Query, other: Query) -> None:
+def test_the_state_of_another_query_is_refused(query: SparkQuery, other: SparkQuery) -> None:
     saved = compiled(query.to_json()).start().save()
     with pytest.raises(InputError, match=r"the state is of another|no saved"):
         compiled(other.to_json()).restore(saved)
 
 
 def test_the_matches_of_sase_are_bounded() -> None:
-    query = Query("PATTERN SEQ(B+ b[]) WHERE skip_till_any_match(b[]) { b[1].x = 0 } RETURN b[].x", "sase")
+    query = SparkQuery("PATTERN SEQ(B+ b[]) WHERE skip_till_any_match(b[]) { b[1].x = 0 } RETURN b[].x", "sase")
     table = pa.table({"type": ["B"] * 7, "x": [0] * 7, "time": list(range(7))})
     for most, exceeded in ((126, True), (127, False)):
         run = start(query, Budget(matches=most))
@@ -141,7 +140,7 @@ def test_the_matches_of_sase_are_bounded() -> None:
 
 def test_what_is_gathered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "EVENTS", 9)
-    run: Run = start(Query("(A ; B) FILTER A.x < B.x"))
+    run: SparkRun = start(SparkQuery("(A ; B) FILTER A.x < B.x"))
     assert not run.streams
     table = pa.table({"type": ["A", "B"] * 2, "x": [1, 2, 3, 4]})
     run.push(table)
@@ -153,7 +152,7 @@ def test_what_is_gathered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_of_sase_are_let_go_with_the_window_and_else_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "EVENTS", 50)
     text = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) {{a.x < b.x}} {} RETURN a.x AS y, b.x"
-    windowed, endless = (start(Query(text.format(within), "sase")) for within in ("WITHIN 5 seconds", ""))
+    windowed, endless = (start(SparkQuery(text.format(within), "sase")) for within in ("WITHIN 5 seconds", ""))
     for begin in range(0, 500, 10):
         times = list(range(begin, begin + 10))
         table = pa.table({"type": ["A", "B"] * 5, "x": times, "time": times})
@@ -168,20 +167,20 @@ def test_rows_of_sase_are_let_go_with_the_window_and_else_are_bounded(monkeypatc
 def test_a_query_survives_its_way_to_a_worker() -> None:
     for language in LANGUAGES:
         query, _ = pair(Random(4), language)
-        assert Query.from_json(query.to_json()) == query
-        assert Query.from_json(query.to_json()).parsed == query.parsed
+        assert SparkQuery.from_json(query.to_json()) == query
+        assert SparkQuery.from_json(query.to_json()).parsed == query.parsed
 
 
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        (Query("A ;"), "expected"),
-        (Query("A", "cepl"), "there is no language 'cepl'"),
-        (Query("(A ; B) FILTER near(A, B)"), "near is not registered"),
-        (Query("A", "event-expression", "valuations"), "binds no sets"),
-        (Query("A FILTER A[y > 1]", schema=Schema({"A": {"x": "int"}})), "A has no attribute 'y'"),
+        (SparkQuery("A ;"), "expected"),
+        (SparkQuery("A", "cepl"), "there is no language 'cepl'"),
+        (SparkQuery("(A ; B) FILTER near(A, B)"), "near is not registered"),
+        (SparkQuery("A", "event-expression", "valuations"), "binds no sets"),
+        (SparkQuery("A FILTER A[y > 1]", schema=Schema({"A": {"x": "int"}})), "A has no attribute 'y'"),
     ],
 )
-def test_a_query_that_makes_no_sense_is_told_before_anything_runs(query: Query, message: str) -> None:
+def test_a_query_that_makes_no_sense_is_told_before_anything_runs(query: SparkQuery, message: str) -> None:
     with pytest.raises(CerifyError, match=message):
         start(query)

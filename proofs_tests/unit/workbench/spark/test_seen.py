@@ -32,25 +32,26 @@ FAILED = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: T
     ],
 )
 def test_a_failure_is_one_line(text: str, line: str) -> None:
-    from cerify.spark.errors import error_line
+    from cerify.spark.transport import error_line
 
     assert error_line(text) == line
 
 
 def test_an_error_of_cerify_is_its_kind_and_message() -> None:
     from cerify.semantics.errors import InputError
-    from cerify.spark.errors import WorkerError, error_line, serialize_error
+    from cerify.spark.transport import WorkerError, error_line, serialize_error
 
     with pytest.raises(WorkerError) as raised, serialize_error():
         raise InputError("k='a', ts=3: no")
     assert (
-        error_line(FAILED.format(f"cerify.spark.errors.WorkerError: {raised.value}")) == "InputError: k='a', ts=3: no"
+        error_line(FAILED.format(f"cerify.spark.transport.WorkerError: {raised.value}"))
+        == "InputError: k='a', ts=3: no"
     )
 
 
 def test_an_error_with_line_breaks_is_one_line() -> None:
     from cerify.semantics.errors import IllFormed
-    from cerify.spark.errors import error_line
+    from cerify.spark.transport import error_line
 
     assert error_line(IllFormed("near failed with ValueError: a\n  bug\r\nin lines")) == (
         "IllFormed: near failed with ValueError: a bug in lines"
@@ -61,7 +62,7 @@ def test_a_batch_is_one_line() -> None:
     from pyspark.sql import Row
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-    from cerify.spark.progress import line_of
+    from cerify.spark.streaming import line_of
 
     progress: dict[str, Any] = {
         "id": "0" * 32, "runId": "0" * 32, "name": "late", "timestamp": "", "batchId": 7, "batchDuration": 1250,

@@ -20,7 +20,7 @@ def test_what_needs_a_later_release_is_refused(
 ) -> None:
     """Releases are compared as numbers: 4.10 is later than 4.1."""
     import cerify.spark
-    from cerify.spark.versions import CHUNKS, release, require_release
+    from cerify.spark.session import CHUNKS, release, require_release
 
     monkeypatch.setattr(pyspark, "__version__", version)
     assert release() == tuple(map(int, version.split(".")[:2]))

@@ -1,6 +1,6 @@
 """The queries that the suite puts to an engine, by feature, with the events to ask them of."""
 
-from cerify.semantics.cel.operators import OPERATORS
+from cerify.semantics.cel.syntax import OPERATORS
 from proofs_tests.tools.suites.cel.queries.filters import FILTERS
 from proofs_tests.tools.suites.cel.queries.nested_operators import COMBINATIONS, ITERATIONS, SEQUENCES
 from proofs_tests.tools.suites.cel.queries.nested_selections import SELECTIONS

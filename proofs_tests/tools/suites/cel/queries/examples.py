@@ -9,9 +9,7 @@ from typing import Literal, TypeAlias
 from cerify.equivalence.rewrite.laws import LAWS
 from cerify.equivalence.rewrite.trees import attribute_names
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.operators import OPERATORS
-from cerify.semantics.cel.show import show
-from cerify.semantics.cel.syntax import subformulas
+from cerify.semantics.cel.syntax import OPERATORS, show, subformulas
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.values import ValueType
 
@@ -134,7 +132,7 @@ def witnesses() -> Iterator[tuple[str, str, str, Stream, Literal["matches", "val
             continue
         for number, phi in enumerate(law.instance(*w.formulas), 1):
             attributes: dict[str, ValueType] = {"x": "int"} if w.x or "x" in attribute_names(phi) else {}
-            asked = {psi.type for psi in subformulas(phi) if isinstance(psi, cel.Event)}
+            asked = {psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom)}
             types = sorted(asked | {event.type for event in w.stream})
             S = Stream(w.stream, Schema(dict.fromkeys(types, attributes)))
             name = f"law/{spelt(law.name)}/{number}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cerify.semantics.sase.operators import CONSTRUCTS
+from cerify.semantics.sase.clauses import CONSTRUCTS
 from proofs_tests.tools.suites.sase.queries.absent import ABSENT
 from proofs_tests.tools.suites.sase.queries.answering import ANSWERING
 from proofs_tests.tools.suites.sase.queries.readings import READINGS

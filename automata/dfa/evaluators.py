@@ -1,0 +1,103 @@
+"""Event expressions behind the interface of all evaluators: a match for each event at which an expression takes place.
+
+ReadableEvaluator takes an automaton, or for attribute variables what makes one for each choice of values;
+CompiledEvaluator takes an automaton.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from cerify.automata.dfa.evaluate import Positions, TableRunner
+from cerify.automata.dfa.model import DFA
+from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
+from cerify.automata.evaluator import Counters, Evaluator
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Match, Stream
+
+LATEST = 2**62  # a position that no stream reaches, and that fits 64 bits with the next ones
+
+
+class ReadableExpressionEvaluator(Evaluator):
+    """The matches of one event expression, by tables or by a parametric monitor.
+
+    push and count raise InputError for a start event that is not the first event. Where they raise BudgetExceeded, a
+    part of the batch may have been read, and there is no state to save.
+    """
+
+    STATE = "event expression"
+
+    def __init__(self, automaton: DFA | Symbolic, budget: Budget = Budget()) -> None:
+        self.automaton, self.budget = automaton, budget
+        self._machine: TableRunner | ParametricMonitor
+        if isinstance(automaton, DFA):
+            self._machine = self._runner(automaton)
+        else:
+            self._machine = ParametricMonitor(automaton, budget)
+
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+        """As `push`, of a Stream. Raises BudgetExceeded also for more than budget.matches."""
+        positions = self._positions(S)[:limit].tolist()
+        if limit is None and len(positions) > self.budget.matches:
+            self._whole = False
+            raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones, or count")
+        return [Match(e, (e,)) for e in positions]
+
+    def tally(self, S: Stream) -> int:
+        """As `count`, without a match for each position."""
+        return len(self._positions(S))
+
+    @property
+    def identity(self) -> str:
+        return self.automaton.fingerprint
+
+    def dump(self) -> bytes:
+        """The states of the automaton as JSON."""
+        return json.dumps({"position": self.position, "machine": self._machine.state()}).encode()
+
+    def load(self, data: bytes) -> None:
+        state = json.loads(data)
+        position = int(state["position"])
+        if not 0 <= position < LATEST:
+            raise ValueError("the position is negative, or no event has it")
+        self._machine.resume(state["machine"], position)
+        self.position = position
+
+    @property
+    def counters(self) -> Counters:
+        """states: those of all automata. nodes: the choices of values that are followed; none without variables."""
+        automata = (self.automaton,) if isinstance(self.automaton, DFA) else self.automaton.automata.values()
+        choices = len(self._machine) if isinstance(self._machine, ParametricMonitor) else 0
+        return Counters(self.position - self._first, choices, sum(len(A.following) for A in automata))
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.automaton, self.budget)
+
+    def _runner(self, A: DFA) -> TableRunner:
+        return TableRunner([A])
+
+    def _positions(self, S: Stream) -> Positions:
+        self._require_whole()
+        try:
+            machine = self._machine
+            found = machine.read(S) if isinstance(machine, ParametricMonitor) else machine.read(S)[0]
+        except BudgetExceeded:
+            self._whole = False
+            raise
+        self.position += len(S)
+        return found
+
+
+class CompiledExpressionEvaluator(ReadableExpressionEvaluator):
+    """As ReadableEvaluator, in compiled loops. Raises Unsupported at the first batch where numba is not installed."""
+
+    def __init__(self, automaton: DFA, budget: Budget = Budget()) -> None:
+        super().__init__(automaton, budget)
+
+    def _runner(self, A: DFA) -> TableRunner:
+        from cerify.automata.dfa.compiled import CompiledRunner
+
+        return CompiledRunner([A])

@@ -1,0 +1,313 @@
+"""What the evaluators of CEL and core-CEL in batches have in common, readable and compiled.
+
+`CelEvaluator` and `CoreEvaluator` make the automaton of a query; `ReadableEvaluator` and `CompiledEvaluator` read
+events with it. An evaluator of a language is one of each.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from cerify.automata.cea.compile import lazily
+from cerify.automata.cea.model import Determinized, single_variable
+from cerify.automata.evaluate import ces
+from cerify.automata.evaluate.ces import WINDOW_BOTTOM, Node, complex_event, enumerate_, number, valuation
+from cerify.automata.evaluate.core import COMPILED_CORE_CEL
+from cerify.automata.evaluate.evaluation_plan import batch_scope
+from cerify.automata.evaluate.scope import (
+    Key,
+    RunningBounds,
+    Scope,
+    Windows,
+    fingerprint,
+    key_of,
+    reports_at_last_event,
+)
+from cerify.automata.evaluate.streaming import ScopedEvaluation
+from cerify.automata.evaluate.tables import classify
+from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output, require_output
+from cerify.semantics.arguments import Budget, timed_items
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Match, Stream, bindings_of
+from cerify.semantics.predicates import mentions
+from cerify.semantics.values import Value, microseconds, time_at
+
+
+class AutomatonEvaluator(Evaluator):
+    """An I/O-determinized automaton on its way through a stream, within windows."""
+
+    def __init__(
+        self,
+        automaton: Determinized,
+        scope: Windows,
+        output: Output = "matches",
+        consumption: Consumption = Consumption.NONE,
+        budget: Budget = Budget(),
+    ) -> None:
+        self.scope, self.output, self.consumption, self.budget = scope, output, consumption, budget
+        self.reports_at_last_event = reports_at_last_event(automaton.A)
+        named = (attribute.name for P in automaton.A.predicates for attribute in mentions(P))
+        self.attributes = frozenset([*named, *scope.attributes, *(a for a, _ in scope.widths)])
+        self._start(automaton)
+
+    @abstractmethod
+    def _start(self, automaton: Determinized) -> None:
+        """Be at the beginning of a stream, with this automaton."""
+
+    @property
+    @abstractmethod
+    def automaton(self) -> Determinized:
+        """The automaton, as far as it is determinized."""
+
+    @property
+    def identity(self) -> str:
+        return fingerprint(self.automaton.A, self.scope, f"{self.output} {self.consumption.value}")
+
+
+class CelEvaluator(AutomatonEvaluator):
+    """The matches of a formula of CEL over a stream that comes in batches.
+
+    scope: what `batch_scope` returns for the formula, if that is known. Raises IllFormed for an output or a consumption
+    that there is not, Unsupported (where batch_scope does not return a scope, and in compiled loops where numba is not
+    installed), and BudgetExceeded.
+    """
+
+    def __init__(
+        self,
+        phi: Formula,
+        output: Output = "matches",
+        consumption: Consumption | str = Consumption.NONE,
+        budget: Budget = Budget(),
+        scope: Scope | Unsupported | None = None,
+    ) -> None:
+        require_output(output)
+        self.phi = phi
+        scope = batch_scope(phi) if scope is None else scope
+        if isinstance(scope, Unsupported):
+            raise scope
+        automaton = lazily(scope.core, budget, None if output == "valuations" else single_variable)
+        super().__init__(automaton, scope, output, Consumption.of(consumption), budget)
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.phi, self.output, self.consumption, self.budget)
+
+
+class CoreEvaluator(AutomatonEvaluator):
+    """The matches of a unary formula of core-CEL; waits: whether it looks ahead.
+
+    The automaton of a formula that looks ahead has all matches at the end of the stream; they are returned by `finish`.
+    Raises Unsupported for formulas that are not unary, and as CelEvaluator does, and BudgetExceeded.
+    """
+
+    def __init__(self, phi: core.Formula, budget: Budget = Budget()) -> None:
+        self.phi = phi
+        A, self.waits = COMPILED_CORE_CEL(phi, budget)
+        super().__init__(Determinized(A, budget), Windows(), budget=budget)
+
+    def rest(self) -> list[Match]:
+        """The matches of a formula that looks ahead, each at its last event. Raises BudgetExceeded."""
+        matches = []
+        for C in self.at_end():
+            matches.append(Match(C[-1], C))
+            if len(matches) > self.budget.matches:
+                raise BudgetExceeded(f"more than {self.budget.matches} matches; allow more: Budget(matches=...)")
+        return sorted(matches)
+
+    @abstractmethod
+    def at_end(self) -> Iterator[tuple[int, ...]]:
+        """The complex events of a formula that looks ahead, at the position that was read last; else none."""
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.phi, self.budget)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Evaluators of batches in readable Python; the twins are in compiled_evaluator and compiled_core_evaluator.
+
+
+class ReadableEvaluator(AutomatonEvaluator):
+    """An I/O-determinized automaton on its way through a stream, within windows.
+
+    low: how far back a match reaches that ends at a position, for the positions at which one may still end.
+    """
+
+    STATE = "readable"
+
+    def _start(self, automaton: Determinized) -> None:
+        self.evaluation = ScopedEvaluation(automaton, self.scope.windowed)
+        self.bounds = RunningBounds(self.scope)
+        self.low: dict[int, int] = {}
+
+    @property
+    def automaton(self) -> Determinized:
+        """The automaton, as far as it is determinized."""
+        return self.evaluation.automaton
+
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+        """As `push`, of a Stream."""
+        found: list[Match] = []
+        for node in self._ends(S):
+            most = self.budget.matches + 1 if limit is None else limit
+            found += timed_items(islice(self._matches(node), most - len(found)))
+            if limit is None and len(found) > self.budget.matches:
+                raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones, or count")
+        self._whole = True
+        return sorted(found)
+
+    def tally(self, S: Stream) -> int:
+        """As `count`: by paths in the sets of complex events, which are not enumerated."""
+        total = sum(number(node, self.low) for node in self._ends(S))
+        self._whole = True
+        return total
+
+    def _ends(self, S: Stream) -> Iterator[Node]:
+        """Read all events; the sets of complex events at each. A batch that is out of order changes nothing."""
+        self._require_whole()
+        bounds = self.bounds.copy()
+        reached = [bounds.read(self.position + i, event) for i, event in enumerate(S)]
+        types = classify(self.automaton.A.predicates, S)
+        self.bounds, self._whole = bounds, False
+        for event, type_, (low, admitted) in zip(S, types, reached, strict=True):
+            key = key_of(self.scope.attributes, event) if admitted else None
+            self.low[self.position] = low
+            self.evaluation.push(type_, key, low)
+            self.position += 1
+            yield from self._completed()
+            if self.reports_at_last_event:
+                self.low.clear()
+
+    def _completed(self) -> Iterator[Node]:
+        """The sets of complex events at the position that was read last."""
+        found = False
+        for node in self.evaluation.ends():
+            found = found or next(enumerate_(node, self.low), None) is not None
+            yield node
+        if found and self.consumption is Consumption.ANY:
+            self.evaluation.restart()
+
+    def _matches(self, node: Node) -> Iterator[Match]:
+        for path in enumerate_(node, self.low):
+            bindings = bindings_of(valuation(path)) if self.output == "valuations" else None
+            yield Match(self.position - 1, complex_event(path), bindings)
+
+    @property
+    def counters(self) -> Counters:
+        """nodes: those for events; unions are not counted."""
+        E = self.evaluation
+        return Counters(self.position - self._first, E.made, len(E.automaton.subsets))
+
+    def dump(self) -> bytes:
+        """The data as JSON. States of the automaton are written as the subsets that they are."""
+        E = self.evaluation
+        numbers, nodes = _numbered(node for table in E.T.values() for series in table.values() for node in series)
+        table = [
+            [sorted(E.automaton.subsets[q]), [[_json(k), [numbers[id(n)] for n in some]] for k, some in series.items()]]
+            for q, series in E.T.items()
+        ]
+        state = {
+            "position": self.position,
+            "low": list(self.low.items()),
+            "windows": [[[p, _json(value)] for p, value in window.reached] for window in self.bounds.ranges],
+            "nodes": nodes,
+            "table": table,
+            "unmarked": None if E.unmarked is None else sorted(E.automaton.subsets[E.unmarked]),
+        }
+        return json.dumps(state).encode()
+
+    def load(self, data: bytes) -> None:
+        state = json.loads(data)
+        E = ScopedEvaluation(self.automaton, self.scope.windowed)
+        position, bounds = int(state["position"]), RunningBounds(self.scope)
+        E.position = position - 1
+        nodes: list[Node] = [WINDOW_BOTTOM]
+        for row in state["nodes"]:
+            nodes.append(_node(row, nodes, position))
+        for subset, rows in state["table"]:
+            E.T[E.automaton.numbered(frozenset(subset))] = {
+                _key(key): [nodes[n] for n in series] for key, series in rows if series and min(series) > 0
+            }
+        E.unmarked = None if state["unmarked"] is None else E.automaton.numbered(frozenset(state["unmarked"]))
+        for window, rows in zip(bounds.ranges, state["windows"], strict=True):
+            window.reached.extend((int(p), _value(value)) for p, value in rows)
+        self.low = {int(p): int(low) for p, low in state["low"]}
+        self.evaluation, self.bounds, self.position = E, bounds, position
+
+
+class ReadableCelEvaluator(CelEvaluator, ReadableEvaluator):
+    """The matches of a formula of CEL in readable Python."""
+
+
+class ReadableCoreEvaluator(CoreEvaluator, ReadableEvaluator):
+    """The matches of a unary formula in readable Python."""
+
+    def at_end(self) -> Iterator[tuple[int, ...]]:
+        ends = self.evaluation.ends() if self.waits else iter(())
+        return (complex_event(path) for n in ends for path in enumerate_(n, self.low))
+
+    def _completed(self) -> Iterator[Node]:
+        return iter(()) if self.waits else super()._completed()
+
+
+def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:
+    """The numbers of all nodes below some roots, by id, and the nodes as rows; children come before their parents.
+
+    A row is [position, marks, child] of an output and [left, right or null] of a union; the terminator has number 0.
+    """
+    numbers, rows = {id(WINDOW_BOTTOM): 0}, []
+    pending = list(roots)
+    while pending:
+        node = pending[-1]
+        new = [child for child in ces.children(node) if id(child) not in numbers]
+        pending += new
+        if not new:
+            pending.pop()
+            if id(node) not in numbers:
+                rows.append(_row(node, numbers))
+                numbers[id(node)] = len(rows)
+    return numbers, rows
+
+
+def _row(node: Node, numbers: dict[int, int]) -> list[Any]:
+    match node:
+        case ces.CesOutput():
+            return [node.position, sorted(node.marks), numbers[id(node.child)]]
+        case ces.CesUnion():
+            return [numbers[id(node.left)], None if node.right is None else numbers[id(node.right)]]
+        case ces.Bottom():
+            raise AssertionError("the terminator has a number")
+
+
+def _node(row: list[Any], nodes: list[Node], position: int) -> Node:
+    """Raises ValueError and others if the row is of no node whose children are among the nodes."""
+    if len(row) == 3:
+        at, marks, child = row
+        if type(at) is not int or not 0 <= at < position or not 0 <= child < len(nodes):
+            raise ValueError("a node is out of range")
+        return ces.CesOutput(at, frozenset(map(str, marks)), nodes[child])
+    left, right = row
+    if not 0 < left < len(nodes) or (right is not None and not 0 < right < len(nodes)):
+        raise ValueError("a node is out of range")
+    return ces.CesUnion(nodes[left], None if right is None else nodes[right])
+
+
+def _json(value: Any) -> Any:
+    """A value, or a key, which is a tuple of pairs (kind, value), as JSON."""
+    if isinstance(value, tuple):
+        return [[name, _json(one)] for name, one in value]
+    return {"time": microseconds(value)} if isinstance(value, datetime) else value
+
+
+def _value(obj: Any) -> Value:
+    value: Value = time_at(obj["time"]) if isinstance(obj, dict) else obj
+    return value
+
+
+def _key(obj: Any) -> Key:
+    return tuple((name, _value(one)) for name, one in obj)

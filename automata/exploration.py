@@ -1,0 +1,123 @@
+"""The one worklist loop: all nodes that can be reached, in the order of discovery (breadth first)."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeAlias, TypeVar
+
+from cerify.semantics.arguments import check_time
+from cerify.semantics.errors import BudgetExceeded
+
+Node = TypeVar("Node", bound=Hashable)
+Edge = TypeVar("Edge")
+
+
+def explore(
+    starts: Iterable[Node],
+    successors: Callable[[Node], Iterable[tuple[Edge, Node]]],
+    limit: int,
+    what: str,
+    seconds: float | None = None,
+) -> dict[Node, list[tuple[Edge, Node]]]:
+    """Each reachable node with its outgoing edges; the keys are in breadth-first order.
+
+    Raises BudgetExceeded once more than limit nodes or edges of the thing named by what would be built, and after so
+    many seconds.
+    """
+    until = None if seconds is None else time.monotonic() + seconds
+    found: dict[Node, list[tuple[Edge, Node]]] = {}
+    pending = deque(dict.fromkeys(starts))
+    seen = set(pending)
+    edges = 0
+    while pending:
+        check_time()
+        node = pending.popleft()
+        found[node] = list(islice(successors(node), limit - edges + 1))
+        edges += len(found[node])
+        for _, target in found[node]:
+            if target not in seen:
+                seen.add(target)
+                pending.append(target)
+        if len(seen) > limit or edges > limit:
+            raise BudgetExceeded(f"{what} has more than {limit} states or transitions")
+        if until is not None and time.monotonic() > until:
+            raise BudgetExceeded(f"{what} takes more than {seconds} seconds to build")
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The smallest deterministic automaton: states that no word distinguishes are merged (Hopcroft's algorithm).
+
+Letter = TypeVar("Letter", bound=Hashable)
+
+
+def classes(steps: Sequence[Mapping[Letter, int]], final: Sequence[bool]) -> list[int]:
+    """For each state the number of its class, where states of a class accept the same words.
+
+    steps has for each state where each letter leads; a letter that is left out leads to where nothing is accepted.
+    Classes are numbered in the order of their first states.
+    """
+    of = _refined(_sources(steps), [*final, False])
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(number, len(numbers)) for number in of[:-1]]
+
+
+def _sources(steps: Sequence[Mapping[Letter, int]]) -> list[dict[int, list[int]]]:
+    """For each letter the states that it leads to, each with those that it comes from.
+
+    Nothing is accepted from one more state, the last.
+    """
+    nowhere = len(steps)
+    found = []
+    for letter in dict.fromkeys(letter for step in steps for letter in step):
+        sources: dict[int, list[int]] = {}
+        for q, step in enumerate((*steps, {})):
+            sources.setdefault(step.get(letter, nowhere), []).append(q)
+        found.append(sources)
+    return found
+
+
+def _refined(sources: list[dict[int, list[int]]], final: list[bool]) -> list[int]:
+    """Blocks of states are split until all of a block go to the same block with each letter: the block of each."""
+    blocks = [{q for q, accepts in enumerate(final) if accepts is side} for side in (False, True)]
+    of = [int(accepts) for accepts in final]
+    pending = {0, 1}
+    while pending:
+        check_time()
+        splitter = tuple(blocks[pending.pop()])
+        for before in sources:
+            inside: dict[int, set[int]] = {}
+            for q in splitter:
+                for p in before.get(q, ()):
+                    inside.setdefault(of[p], set()).add(p)
+            for b, part in inside.items():
+                if len(part) < len(blocks[b]):
+                    blocks[b] -= part
+                    for p in part:
+                        of[p] = len(blocks)
+                    # Of the two halves of a block that has split already, the smaller one is enough.
+                    pending.add(len(blocks) if b in pending or len(part) <= len(blocks[b]) else b)
+                    blocks.append(part)
+    return of
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sets of states as whole numbers: bit q for state q.
+
+Subset: TypeAlias = int
+
+
+def subset(states: Iterable[int]) -> Subset:
+    """The set of these states."""
+    return sum(1 << q for q in set(states))
+
+
+def members(states: Subset) -> Iterator[int]:
+    """The states of a set, in order."""
+    while states:
+        lowest = states & -states
+        yield lowest.bit_length() - 1
+        states ^= lowest

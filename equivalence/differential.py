@@ -1,0 +1,773 @@
+"""The verdict on one case: the answer of a reference, compared with those of the evaluators under test."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import closing, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from pathlib import Path
+from random import Random
+from threading import Thread
+from types import TracebackType
+from typing import Any, BinaryIO, Literal, Protocol, TypeAlias, TypedDict, Unpack, cast, get_args
+
+from cerify.automata.evaluate.core import compiled_shared
+from cerify.equivalence.generate import cel
+from cerify.equivalence.generate.cel import CORE, CelProfile, guided_case
+from cerify.equivalence.generate.generator import CaseMaker, StreamMaker
+from cerify.equivalence.shrink.cel import CEL
+from cerify.equivalence.shrink.shrink import QueryOperations, shrink, weight
+from cerify.semantics.arguments import require_keywords
+from cerify.semantics.cel.syntax import Formula, show
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
+from cerify.semantics.events import Match, Stream, result_of
+from cerify.semantics.files import lock
+from cerify.semantics.json_events import json_of_event, json_of_schema, parse_json, schema_of_json, stream_of_json
+from cerify.semantics.values import plain
+
+Output = Literal["matches", "valuations"]
+Query: TypeAlias = Any
+"""A query of the language that the campaign is about: a formula of CEL, unless its Plan says otherwise."""
+Evaluator: TypeAlias = Callable[[Query, Stream, Output], Collection[Match]]
+Answer: TypeAlias = frozenset[Match] | str
+"""The matches at all positions, or, from an evaluator that fails, the error as a sentence."""
+
+SecondOpinion: TypeAlias = Callable[[Query, Stream, Output], frozenset[Match] | None]
+"""The matches by a definition that is independent of the reference, None where that does not answer."""
+
+Outcome = Literal["matched", "empty", "unsupported", "budget", "disagreed", "disputed"]
+"""The outcome of a case: both give the same matches, both give none, one does not carry the query, one exceeds its
+budget, they give different answers, or they do where the reference fails or its second opinion contradicts it."""
+
+
+WROTE = "; it wrote: "  # between what is wrong with a line and the line
+
+
+class NoAnswer(Exception):
+    """Raised by an evaluator that failed on a case; the message is the kind of failure, a colon, and the rest."""
+
+
+class GiveUp(Exception):
+    """Raised by an evaluator that will not answer any more; it ends the campaign, and says why."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of a case for one evaluator, the reason if there is no answer, and how long it took.
+
+    expected, got: the answers of the reference and of the evaluator; None where there is none. second: the second
+    opinion on a disputed case, None where the reference fails.
+    """
+
+    outcome: Outcome
+    seconds: float
+    detail: str = ""
+    expected: Answer | None = None
+    got: Answer | None = None
+    second: frozenset[Match] | None = None
+
+
+def judge(
+    reference: Evaluator,
+    evaluators: Mapping[str, Evaluator],
+    phi: Query,
+    stream: Stream,
+    output: Output,
+    second_opinion: SecondOpinion | None = None,
+) -> tuple[Verdict, dict[str, Verdict]]:
+    """The verdict on one case for the reference, and, if that has an answer, for each of the evaluators.
+
+    With a second opinion, which is computed only if some evaluator disagrees, a case is disputed instead if that
+    opinion is not the reference's answer, or if the reference fails. Raises GiveUp.
+    """
+    own = _verdict(reference, phi, stream, output)
+    if (expected := own.got) is None:
+        return own, {}
+    verdicts = {}
+    for name, evaluator in evaluators.items():
+        verdict = _verdict(evaluator, phi, stream, output)
+        wrong = verdict.got is not None and (verdict.got != expected or isinstance(expected, str))
+        verdicts[name] = replace(verdict, outcome="disagreed" if wrong else verdict.outcome, expected=expected)
+    if any(verdict.outcome == "disagreed" for verdict in verdicts.values()):
+        outcome, second = checked(expected, second_opinion, phi, stream, output)
+        for name, verdict in verdicts.items():
+            if verdict.outcome == "disagreed":
+                verdicts[name] = replace(verdict, outcome=outcome, second=second)
+    return own, verdicts
+
+
+def checked(
+    expected: Answer, second_opinion: SecondOpinion | None, phi: Query, stream: Stream, output: Output
+) -> tuple[Literal["disagreed", "disputed"], frozenset[Match] | None]:
+    """The outcome where an evaluator disagrees with the expected answer, and the second opinion that contradicts it."""
+    if second_opinion is None:
+        return "disagreed", None
+    if isinstance(expected, str):
+        return "disputed", None
+    second = second_opinion(phi, stream, output)
+    return ("disagreed", None) if second in (None, expected) else ("disputed", second)
+
+
+def _verdict(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Verdict:
+    """The verdict on an evaluator's answer by itself; expected is None."""
+    begun = time.perf_counter()
+    outcome: Outcome
+    try:
+        given = answer(evaluator, phi, stream, output)
+    except (Unsupported, BudgetExceeded) as error:
+        outcome = "unsupported" if isinstance(error, Unsupported) else "budget"
+        return Verdict(outcome, time.perf_counter() - begun, error.message)
+    outcome = "disagreed" if isinstance(given, str) else "matched" if given else "empty"
+    return Verdict(outcome, time.perf_counter() - begun, got=given)
+
+
+def answer(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Answer:
+    """The answer of an evaluator. Raises Unsupported, BudgetExceeded, GiveUp; other failures are answers."""
+    try:
+        return frozenset(evaluator(phi, stream, output))
+    except (Unsupported, BudgetExceeded, GiveUp):
+        raise
+    except CerifyError as error:
+        return f"{error.code} error: {error.message}"
+    except NoAnswer as error:
+        return str(error)
+    except Exception as error:  # a campaign is there to find the fault of an evaluator, not to end with it
+        return f"{type(error).__name__}: {error}"
+
+
+def failure(given: Answer) -> str | None:
+    """The kind of failure that an answer is, such as "timeout"; None if it is a set of matches."""
+    return given.partition(":")[0] if isinstance(given, str) else None
+
+
+def failure_form(given: Answer) -> str | None:
+    """The kind of failure, and of a breach of the protocol what breaks it: its message without numbers and quotations.
+
+    Smaller cases have to keep it.
+    """
+    if (kind := failure(given)) != "protocol" or not isinstance(given, str):
+        return kind
+    return re.sub(r"'[^']*'|\"[^\"]*\"|[\d.]+", "…", given.partition(WROTE)[0])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Two evaluators held against each other on random cases; where they disagree, the case is shrunk.
+
+EACH = 5
+"""How many disagreements of one cause are made as small as can be, and are looked for before a campaign stops."""
+
+SLOW_TRIES = 20  # questions to shrink a time-out, each of which may take the whole time limit
+CHUNK = 250  # cases that a process is given at a time
+
+Difference: TypeAlias = tuple[Output, Verdict]
+CaseOutcome: TypeAlias = tuple[int, Outcome, Difference | None]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A query and a stream on which the evaluators disagree, and the answer of each: as found, and shrunk.
+
+    disputed: whether the reference is at fault, which failed, or which second, the second opinion, contradicts.
+    """
+
+    index: int
+    output: Output
+    found: tuple[Query, Stream]
+    phi: Query
+    stream: Stream
+    left: Answer
+    right: Answer
+    disputed: bool = False
+    second: frozenset[Match] | None = None
+
+
+@dataclass(frozen=True)
+class CampaignPlan:
+    """A campaign: which evaluators, on which cases. Case i of a seed is the same whatever else is asked.
+
+    tries: how often the evaluators are called again to shrink one disagreement. language: that of the queries. maker:
+    makes the cases. stream: makes another stream for a query. together: how many cases in a row share their query,
+    which is then compiled once; the first of them is the maker's. second_opinion: checks the left evaluator wherever
+    the right one disagrees with it.
+    """
+
+    left: Evaluator
+    right: Evaluator
+    profile: Any
+    cases: int
+    seed: int = 0
+    nodes: int = 12
+    events: int = 10
+    outputs: tuple[Output, ...] = ("matches",)
+    tries: int = 2000
+    language: QueryOperations[Any] = CEL
+    maker: CaseMaker[Any] = cel.case
+    stream: StreamMaker[Any] = cel.stream
+    together: int = 1
+    second_opinion: SecondOpinion | None = None
+
+    def case(self, index: int) -> tuple[Query, Stream]:
+        """The query and the stream of that index."""
+        if self.together == 1:
+            return self.made(index)
+        first = index - index % self.together
+        phi, S = _made(self, first)
+        if index == first:
+            return phi, S
+        rng = Random(f"{self.seed}/{index}")
+        length = max(rng.randint(1, self.events), rng.randint(1, self.events))  # longer ones are more frequent
+        return phi, self.stream(rng, self.profile, length, phi)
+
+    def made(self, index: int) -> tuple[Query, Stream]:
+        """The random query of that index, and a stream for it."""
+        return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
+
+
+@dataclass
+class Summary:
+    """What a campaign found. Cases that could not be compared are counted, and are not agreement.
+
+    disputes: cases on which the reference is at fault; they are not in disagreements. resumed: how many cases were done
+    before. ended: why it stopped early, if an evaluator gave up, or it was interrupted. stopped: why it stopped as was
+    asked, before all cases were done.
+    """
+
+    planned: int
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    disagreements: list[Disagreement] = field(default_factory=list)
+    disputes: list[Disagreement] = field(default_factory=list)
+    seconds: float = 0.0
+    resumed: int = 0
+    ended: str | None = None
+    stopped: str | None = None
+
+    @property
+    def cases(self) -> int:
+        """How many cases were asked: fewer than planned if it stopped at a disagreement."""
+        return self.outcomes.total()
+
+    @property
+    def found(self) -> int:
+        """How many disagreements and disputes there are."""
+        return len(self.disagreements) + len(self.disputes)
+
+    @property
+    def agreed(self) -> int:
+        """How many cases both answered, with the same matches."""
+        return self.outcomes["matched"] + self.outcomes["empty"]
+
+    @property
+    def per_second(self) -> float:
+        """Cases asked per second, shrinking included."""
+        return (self.cases - self.resumed) / self.seconds if self.seconds else 0.0
+
+
+Progress: TypeAlias = Callable[[Summary], None]
+CauseOf: TypeAlias = Callable[[Disagreement], object | None]
+"""From a disagreement to what it counts as; None for one that does not count, since it is known."""
+
+
+def by_index(d: Disagreement) -> object:
+    """The number of the case: each disagreement counts by itself."""
+    return d.index
+
+
+class Record(Protocol):
+    """Where a campaign finds the cases that are done, and adds those that it does; see Checkpoint."""
+
+    known: dict[int, tuple[Outcome, Disagreement | None]]
+
+    def add(self, index: int, outcome: Outcome, found: Disagreement | None) -> None:
+        """Add a case."""
+
+
+@compiled_shared()  # a guided stream is made with the automaton that an evaluator needs, too
+def campaign(
+    plan: CampaignPlan,
+    processes: int = 1,
+    stop_after: int = 10,
+    progress: Progress = lambda summary: None,
+    checkpoint: Record | None = None,
+    cause_of: CauseOf = by_index,
+    seconds: float | None = None,
+) -> Summary:
+    """What the evaluators disagree on, until stop_after causes or EACH times as many disagreements are found.
+
+    A disagreement is shrunk until its cause is one that EACH others have, or is known, first to what the last one about
+    the same query was. A case is not begun after the seconds. A KeyboardInterrupt ends the campaign with what was found
+    until then. With several processes the evaluators must be functions that another process can import. The cases and
+    disagreements do not depend on their number, nor on what a checkpoint has. Raises BrokenProcessPool if one dies.
+    """
+    begun = time.monotonic()
+    summary = Summary(plan.cases)
+    known = {} if checkpoint is None else dict(checkpoint.known)
+    causes, most = Counter[object](), EACH * stop_after
+
+    def frequent(d: Disagreement) -> bool:
+        why = cause_of(d)
+        return not d.disputed and (why is None or causes[why] >= EACH)
+
+    try:
+        with closing(_outcomes(plan, processes, (i for i in range(plan.cases) if i not in known))) as outcomes:
+            for index in range(plan.cases):
+                if index in known:
+                    outcome, disagreement = known[index]
+                    summary.resumed += 1
+                else:
+                    _, outcome, found = next(outcomes)
+                    last = summary.disagreements[-1:]
+                    disagreement = None if found is None else shrunk(plan, index, found, frequent, *last)
+                    if checkpoint is not None:
+                        checkpoint.add(index, outcome, disagreement)
+                summary.outcomes[outcome] += 1
+                if disagreement is not None:
+                    (summary.disputes if disagreement.disputed else summary.disagreements).append(disagreement)
+                summary.seconds = time.monotonic() - begun
+                progress(summary)
+                if disagreement is not None and (why := cause_of(disagreement)) is not None:
+                    causes[why] += 1
+                if len(causes) >= stop_after:
+                    summary.stopped = f"stopped after {stop_after} causes, at case {index}"
+                    break
+                if disagreement is not None and summary.found >= most:
+                    summary.stopped = f"stopped after {most} disagreements, at case {index}"
+                    break
+                if seconds is not None and summary.seconds >= seconds:
+                    summary.stopped = f"stopped after {seconds:g} seconds, at case {index}"
+                    break
+    except (GiveUp, Unsupported) as error:  # Unsupported: a case could not be made, as the engine claims too little
+        if isinstance(error, Unsupported) and not summary.cases:
+            raise
+        summary.ended = str(error)
+    except KeyboardInterrupt:
+        summary.ended = "interrupted"
+    return summary
+
+
+def one_case(plan: CampaignPlan, index: int) -> Summary:
+    """What the evaluators do on the case of that index alone."""
+    begun = time.monotonic()
+    outcome, found = compare(plan, *plan.case(index))
+    summary = Summary(1, Counter({outcome: 1}))
+    if found is not None:
+        disagreement = shrunk(plan, index, found)
+        (summary.disputes if disagreement.disputed else summary.disagreements).append(disagreement)
+    summary.seconds = time.monotonic() - begun
+    return summary
+
+
+@lru_cache(maxsize=4)
+def _made(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
+    """The case of that index; kept, since others may share the query, and be evaluated together if it is the same."""
+    return plan.made(index)
+
+
+def compare(plan: CampaignPlan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None]:
+    """The outcome of one case, and, where the evaluators disagree, the output that shows it with its verdict."""
+    outcome: Outcome = "empty"
+    for output in plan.outputs:
+        left, rights = judge(plan.left, {"right": plan.right}, phi, stream, output, plan.second_opinion)
+        verdict = rights.get("right", left)
+        if verdict.got is None or verdict.outcome in ("disagreed", "disputed"):
+            return verdict.outcome, None if verdict.expected is None or verdict.got is None else (output, verdict)
+        outcome = verdict.outcome
+    return outcome, None
+
+
+def shrunk(
+    plan: CampaignPlan,
+    index: int,
+    difference: Difference,
+    small_enough: Callable[[Disagreement], bool] = lambda d: False,
+    last: Disagreement | None = None,
+) -> Disagreement:
+    """The disagreement on the case of that index, as small as found: of the same outcome and kinds of failures.
+
+    last: one that was shrunk before; if it has the same query, what that was shrunk to is tried first.
+    """
+    found = plan.case(index)
+    output, best = difference
+    assert best.expected is not None
+    assert best.got is not None
+    forms = failure_form(best.expected), failure_form(best.got)
+
+    def differs(phi: Query, stream: Stream) -> bool:
+        nonlocal best
+        try:
+            expected = answer(plan.left, phi, stream, output)
+            if failure_form(expected) != forms[0]:
+                return False  # an engine is not called with a query that the reference refuses
+            got = answer(plan.right, phi, stream, output)
+        except (GiveUp, Unsupported, BudgetExceeded):
+            return False
+        if failure_form(got) != forms[1] or got == expected:
+            return False
+        outcome, second = checked(expected, plan.second_opinion, phi, stream, output)
+        if outcome != best.outcome:
+            return False
+        best = replace(best, expected=expected, got=got, second=second)
+        return True
+
+    def disagreement(phi: Query, stream: Stream) -> Disagreement:
+        assert best.expected is not None
+        assert best.got is not None
+        disputed = best.outcome == "disputed"
+        return Disagreement(index, output, found, phi, stream, best.expected, best.got, disputed, best.second)
+
+    tries = min(plan.tries, SLOW_TRIES) if forms[1] == "timeout" else plan.tries
+    phi, S = found
+    if last is not None and last.found[0] == phi and differs(last.phi, S):
+        phi = last.phi
+    small = shrink(plan.language, phi, S, differs, tries, lambda *pair: small_enough(disagreement(*pair)))
+    return disagreement(*small)
+
+
+def _outcomes(plan: CampaignPlan, processes: int, indices: Iterator[int]) -> Generator[CaseOutcome, None, None]:
+    """The outcomes of the cases in order; other processes are at most a few chunks ahead of what is asked for."""
+    if processes == 1:
+        yield from _chunk(plan, indices)
+        return
+    chunks = iter(lambda: list(islice(indices, CHUNK)), [])
+    with ProcessPoolExecutor(processes, get_context("spawn"), end_with_parent) as pool:
+        pending: deque[Future[list[CaseOutcome]]] = deque()
+        try:
+            while True:
+                ahead = islice(chunks, 3 * processes - len(pending))
+                pending.extend(pool.submit(_whole_chunk, plan, chunk) for chunk in ahead)
+                if not pending:
+                    return
+                yield from pending.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def end_with_parent() -> None:
+    """In a process of a pool, end it when the one that started it has ended, which may have been killed."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _chunk(plan: CampaignPlan, indices: Iterable[int]) -> Iterator[CaseOutcome]:
+    return ((i, *compare(plan, *plan.case(i))) for i in indices)
+
+
+@compiled_shared()
+def _whole_chunk(plan: CampaignPlan, indices: Sequence[int]) -> list[CaseOutcome]:
+    return list(_chunk(plan, indices))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What two evaluators disagree about: the operators of the shrunk query, and how the answers differ.
+#
+# Two disagreements with the same cause are likely to be one fault. It is a guess, and no more: one fault may have
+# several causes in this sense, and several faults one.
+
+Shape: TypeAlias = Literal["missing", "extra", "missing and extra", "position", "bindings", "result"] | str
+"""How the right answer differs from the left: matches are missing, are too many, are at another position, are bound
+otherwise, have another result; or the kind of failure of one of the two."""
+
+
+@dataclass(frozen=True, order=True)
+class DisagreementCause:
+    """The operators of the query, sorted, and the shape of the difference."""
+
+    operators: tuple[str, ...]
+    shape: Shape
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.operators) or 'an event type'}: {self.shape}"
+
+
+def cause(d: Disagreement, language: QueryOperations[Any] = CEL) -> DisagreementCause:
+    """The cause of a disagreement about a query of that language."""
+    return DisagreementCause(tuple(sorted(language.operators(d.phi))), shape(d.left, d.right))
+
+
+def shape(left: Answer, right: Answer) -> Shape:
+    """How the answers differ."""
+    if isinstance(left, str) or isinstance(right, str):
+        return failure(right) or f"{failure(left)} of the reference"
+    missing, extra = left - right, right - left
+    if _same(missing, extra, lambda match: (match.at, match.events, match.bindings)):
+        return "result"
+    if _same(missing, extra, lambda match: (match.at, match.events)):
+        return "bindings"
+    if _same(missing, extra, lambda match: (match.events, match.bindings)):
+        return "position"
+    return "missing and extra" if missing and extra else "missing" if missing else "extra"
+
+
+def by_cause(
+    disagreements: Iterable[Disagreement], language: QueryOperations[Any] = CEL
+) -> dict[DisagreementCause, list[Disagreement]]:
+    """The disagreements of each cause, the lightest first; the causes in the order of their first disagreement."""
+    groups: dict[DisagreementCause, list[Disagreement]] = {}
+    for d in disagreements:
+        groups.setdefault(cause(d, language), []).append(d)
+    return {
+        why: sorted(group, key=lambda d: (weight(language, d.phi, d.stream), d.index)) for why, group in groups.items()
+    }
+
+
+def _same(missing: frozenset[Match], extra: frozenset[Match], look: Callable[[Match], object]) -> bool:
+    """Whether the matches are the same in what is looked at."""
+    return bool(missing) and set(map(look, missing)) == set(map(look, extra))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A campaign kept in a file while it runs, so that it can go on where it ended: JSON Lines, one line for each case.
+#
+# The first line says which campaign it is. A case that is there twice is there once; a last line that was cut off by
+# the end of a process is dropped.
+
+FORMAT = "cerify-campaign"
+
+
+class Checkpoint:
+    """The cases of a campaign that are done: those of the file, and those that are added to it."""
+
+    def __init__(self, path: Path, plan: CampaignPlan, name: str) -> None:
+        """Open a file of this campaign, or begin one; the name says what is tested.
+
+        Raises InputError if it is of another campaign, or is none.
+        """
+        self.path = path
+        self.plan = plan
+        self.known: dict[int, tuple[Outcome, Disagreement | None]] = {}
+        header = _header(plan, name)
+        try:
+            self._file: BinaryIO = path.open("a+b")  # a line may be cut off within a character
+            lock(self._file, path)
+            self._file.seek(0)
+            content = self._file.read()
+            whole = content[: content.rfind(b"\n") + 1]
+            lines = whole.decode().split("\n")[:-1]  # not splitlines: JSON may have the other line ends inside a string
+            for number, line in enumerate(lines, 1):
+                self._read(line, number, header, plan)
+            if not whole and not _line(header).startswith(content):  # more than a killed run leaves of its first line
+                raise self._foreign()
+            if whole != content:
+                self._file.truncate(len(whole))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot use {path} to resume: {error}") from None
+        if not whole:
+            self._write(header)
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        with suppress(OSError):  # what could not be written was raised when it was added
+            self._file.close()
+
+    def add(self, index: int, outcome: Outcome, found: Disagreement | None) -> None:
+        """Write what became of a case, at once."""
+        self._write({"case": index, "outcome": outcome} | ({} if found is None else _json(found, self.plan)))
+        self.known[index] = outcome, found
+
+    def _write(self, obj: dict[str, Any]) -> None:
+        try:
+            self._file.write(_line(obj))
+            self._file.flush()
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror}; resume from it once there is room") from None
+
+    def _read(self, line: str, number: int, header: dict[str, Any], plan: CampaignPlan) -> None:
+        where = f"{self.path}, line {number}"
+        obj = parse_json(line, where)
+        if number == 1:
+            self._check_header(obj, header)
+            return
+        try:
+            if obj["outcome"] not in get_args(Outcome):
+                raise ValueError(obj["outcome"])
+            found = _disagreement(obj, plan, where) if obj["outcome"] in ("disagreed", "disputed") else None
+            self.known[int(obj["case"])] = obj["outcome"], found
+        except (KeyError, TypeError, ValueError, CerifyError) as error:
+            raise InputError(f"{where} is no case of a campaign: {error!r}") from None
+
+    def _check_header(self, obj: Any, header: dict[str, Any]) -> None:
+        if not isinstance(obj, dict) or obj.get("format") != FORMAT:
+            raise self._foreign()
+        for key, value in header.items():
+            if obj.get(key) != value:
+                raise InputError(
+                    f"{self.path} is of another campaign: {key} is {obj.get(key)!r} there and {value!r} here; "
+                    "ask for the same, or give a new file"
+                )
+
+    def _foreign(self) -> InputError:
+        return InputError(f"{self.path} is no file of a campaign; give one that --resume made, or a new name")
+
+
+def _line(obj: dict[str, Any]) -> bytes:
+    """The line of an object in the file."""
+    return (json.dumps(obj, ensure_ascii=False) + "\n").encode()
+
+
+def _header(plan: CampaignPlan, name: str) -> dict[str, Any]:
+    """What the cases and answers depend on; not how many cases there are, so that more can be asked for."""
+    return {
+        "format": FORMAT,
+        "version": 1,
+        "tested": name,
+        "seed": plan.seed,
+        "nodes": plan.nodes,
+        "events": plan.events,
+        "outputs": list(plan.outputs),
+        "tries": plan.tries,
+        "cases_from": f"{plan.maker.__module__}.{getattr(plan.maker, '__qualname__', repr(plan.maker))}"
+        + (f", {plan.together} together" if plan.together > 1 else ""),
+        "profile": hashlib.blake2b(repr(plan.profile).encode(), digest_size=8).hexdigest(),
+    }
+
+
+def _json(d: Disagreement, plan: CampaignPlan) -> dict[str, Any]:
+    return {
+        "output": d.output,
+        "query": plan.language.show(d.phi),
+        "schema": None if d.stream.schema is None else json_of_schema(d.stream.schema),
+        "events": [json_of_event(event) for event in d.stream],
+        "left": _json_answer(d.left),
+        "right": _json_answer(d.right),
+        "second": None if d.second is None else _json_answer(d.second),
+        "found": {
+            "query": plan.language.show(d.found[0]),
+            "schema": None if d.found[1].schema is None else json_of_schema(d.found[1].schema),
+            "events": [json_of_event(event) for event in d.found[1]],
+        },
+    }
+
+
+def _disagreement(obj: dict[str, Any], plan: CampaignPlan, where: str) -> Disagreement:
+    phi, stream = _case(obj, plan, where)
+    left, right = _answer(obj["left"]), _answer(obj["right"])
+    second = None if obj.get("second") is None else frozenset(map(_match, obj["second"]))
+    index, output = int(obj["case"]), cast("Output", obj["output"])
+    original = obj.get("found")  # files of earlier versions have none
+    found = plan.case(index) if original is None else _case(original, plan, where)
+    return Disagreement(index, output, found, phi, stream, left, right, obj["outcome"] == "disputed", second)
+
+
+def _case(obj: dict[str, Any], plan: CampaignPlan, where: str) -> tuple[Any, Stream]:
+    """The query and the stream. Raises TypeError, KeyError, InputError, ParseError."""
+    if not isinstance(text := obj["query"], str):
+        raise TypeError("a query is a text")
+    schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
+    return plan.language.parse(text), stream_of_json(obj["events"], schema, where)
+
+
+def _json_answer(given: Answer) -> Any:
+    return given if isinstance(given, str) else [_json_match(m) for m in sorted(given)]
+
+
+def _json_match(m: Match) -> list[Any]:
+    """The match without the names of its parts; the last one is there only where the query makes a result."""
+    return [m.at, m.events, m.bindings] + ([] if m.result is None else [plain(m.result.attributes)])
+
+
+def _answer(obj: Any) -> Answer:
+    if isinstance(obj, str):
+        return obj
+    return frozenset(map(_match, obj))
+
+
+def _match(obj: Any) -> Match:
+    at, events, bindings, *result = obj
+    return Match(at, tuple(events), _bindings(bindings), *map(result_of, result))
+
+
+def _bindings(obj: Any) -> tuple[tuple[str, tuple[int, ...]], ...] | None:
+    return None if obj is None else tuple((A, tuple(positions)) for A, positions in obj)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Two functions from a query and a stream to matches, held against each other: the call for a program of one's own.
+
+Answers: TypeAlias = Callable[[str, Stream], Iterable[Match | tuple[int, Iterable[int]]]]
+"""From the text of a query and a stream to all matches: each a Match, or where it is reported and its positions."""
+
+
+@dataclass(frozen=True)
+class FunctionEvaluator:
+    """A function of two arguments as an evaluator. Matches are compared by their complex events alone."""
+
+    function: Answers
+
+    def __call__(self, phi: Formula, S: Stream, output: Output) -> Collection[Match]:
+        return {_match_by(found) for found in self.function(show(phi), S)}
+
+
+class RunValues(TypedDict, total=False):
+    """The values of a Run, as keyword arguments."""
+
+    processes: int
+    stop_after: int
+    progress: Progress
+    resume: Path | None
+
+
+@dataclass(frozen=True)
+class CampaignLimits:
+    """How a campaign is run: the number of processes, and of disagreements at which it stops.
+
+    progress is called with the summary so far. resume: a file; cases in it are not run again, and new ones are added.
+    """
+
+    processes: int = 1
+    stop_after: int = 10
+    progress: Progress = lambda summary: None
+    resume: Path | None = None
+
+
+def differ(
+    left: Answers,
+    right: Answers,
+    profile: CelProfile = CORE,
+    cases: int = 1000,
+    *,
+    seed: int = 0,
+    nodes: int = 12,
+    events: int = 10,
+    **run: Unpack[RunValues],
+) -> Summary:
+    """On which random queries and streams the two disagree; each disagreement shrunk, see causes.by_cause.
+
+    The same seed gives the same cases; how the campaign is run are the keyword arguments of Run. A function that raises
+    Unsupported does not answer the case; another exception is an answer, and a wrong one. With more processes the
+    functions must be such that another process can import them.
+    """
+    require_keywords(differ, run, RunValues)
+    how = CampaignLimits(**run)
+    plan = CampaignPlan(
+        FunctionEvaluator(left), FunctionEvaluator(right), profile, cases, seed, nodes, events, maker=guided_case
+    )
+    tested = f"{_name(right)} against {_name(left)}"
+    with nullcontext(None) if how.resume is None else Checkpoint(how.resume, plan, tested) as checkpoint:
+        return campaign(plan, how.processes, how.stop_after, how.progress, checkpoint)
+
+
+def _match_by(found: Match | tuple[int, Iterable[int]]) -> Match:
+    at, events = (found.at, found.events) if isinstance(found, Match) else found
+    return Match(at, tuple(sorted(events)))
+
+
+def _name(function: Answers) -> str:
+    return getattr(function, "__qualname__", type(function).__qualname__)

@@ -1,1 +1,0 @@
-"""Two evaluators held against each other on many cases."""

@@ -1,1 +1,0 @@
-"""Event expressions and regular expressions without the empty word, each exactly as the other (vldb92, section 2.2)."""

@@ -1,0 +1,745 @@
+"""What keeps a rewriting from running away: the number of nodes that its result may have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any, TypeAlias, assert_never
+
+from cerify.automata.evaluate.evaluation_plan import binding_subformulas
+from cerify.equivalence.rewrite.trees import names, variables_of
+from cerify.semantics.arguments import depth_limited
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import OPERATORS as CEL
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import Variables as check_Variables
+from cerify.semantics.core_cel.check import bound as check_bound
+from cerify.semantics.core_cel.check import defined_outside_iteration, free, problems
+from cerify.semantics.core_cel.syntax import OPERATORS as CORE_CEL
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.events import TIME
+from cerify.semantics.predicates import Attribute, Comparison, Not, Predicate, mapped_predicate
+from cerify.semantics.trees import children, rebuilt
+
+NODES = 10_000
+"""The most nodes that a normal form may have, unless told otherwise."""
+
+CHAIN = 64  # disjuncts in a row; more are joined as a tree, which is not as deep
+
+_OPERATORS = {**CEL, **CORE_CEL}
+
+
+def named(phi: cel.Formula | core.Formula) -> str:
+    """The operator of a formula, as one writes it."""
+    return _OPERATORS[type(phi)].symbol
+
+
+def check_nodes(made: int, limit: int, phi: cel.Formula | core.Formula) -> None:
+    """Raises BudgetExceeded if the formula would be rewritten to more nodes than the limit."""
+    if made > limit:
+        raise BudgetExceeded(
+            f"the normal form would have {made} nodes already at this {named(phi)}, and {limit} are allowed; "
+            "rewrite a part of the formula, or allow more",
+            phi.span,
+        )
+
+
+def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
+    """The OR of the formulas, in their order; of very many as a tree, so that it can be read and evaluated."""
+    if len(disjuncts) > CHAIN:
+        half = len(disjuncts) // 2
+        return Or(joined(Or, disjuncts[:half]), joined(Or, disjuncts[half:]))
+    phi, *others = disjuncts
+    for psi in others:
+        phi = Or(phi, psi)
+    return phi
+
+
+def product_size(left: Sequence[int], right: Sequence[int]) -> int:
+    """The nodes of all pairs of formulas of these sizes, each under an operator of its own."""
+    return len(right) * sum(left) + len(left) * sum(right) + len(left) * len(right)
+
+
+def filtered(phis: list[Any], condition: cel.Condition | core.Condition) -> list[Any]:
+    """The formulas under the filter, its AND and OR as what they are short for."""
+    match condition:
+        case cel.Conjunction(left, right) | core.CoreConjunction(left, right):
+            return filtered(filtered(phis, left), right)
+        case cel.Disjunction(left, right) | core.CoreDisjunction(left, right):
+            return filtered(phis, left) + filtered(phis, right)
+        case cel.Every() | cel.Correlated() | cel.Named():
+            return [cel.Filter(phi, condition, span=condition.span) for phi in phis]
+        case core.Unary() | core.CoreCorrelated():
+            return [core.CoreFilter(phi, condition, span=condition.span) for phi in phis]
+        case _:
+            assert_never(condition)
+
+
+def filtered_size(condition: cel.Condition | core.Condition, sizes: Sequence[int]) -> int:
+    """The nodes of the OR of all that `filtered` makes of formulas of these sizes."""
+    count, nodes = _filtered_nodes(condition, len(sizes), sum(sizes))
+    return nodes + count - 1
+
+
+def _filtered_nodes(condition: cel.Condition | core.Condition, count: int, size: int) -> tuple[int, int]:
+    """The numbers of formulas that `filtered` makes of `count` formulas, and of nodes, of `size` nodes."""
+    match condition:
+        case cel.Conjunction(left, right) | core.CoreConjunction(left, right):
+            return _filtered_nodes(right, *_filtered_nodes(left, count, size))
+        case cel.Disjunction(left, right) | core.CoreDisjunction(left, right):
+            (count1, size1), (count2, size2) = _filtered_nodes(left, count, size), _filtered_nodes(right, count, size)
+            return count1 + count2, size1 + size2
+        case cel.Every() | cel.Correlated() | cel.Named() | core.Unary() | core.CoreCorrelated():
+            return count, size + count
+        case _:
+            assert_never(condition)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# core-CEL formulas taken apart and put together again.
+
+NEVER = Comparison("<", Attribute(TIME), Attribute(TIME))
+"""A predicate without events: core-CEL has no word for false, and every event may have a time."""
+
+
+def with_children(phi: core.Formula, below: Sequence[core.Formula]) -> core.Formula:
+    """The formula with other formulas directly below it; what stood in a text keeps its span for messages."""
+    return replace(rebuilt(phi, below), span=phi.span)
+
+
+def never(phi: core.Formula, x: str | None = None) -> core.Formula:
+    """A safe formula in LP-normal form that has no complex event; it defines x, or any variable, as phi does."""
+    event = next(
+        psi for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom) and x in (None, psi.variable)
+    )
+    return core.CoreFilter(event, core.Unary(event.variable, NEVER))
+
+
+def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formula:
+    """phi around another body that has the same complex events under each valuation, but may define less.
+
+    An iteration chooses anew what its body defines, a strategy lets it vary among the rivals. A variable that the body
+    goes on to use has to be defined in it still.
+    """
+    lost = (defined_outside_iteration(phi.phi) - defined_outside_iteration(body)) & free(body)
+    match phi:
+        case core.CorePlus():
+            return core.CorePlus(joined(core.CoreOr, [body, *(never(phi.phi, x) for x in sorted(lost))]), span=phi.span)
+        case core.CoreStrict():
+            return core.CoreStrict(body, span=phi.span)
+        case core.CoreNext() | core.CoreLast() | core.CoreMax():
+            if lost:
+                raise Unsupported(
+                    f"{named(phi)} compares matches for all events of {', '.join(sorted(lost))}, which only an "
+                    "impossible part of it defines; the theorems do not speak of selection strategies: define it on "
+                    "every way through",
+                    phi.span,
+                )
+            return with_children(phi, [body])
+        case _:
+            assert_never(phi)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Disjunctive normal form of core-CEL: cep17, Lemma 2.
+#
+# Every OR is at the top, or at the top of what an iteration repeats. The lemma is for formulas without strategies:
+# STRICT distributes over OR as a filter does, and NXT, LAST and MAX, which choose among the complex events of all
+# disjuncts, hold their operand in disjunctive normal form, as an iteration does.
+
+Disjuncts: TypeAlias = list[core.Formula]
+
+
+def core_disjunctive(phi: core.Formula, nodes: int = NODES) -> core.Formula:
+    """The disjunctive normal form of phi: the same complex events under each valuation. Raises BudgetExceeded."""
+    with depth_limited(phi.span):
+        return _or(_disjuncts(phi, nodes))
+
+
+def _or(disjuncts: Disjuncts) -> core.Formula:
+    phi: core.Formula = joined(core.CoreOr, disjuncts)
+    return phi
+
+
+def _disjuncts(phi: core.Formula, nodes: int) -> Disjuncts:
+    """Formulas without OR, but for that inside iterations and strategies, whose union phi is; none twice."""
+    below = [_disjuncts(psi, nodes) for psi in children(phi)]
+    sizes = [[core.size(psi) for psi in disjuncts] for disjuncts in below]
+    found: Disjuncts
+    match phi:
+        case core.CoreEventAtom():
+            found = [phi]
+        case core.CoreOr():
+            found = below[0] + below[1]
+        case core.CoreFilter(_, condition):
+            check_nodes(filtered_size(condition, sizes[0]), nodes, phi)
+            found = filtered(below[0], condition)
+        case core.CoreStrict():
+            found = [with_children(phi, [psi]) for psi in below[0]]
+        case core.CoreSeq():
+            check_nodes(product_size(*sizes), nodes, phi)
+            found = [with_children(phi, [left, right]) for left in below[0] for right in below[1]]
+        case core.CorePlus() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+            found = [with_children(phi, [_or(below[0])])]
+        case _:
+            assert_never(phi)
+    found = list(dict.fromkeys(found))
+    check_nodes(sum(map(core.size, found)) + len(found) - 1, nodes, phi)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# LP-normal form for every well-formed formula of core-CEL: cep17, Theorem 2.
+#
+# A filter on one event is first popped up to a sequence that surely binds its variable, where it becomes a case
+# distinction, and then pushed down to the definitions of the variable. Filters across events stay where they are.
+
+Path: TypeAlias = tuple[int, ...]
+"""The way from a formula to one inside it: which operand to go to, from the outside in."""
+
+
+def lp_normal(phi: core.Formula, nodes: int = NODES) -> core.Formula:
+    """A formula in LP-normal form with the complex events of phi. Raises IllFormed, Unsupported, BudgetExceeded.
+
+    The proof needs a variable's definition around each of its filters, and none of an iteration between the two: what
+    `problems` asks, which is a little more than well-formed by the letter (docs/decisions/core-cel.md).
+    """
+    with depth_limited(phi.span):
+        for problem in problems(phi):
+            if problem.rule == "unbound":
+                raise IllFormed(f"only well-formed formulas have an LP-normal form: {problem.message}", problem.span)
+        return _down(_popped(_desugared(phi, nodes), nodes))
+
+
+def _desugared(phi: core.Formula, nodes: int) -> core.Formula:
+    """phi with AND and OR of filters as what they are short for."""
+    below = [_desugared(psi, nodes) for psi in children(phi)]
+    if not isinstance(phi, core.CoreFilter):
+        return with_children(phi, below)
+    check_nodes(filtered_size(phi.condition, [core.size(below[0])]), nodes, phi)
+    psi: core.Formula = joined(core.CoreOr, filtered(below, phi.condition))
+    return psi
+
+
+def _popped(phi: core.Formula, nodes: int) -> core.Formula:
+    """phi with every unary filter on a formula that binds its variable (the first step of the proof)."""
+    path = _unbound(phi) if isinstance(phi, core.CoreSeq) else None
+    if path is None:
+        psi = with_children(phi, [_popped(psi, nodes) for psi in children(phi)])
+    else:
+        atom = _at(phi, path)
+        passed, failed = _decided(phi, path, True), _decided(phi, path, False)
+        assert passed is not None
+        psi = core.CoreFilter(_popped(passed, nodes), atom)
+        if failed is not None:
+            negated = core.Unary(atom.variable, Not(atom.predicate), span=atom.span)
+            psi = core.CoreOr(psi, core.CoreFilter(_popped(failed, nodes), negated))
+    check_nodes(core.size(psi), nodes, phi)
+    return psi
+
+
+def _unbound(phi: core.CoreSeq) -> Path | None:
+    """The way to a unary filter on a variable that no formula below phi binds around it, but phi does."""
+    for n, psi in enumerate(children(phi)):
+        if (path := _unbound_in(psi, check_bound(phi), frozenset())) is not None:
+            return (n, *path)
+    return None
+
+
+def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variables) -> Path | None:
+    """The same, where variables are bound around phi; some of them are varied by a strategy in between.
+
+    An iteration in between needs no mention: it defines no such variable, or the formula was refused.
+    """
+    outer = outer - check_bound(phi)
+    match phi:
+        case core.CoreFilter(_, core.Unary(x, _) as atom) if x in outer:
+            if x in varied:
+                raise Unsupported(
+                    f"{x} is defined around a strategy, and on a way through it; the matches that the strategy "
+                    "compares may then differ in it, and Theorem 2 does not speak of selection strategies: "
+                    "give one of them another name",
+                    atom.span,
+                )
+            return ()
+        case core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+            varied = varied | defined_outside_iteration(psi)
+        case (
+            core.CoreEventAtom()
+            | core.CoreFilter()
+            | core.CoreOr()
+            | core.CoreSeq()
+            | core.CorePlus()
+            | core.CoreStrict()
+        ):
+            pass
+        case _:
+            assert_never(phi)
+    for n, psi in enumerate(children(phi)):
+        if (path := _unbound_in(psi, outer, varied)) is not None:
+            return (n, *path)
+    return None
+
+
+def _at(phi: core.Formula, path: Path) -> core.Unary:
+    """The atom of the filter at the end of the path."""
+    for n in path:
+        phi = children(phi)[n]
+    assert isinstance(phi, core.CoreFilter)
+    assert isinstance(phi.condition, core.Unary)
+    return phi.condition
+
+
+def _decided(phi: core.Formula, path: Path, holds: bool) -> core.Formula | None:
+    """phi where the filter at the end of the path is known to hold, or not to; None if phi then has nothing."""
+    if not path:
+        return children(phi)[0] if holds else None
+    n, *rest = path
+    below = list(children(phi))
+    inside = _decided(below[n], tuple(rest), holds)
+    if inside is None:
+        return below[1 - n] if isinstance(phi, core.CoreOr) else None
+    match phi:
+        case core.CorePlus() | core.CoreStrict() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+            return around(phi, inside)
+        case core.CoreEventAtom() | core.CoreFilter() | core.CoreOr() | core.CoreSeq():
+            below[n] = inside
+            return with_children(phi, below)
+        case _:
+            assert_never(phi)
+
+
+def _down(phi: core.Formula) -> core.Formula:
+    """phi with every unary filter on the definitions of its variable (the second step of the proof)."""
+    below = [_down(psi) for psi in children(phi)]
+    if isinstance(phi, core.CoreFilter) and isinstance(phi.condition, core.Unary):
+        return _placed(below[0], phi.condition)
+    return with_children(phi, below)
+
+
+def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
+    """phi FILTER atom, where phi binds the variable."""
+    match phi:
+        case core.CoreEventAtom():
+            return core.CoreFilter(phi, atom)
+        case core.CoreSeq(left, right):
+            if atom.variable in check_bound(left):
+                return core.CoreSeq(_placed(left, atom), right, span=phi.span)
+            return core.CoreSeq(left, _placed(right, atom), span=phi.span)
+        case core.CoreFilter() | core.CoreOr() | core.CoreStrict():
+            return with_children(phi, [_placed(psi, atom) for psi in children(phi)])
+        case core.CoreNext() | core.CoreLast() | core.CoreMax():
+            raise Unsupported(
+                f"{named(phi)} chooses before the filter on {atom.variable} does, and to filter first would let it "
+                "choose another match; Theorem 2 does not speak of selection strategies: filter inside it if that "
+                "is meant",
+                atom.span,
+            )
+        case core.CorePlus():
+            raise AssertionError("an iteration binds nothing")
+        case _:
+            assert_never(phi)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A safe formula for every formula of core-CEL: cep17, Theorem 1 (Lemmas 2 and B.12).
+#
+# In disjunctive normal form an unsafe disjunct asks one variable to hold two events, and so has no complex event: it
+# goes. The proof passes over what it takes along: a variable that an iteration chose anew in each round because of
+# that disjunct would then be chosen outside. So if the iteration still uses it, an impossible disjunct goes on
+# defining it.
+
+
+def safe(phi: core.Formula, nodes: int = NODES) -> core.Formula:
+    """A safe formula with the complex events of phi, in disjunctive normal form. Raises BudgetExceeded, Unsupported."""
+    with depth_limited(phi.span):
+        return _possible(core_disjunctive(phi, nodes)) or never(phi)
+
+
+def _possible(phi: core.Formula) -> core.Formula | None:
+    """phi without its impossible disjuncts, None if there are no others."""
+    match phi:
+        case core.CoreEventAtom():
+            return phi
+        case core.CoreOr():
+            found = [psi for psi in map(_possible, children(phi)) if psi is not None]
+            return with_children(phi, found) if len(found) == 2 else found[0] if found else None
+        case core.CorePlus() | core.CoreStrict() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+            body = _possible(phi.phi)
+            return None if body is None else around(phi, body)
+        case core.CoreFilter():
+            filtered = _possible(phi.phi)
+            return None if filtered is None else with_children(phi, [filtered])
+        case core.CoreSeq():
+            left, right = map(_possible, children(phi))
+            if left is None or right is None or check_bound(left) & check_bound(right):
+                return None
+            if shared := defined_outside_iteration(left) & defined_outside_iteration(right):
+                raise Unsupported(
+                    f"a strategy chooses among matches with and without {', '.join(sorted(shared))}, which the other "
+                    "side of ; defines too; Theorem 1 does not speak of selection strategies: give one of them "
+                    "another name",
+                    phi.span,
+                )
+            return core.CoreSeq(left, right, span=phi.span)
+        case _:
+            assert_never(phi)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Disjunctive normal form of CEL: every OR as far out as the meaning lets it go.
+#
+# The operators that look at one valuation at a time, or put together one of each operand, distribute over OR: their
+# clauses in tods21, Figure 3, are unions. Four do not, and hold their operand in disjunctive normal form themselves:
+# the rounds of `+` and `:+` may each choose another disjunct, and NXT, LAST and MAX compare the valuations of all
+# disjuncts with each other. UNLESS asks of its right side that it have no valuation: an OR there becomes one UNLESS
+# after another.
+
+CelDisjuncts: TypeAlias = list[cel.Formula]
+
+
+def disjunctive(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
+    """The disjunctive normal form of phi: the same valuations. May be exponentially larger. Raises BudgetExceeded."""
+    with depth_limited(phi.span):
+        return _cel_or(_cel_disjuncts(cel.expanded(phi), nodes))
+
+
+def _cel_or(disjuncts: CelDisjuncts) -> cel.Formula:
+    phi: cel.Formula = joined(cel.Or, disjuncts)
+    return phi
+
+
+def _cel_disjuncts(phi: cel.Formula, nodes: int) -> CelDisjuncts:
+    """Formulas without OR, but for that inside iterations and strategies, whose union phi is; none twice."""
+    if isinstance(phi, cel.Derived):
+        return _cel_disjuncts(phi.expansion, nodes)
+    below = [_cel_disjuncts(psi, nodes) for psi in children(phi)]
+    sizes = [[cel.size(psi) for psi in disjuncts] for disjuncts in below]
+    found: CelDisjuncts
+    match phi:
+        case cel.EventAtom(R):
+            found = [cel.EventAtom(R)]
+        case cel.Or():
+            found = below[0] + below[1]
+        case cel.Filter(_, condition):
+            check_nodes(filtered_size(condition, sizes[0]), nodes, phi)
+            found = filtered(below[0], condition)
+        case (
+            cel.In() | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy()
+        ):  # fmt: skip
+            found = [rebuilt(phi, [psi]) for psi in below[0]]
+        case cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All():
+            check_nodes(product_size(*sizes), nodes, phi)
+            found = [rebuilt(phi, [left, right]) for left in below[0] for right in below[1]]
+        case cel.Unless():
+            check_nodes(sum(sizes[0]) + len(sizes[0]) * (sum(sizes[1]) + len(sizes[1])), nodes, phi)
+            found = [_unless(left, below[1]) for left in below[0]]
+        case cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max():
+            found = [rebuilt(phi, [_cel_or(below[0])])]
+        case _:
+            assert_never(phi)
+    found = list(dict.fromkeys(found))
+    check_nodes(sum(map(cel.size, found)) + len(found) - 1, nodes, phi)
+    return found
+
+
+def _unless(phi: cel.Formula, disjuncts: CelDisjuncts) -> cel.Formula:
+    """phi UNLESS (d1 OR d2 OR ...) is ((phi UNLESS d1) UNLESS d2) ..."""
+    for d in disjuncts:
+        phi = cel.Unless(phi, d)
+    return phi
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which variables the valuations of a CEL formula may bind, and which its filters speak of.
+
+Variables: TypeAlias = frozenset[str]
+
+
+def bindable(phi: cel.Formula) -> Variables:
+    """The variables that some valuation of phi may bind to an event; all others are bound to none in each of them."""
+    match phi:
+        case cel.EventAtom(R):
+            return frozenset({R})
+        case cel.In(psi, A):
+            bound = bindable(psi)
+            return bound | {A} if bound else bound
+        case cel.Project(L, psi):
+            return bindable(psi) & L
+        case cel.And(left, right):
+            return bindable(left) & bindable(right)
+        case cel.Unless(left, _):
+            return bindable(left)
+        case cel.Derived():
+            return bindable(phi.expansion)
+        case (
+            cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Plus() | cel.ContiguousPlus() | cel.Filter()
+            | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
+        ):  # fmt: skip
+            return frozenset[str]().union(*map(bindable, children(phi)))
+        case _:
+            assert_never(phi)
+
+
+def spoken_of(condition: cel.Condition) -> Variables:
+    """The variables of a filter: which valuations it keeps depends on what these hold, and on nothing else."""
+    return frozenset(A for atom in cel.atoms(condition) for A in variables_of(atom))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Filter push-down for CEL: every filter moved as close to the events of its variables as its meaning allows.
+#
+# `A[p]` is a condition on each event of A alone. So it moves to both sides of an operator that unites valuations, and
+# into each round of an iteration; where `IN A` binds A, to everything below; through PROJECT, as far as that keeps the
+# variable. It stops at event types, and at NXT, LAST and MAX: these choose among valuations, and would choose among
+# others if the filter came first. A filter that is no such condition (correlated, registered, or an OR of atoms) moves
+# as one piece, to the one side that binds all its variables; it does not move into an iteration, nor below an IN that
+# binds one of them.
+
+
+def push_filters(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
+    """phi with its filters pushed down: the same valuations. A filter that always holds goes. Raises BudgetExceeded."""
+    with depth_limited(phi.span):
+        return _pushed(cel.expanded(phi), nodes)
+
+
+def _pushed(phi: cel.Formula, nodes: int) -> cel.Formula:
+    below = [_pushed(psi, nodes) for psi in children(phi)]
+    psi = _filtered(below[0], phi.condition) if isinstance(phi, cel.Filter) else rebuilt(phi, below)
+    check_nodes(cel.size(psi), nodes, phi)
+    return psi
+
+
+def _filtered(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
+    match condition:
+        case cel.Conjunction(left, right):
+            return _filtered(_filtered(phi, left), right)
+        case cel.Every(A, p):
+            return _each(phi, frozenset({A}), p)
+        case cel.Correlated() | cel.Named() | cel.Disjunction():
+            return _whole(phi, condition)
+        case _:
+            assert_never(condition)
+
+
+def _each(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
+    """phi where each event that a variable of L holds satisfies p."""
+    L = L & bindable(phi)
+    if not L:
+        return phi
+    match phi:
+        case cel.EventAtom(R):
+            return cel.Filter(phi, cel.Every(R, p))
+        case cel.In(psi, A):  # A holds all that psi matched
+            return cel.In(_each(psi, bindable(psi) if A in L else L, p), A)
+        case cel.Filter(psi, condition):
+            return _through(phi, _each(psi, L - {A for A in L if condition == cel.Every(A, p)}, p))
+        case cel.Unless(left, right):
+            return cel.Unless(_each(left, L, p), right)
+        case cel.Next() | cel.Last() | cel.Max():
+            for A in sorted(L):
+                phi = cel.Filter(phi, cel.Every(A, p))
+            return phi
+        case (
+            cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus() | cel.ContiguousPlus()
+            | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy()
+        ):  # fmt: skip
+            return rebuilt(phi, [_each(psi, L, p) for psi in children(phi)])
+        case cel.Derived():
+            return _each(phi.expansion, L, p)
+        case _:
+            assert_never(phi)
+
+
+def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
+    """phi FILTER condition, the condition as far down as all that its variables hold is on one side."""
+    L = spoken_of(condition)
+    if _holds_anyway(condition, bindable(phi)):
+        return phi
+    match phi:
+        case cel.Filter(psi, other):
+            return phi if other == condition else _through(phi, _whole(psi, condition))
+        case cel.In(psi, A) if A not in L:
+            return cel.In(_whole(psi, condition), A)
+        case cel.Project(kept, psi) if kept >= L:
+            return cel.Project(kept, _whole(psi, condition))
+        case cel.Seq() | cel.ContiguousSeq() | cel.All() if L.isdisjoint(bindable(phi.right)):
+            return rebuilt(phi, [_whole(phi.left, condition), phi.right])
+        case cel.Seq() | cel.ContiguousSeq() | cel.All() if L.isdisjoint(bindable(phi.left)):
+            return rebuilt(phi, [phi.left, _whole(phi.right, condition)])
+        case cel.Unless(left, right):
+            return cel.Unless(_whole(left, condition), right)
+        case cel.Or() | cel.And() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
+            return rebuilt(phi, [_whole(psi, condition) for psi in children(phi)])
+        case (
+            cel.EventAtom() | cel.In() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.All() | cel.Plus()
+            | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max()
+        ):  # fmt: skip
+            return cel.Filter(phi, condition)
+        case cel.Derived():
+            return _whole(phi.expansion, condition)
+        case _:
+            assert_never(phi)
+
+
+def _through(phi: cel.Filter, below: cel.Formula) -> cel.Formula:
+    """phi over what a new filter made of its operand; on top of it, if the filter went no further."""
+    new: list[cel.Condition] = []
+    psi = below
+    while psi is not phi.phi:
+        if not isinstance(psi, cel.Filter):
+            return cel.Filter(below, phi.condition)
+        new.append(psi.condition)
+        psi = psi.phi
+    filtered: cel.Formula = phi
+    for condition in reversed(new):
+        filtered = cel.Filter(filtered, condition)
+    return filtered
+
+
+def _holds_anyway(condition: cel.Condition, bound: Variables) -> bool:
+    """Whether the condition holds because a variable holds nothing (docs/decisions/filters.md)."""
+    match condition:
+        case cel.Every() | cel.Correlated():
+            return not frozenset(variables_of(condition)) <= bound
+        case cel.Named():
+            return False
+        case cel.Conjunction(left, right):
+            return _holds_anyway(left, bound) and _holds_anyway(right, bound)
+        case cel.Disjunction(left, right):
+            return _holds_anyway(left, bound) or _holds_anyway(right, bound)
+        case _:
+            assert_never(condition)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# IN pushed to the event types: tods21, appendix B (proof of Proposition 8.12), for all of CEL.
+#
+# `phi IN A` leaves the support as it is, and what variables other than A hold. So it goes below every operator that
+# looks at no more than supports, and to both sides where valuations are united. Three operators look at what A held
+# before. For a filter the paper renames A below to a fresh variable; the same helps AND, which compares valuations,
+# and PROJECT. PROJECT, too, decides what is bound: only events that a kept variable holds. Here the fresh variables
+# are hidden again by a PROJECT, so that the valuations are the same, where the paper is content with the same complex
+# events.
+
+
+def push_in(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
+    """phi with every IN on an event type or on another such IN: the same valuations. Raises BudgetExceeded."""
+    with depth_limited(phi.span):
+        phi = cel.expanded(phi)
+        pushing = _Pushing(phi, nodes)
+        return pushing.hidden(pushing.pushed(phi))
+
+
+class _Pushing:
+    """One rewriting, and the fresh variables that it has made."""
+
+    def __init__(self, phi: cel.Formula, nodes: int) -> None:
+        self.nodes = nodes
+        self.taken = set(names(phi))
+        self.fresh: set[str] = set()
+
+    def pushed(self, phi: cel.Formula) -> cel.Formula:
+        """phi with every IN on an event type; its valuations bind fresh variables too."""
+        below = [self.pushed(psi) for psi in children(phi)]
+        match phi:
+            case cel.In(_, A):
+                (psi,) = below
+                if _looks_at(psi, A):
+                    psi = renamed(psi, A, self.variable_like(A))
+                psi = bound(psi, A, None)
+            case cel.And():
+                psi = cel.And(*map(self.hidden, below))
+            case (
+                cel.EventAtom() | cel.Filter() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All()
+                | cel.Unless() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next()
+                | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.Derived()
+            ):  # fmt: skip
+                psi = rebuilt(phi, below)
+            case _:
+                assert_never(phi)
+        check_nodes(cel.size(psi), self.nodes, phi)
+        return psi
+
+    def hidden(self, phi: cel.Formula) -> cel.Formula:
+        """phi without the fresh variables in its valuations."""
+        L = bindable(phi)
+        return phi if L.isdisjoint(self.fresh) else cel.Project(L - self.fresh, phi)
+
+    def variable_like(self, A: str) -> str:
+        """A name that is used nowhere yet."""
+        name = next(name for name in (f"{A}_{n}" for n in count(1)) if name not in self.taken)
+        self.taken.add(name)
+        self.fresh.add(name)
+        return name
+
+
+def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
+    """phi IN A for a phi that binds A nowhere but as an event type, if at all; with L, A holds only what L holds."""
+    match phi:
+        case cel.EventAtom() | cel.In():
+            here = bindable(phi)
+            if L is not None and here.isdisjoint(L):
+                return cel.Project(here - {A}, phi) if A in here else phi  # the event keeps its other names
+            return phi if A in here else cel.In(phi, A)
+        case cel.Project(kept, psi):
+            return cel.Project(kept | {A}, bound(psi, A, kept if L is None else kept & L))
+        case cel.Unless(left, right):
+            return cel.Unless(bound(left, A, L), right)
+        case (
+            cel.Filter() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus()
+            | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within()
+            | cel.PartitionBy() | cel.Derived()
+        ):  # fmt: skip
+            return rebuilt(phi, [bound(psi, A, L) for psi in children(phi)])
+        case _:
+            assert_never(phi)
+
+
+def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
+    """phi with B for A; the event type A goes on binding A too, and what the right of UNLESS binds, nobody sees."""
+    match phi:
+        case cel.EventAtom(R):
+            return cel.In(phi, B) if R == A else phi
+        case cel.In(psi, C):
+            return cel.In(renamed(psi, A, B), B if C == A else C)
+        case cel.Filter(psi, condition):
+            return cel.Filter(renamed(psi, A, B), _renamed_in(condition, A, B))
+        case cel.Project(L, psi):
+            return cel.Project(L - {A} | {B} if A in L else L, renamed(psi, A, B))
+        case cel.Unless(left, right):
+            return cel.Unless(renamed(left, A, B), right)
+        case (
+            cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus() | cel.ContiguousPlus()
+            | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
+            | cel.Derived()
+        ):  # fmt: skip
+            return rebuilt(phi, [renamed(psi, A, B) for psi in children(phi)])
+        case _:
+            assert_never(phi)
+
+
+def _renamed_in(condition: cel.Condition, A: str, B: str) -> cel.Condition:
+    match condition:
+        case cel.Every(C, p):
+            return cel.Every(B if C == A else C, p)
+        case cel.Correlated(p):
+            return cel.Correlated(
+                mapped_predicate(p, lambda a: Attribute(a.name, B if a.variable == A else a.variable))
+            )
+        case cel.Named(name, variables):
+            return cel.Named(name, tuple(B if C == A else C for C in variables))
+        case cel.Conjunction(left, right) | cel.Disjunction(left, right):
+            return type(condition)(_renamed_in(left, A, B), _renamed_in(right, A, B))
+        case _:
+            assert_never(condition)
+
+
+def _looks_at(phi: cel.Formula, A: str) -> bool:
+    """Whether it matters to phi what A holds inside, or could."""
+    return any(
+        (isinstance(psi, cel.Filter) and A in spoken_of(psi.condition))
+        or (isinstance(psi, cel.And | cel.Project) and A in names(psi))
+        for psi in binding_subformulas(phi)
+    )

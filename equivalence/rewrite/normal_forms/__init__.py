@@ -1,1 +1,0 @@
-"""Normal forms of CEL and core-CEL: rewritings that keep the meaning, each in a module of its own."""

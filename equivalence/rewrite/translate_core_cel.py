@@ -1,0 +1,674 @@
+"""Names for variables: fresh ones, and a core-CEL formula in which no name stands for two things."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from itertools import count, product
+from typing import TypeAlias, assert_never
+
+from cerify.equivalence.rewrite.trees import mapped
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import Variables, bound, defined_outside_iteration, free, mentioned, variables
+from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
+from cerify.semantics.predicates import Attribute, Predicate, about, mapped_predicate, mentions
+
+Renaming = Mapping[str, str]
+
+
+class Names:
+    """The names that are in use; gives one that is not."""
+
+    def __init__(self, used: frozenset[str]) -> None:
+        self._used = set(used)
+        self._written: dict[str, str] = {}
+
+    def unused(self, like: str) -> str:
+        """This name, or if it is in use a fresh one like it."""
+        if like in self._used:
+            return self.fresh(like)
+        self._used.add(like)
+        return like
+
+    def fresh(self, like: str) -> str:
+        """A name that is not in use, made of this one and a number. It is in use from now on."""
+        name = next(name for i in count(2) if (name := f"{like}{i}") not in self._used)
+        self._used.add(name)
+        self._written[name] = self.written(like)
+        return name
+
+    def written(self, name: str) -> str:
+        """What the formula that was given calls what has this name now: what a message about it calls it."""
+        return self._written.get(name, name)
+
+
+def types_of(phi: core.Formula) -> frozenset[str]:
+    """The event types of a formula."""
+    return frozenset(psi.type for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom))
+
+
+def named_apart(phi: core.Formula) -> tuple[core.Formula, Names]:
+    """The same formula, in which each iteration has variables of its own and none is called like an event type.
+
+    What an iteration defines is chosen anew in each round, whatever its name (the clause of +); so the name may change.
+    Outside iterations a variable keeps its name, unless that of an event type: there CEL knows one of its own.
+    """
+    types, open_ = types_of(phi), free(phi)
+    names = Names(types | variables(phi))
+    taken = set(types | open_)
+
+    def scope(defined: frozenset[str], around: Renaming) -> Renaming:
+        chosen = {x: names.fresh(x) if x in taken else x for x in sorted(defined)}
+        taken.update(chosen.values())
+        return {**around, **chosen}
+
+    def renamed(psi: core.Formula, name: Renaming) -> core.Formula:
+        match psi:
+            case core.CoreEventAtom(R, x):
+                return core.CoreEventAtom(R, name[x], span=psi.span)
+            case core.CoreFilter(rho, condition):
+                return core.CoreFilter(renamed(rho, name), renamed_condition(condition, name), span=psi.span)
+            case core.CoreOr(left, right) | core.CoreSeq(left, right):
+                return type(psi)(renamed(left, name), renamed(right, name), span=psi.span)
+            case core.CorePlus(rho):
+                return core.CorePlus(renamed(rho, scope(defined_outside_iteration(rho), name)), span=psi.span)
+            case core.CoreStrict(rho) | core.CoreNext(rho) | core.CoreLast(rho) | core.CoreMax(rho):
+                return type(psi)(renamed(rho, name), span=psi.span)
+            case _:
+                assert_never(psi)
+
+    root = {x: names.fresh(x) if x in types else x for x in sorted(open_)}
+    return renamed(phi, root), names
+
+
+def renamed_condition(condition: core.Condition, name: Renaming) -> core.Condition:
+    """The condition about other variables."""
+    match condition:
+        case core.Unary(x, predicate):
+            return core.Unary(name[x], predicate, span=condition.span)
+        case core.CoreCorrelated(predicate):
+            about = mapped_predicate(predicate, lambda a: Attribute(a.name, name[a.variable or ""]))
+            return core.CoreCorrelated(about, span=condition.span)
+        case core.CoreConjunction(left, right) | core.CoreDisjunction(left, right):
+            return type(condition)(renamed_condition(left, name), renamed_condition(right, name), span=condition.span)
+        case _:
+            assert_never(condition)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Where NXT, LAST and MAX say the same in core-CEL and in CEL.
+#
+# In core-CEL a strategy compares complex events with the same last position over the whole stream (cep17, section 4),
+# in CEL those of an interval (tods21, section 7.1). The two are the same where the interval begins with the stream: at
+# the root, in an operand of OR, under a filter or another strategy, in the left operand of ; but neither in the right
+# one nor in an iteration. They are the same everywhere, too, if there is nothing to choose: if all complex events have
+# one event, or, for MAX, as many events as each other.
+
+Choice: TypeAlias = core.CoreNext | core.CoreLast | core.CoreMax
+
+NAMES: dict[type[Choice], str] = {core.CoreNext: "NXT", core.CoreLast: "LAST", core.CoreMax: "MAX"}
+
+
+def keeps_all(phi: Choice) -> bool:
+    """Whether by the form of phi the strategy drops nothing."""
+    events = events_of(phi.phi)
+    return events == 1 or (events is not None and isinstance(phi, core.CoreMax))
+
+
+def events_of(phi: core.Formula) -> int | None:
+    """How many events every complex event of phi has, if by its form they all have as many."""
+    match phi:
+        case core.CoreEventAtom():
+            return 1
+        case core.CoreOr(left, right):
+            one, two = events_of(left), events_of(right)
+            return one if one == two else None
+        case core.CoreSeq(left, right):
+            one, two = events_of(left), events_of(right)
+            return None if one is None or two is None else one + two
+        case core.CorePlus():
+            return None
+        case (
+            core.CoreFilter(psi, _) | core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi)
+        ):
+            return events_of(psi)
+        case _:
+            assert_never(phi)
+
+
+def not_first(phi: Choice, span: Span | None) -> Unsupported:
+    """The error for a strategy that need not begin where the stream does."""
+    name = NAMES[type(phi)]
+    return Unsupported(
+        f"{name} stands after a ; or in an iteration: core-CEL compares there with complex events that begin earlier "
+        f"in the stream, CEL does not; only a {name} that the formula begins with can be translated",
+        span,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# core-CEL in CEL: a formula with the same complex events at every position of every stream.
+#
+# R AS x becomes R IN x, and a filter on x one on the set x: that is right where x holds just the event of the
+# valuation. To that end the formula is read as a set of alternatives, the ways through its ORs, as in the proofs that
+# a
+# formula can be made safe and brought into LP-normal form (cep17, section 5, Theorems 1 and 2):
+# - an alternative that defines a variable on both sides of a sequence has no complex event, and is dropped;
+# - a filter is put around the smallest part of the alternative that holds its variables; until then it is pending;
+# - a filter inside an iteration on one variable of the rounds is pending as one on all rounds: that is the meaning of
+# a
+#   filter on a set in CEL. A filter inside an iteration on variables around it is one on the whole iteration, which is
+#   split by the filters that its rounds use.
+# Alternatives are distinguished only where a filter depends on them, or a sequence that defines the same variable.
+# What is refused, and on which streams the languages differ there: docs/guide/translations.md.
+
+NOTHING: Variables = frozenset()
+CHOICES: Mapping[type[Choice], type[cel.Next | cel.Last | cel.Max]] = {
+    core.CoreNext: cel.Next,
+    core.CoreLast: cel.Last,
+    core.CoreMax: cel.Max,
+}
+
+
+def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
+    """As `translated`. Raises Unsupported where there is no formula, and BudgetExceeded."""
+    found = translated(phi, budget)
+    if isinstance(found, Unsupported):
+        raise found
+    return found
+
+
+def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Unsupported:
+    """A CEL formula with the complex events of phi at every position.
+
+    Unsupported where CEL has no such formula or this translation finds none. Raises BudgetExceeded where it would be
+    too large.
+    """
+    try:
+        apart, names = named_apart(phi)
+        translation = _Translation(names, budget)
+        found = translation.alternatives(apart, NOTHING, anchored=True)
+    except RecursionError:
+        raise BudgetExceeded("the formula is nested too deeply", phi.span) from None
+    for one in found:
+        for constraint in _ordered(one.pending):
+            translation.refuse(translation.looks_ahead(constraint, constraint.single - one.held))
+    if translation.refused is not None:
+        return translation.refused
+    if not found:  # no alternative has a complex event
+        R = next(cel.EventAtom(psi.type) for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom))
+        return cel.Unless(R, R)
+    return found[0].phi
+
+
+@dataclass(frozen=True)
+class PendingConstraint:
+    """An atom that has to hold, put nowhere yet; many are those of its variables that each round binds anew."""
+
+    atom: core.Condition
+    many: Variables = NOTHING
+
+    @property
+    def single(self) -> Variables:
+        """Its variables that hold one event."""
+        return mentioned(self.atom) - self.many
+
+
+PendingConstraints: TypeAlias = frozenset[PendingConstraint]
+
+
+@dataclass(frozen=True)
+class _Alternative:
+    """A way through a formula. held are the variables that hold one event of it, of those that were asked for."""
+
+    held: Variables
+    pending: PendingConstraints
+    phi: cel.Formula
+    nodes: int
+
+    def around(self, operator: Callable[[cel.Formula], cel.Formula]) -> _Alternative:
+        """The alternative under an operator."""
+        return _Alternative(self.held, self.pending, operator(self.phi), self.nodes + 1)
+
+
+class _Translation:
+    """Translates, and keeps to a budget: the nodes of a formula, and the alternatives that are looked at.
+
+    refused: the first reason why there is no formula; what the methods return is of no use then.
+    """
+
+    def __init__(self, names: Names, budget: Budget) -> None:
+        self.refused: Unsupported | None = None
+        self.names = names
+        self.most = budget.states
+        self.made = 0
+
+    def alternatives(self, phi: core.Formula, asked: Variables, anchored: bool) -> list[_Alternative]:
+        """The alternatives of phi; asked for are the variables that what surrounds it speaks of.
+
+        anchored: phi begins where the stream does, so that the rivals of a strategy are the same in both languages.
+        """
+        merged: dict[tuple[Variables, PendingConstraints], _Alternative] = {}
+        for one in self.clause(phi, asked, anchored) if self.refused is None else ():
+            self.made += 1
+            held = one.held & asked.union(*(mentioned(constraint.atom) for constraint in one.pending))
+            key = held, one.pending
+            merged[key] = _either(merged[key], one) if key in merged else replace(one, held=held)
+            if max(self.made, merged[key].nodes) > self.most:
+                raise BudgetExceeded(f"the CEL formula would have more than {self.most} nodes", phi.span)
+        return list(merged.values())
+
+    def clause(self, phi: core.Formula, asked: Variables, anchored: bool) -> Iterable[_Alternative]:
+        """The alternatives of phi by those of what is below it."""
+        match phi:
+            case core.CoreEventAtom(R, x):
+                return [_Alternative(frozenset({x}), frozenset(), cel.In(cel.EventAtom(R), x), 2)]
+            case core.CoreFilter(psi, condition):
+                below = self.alternatives(psi, asked | mentioned(condition), anchored)
+                return (more for one in below for more in _filtered(one, condition))
+            case core.CoreOr(left, right):
+                return [*self.alternatives(left, asked, anchored), *self.alternatives(right, asked, anchored)]
+            case core.CoreSeq(left, right):
+                lefts = self.alternatives(left, asked | free(right), anchored)
+                rights = self.alternatives(right, asked | free(left), anchored=False)
+                return (_sequenced(one, two) for one in lefts for two in rights if not one.held & two.held)
+            case core.CorePlus(psi):
+                rounds = self.alternatives(psi, NOTHING, anchored=False)
+                return self.iterated([self.round(one, defined_outside_iteration(psi)) for one in rounds])
+            case core.CoreStrict(psi):
+                return (one.around(cel.Strict) for one in self.alternatives(psi, asked, anchored))
+            case core.CoreNext() | core.CoreLast() | core.CoreMax():
+                return self.selected(phi, asked, anchored)
+            case _:
+                assert_never(phi)
+
+    def iterated(self, rounds: Sequence[_Alternative]) -> Iterator[_Alternative]:
+        """The alternatives of an iteration, one for each set of constraints about the variables around it only."""
+        rounds = [self.apart(one, rounds) for one in rounds]
+        for guards in self.unions({_guards(one) for one in rounds}):
+            usable = [one for one in rounds if _guards(one) <= guards]
+            yield reduce(_either, usable).around(cel.Plus)
+
+    def round(self, one: _Alternative, U: Variables) -> _Alternative:
+        """The alternative as that of a round, which chooses the variables U anew: its constraints are on all rounds."""
+        pending = set()
+        for constraint in _ordered(one.pending):
+            local = constraint.single & U
+            if not local <= one.held:
+                self.refuse(self.looks_ahead(constraint, local - one.held))
+            many = constraint.many | local
+            about = [a.variable for a in _mentions(constraint.atom) if a.variable in many]
+            if len(about) > 1:
+                why = (
+                    f"the filter compares {self.listed(constraint.single - local)} with "
+                    f"{', '.join(map(self.names.written, about))} of one round; a filter of CEL would compare "
+                    "the events of different rounds too"
+                )
+                self.refuse(Unsupported(why, constraint.atom.span))
+            pending.add(PendingConstraint(constraint.atom, many))
+        return _Alternative(NOTHING, frozenset(pending), one.phi, one.nodes)
+
+    def apart(self, one: _Alternative, rounds: Sequence[_Alternative]) -> _Alternative:
+        """The round, in which a variable that a constraint is about is called as in no other round."""
+        elsewhere = {psi.variable for other in rounds if other is not one for psi in _bindings(other.phi)}
+        about = frozenset[str]().union(*(constraint.many for constraint in one.pending)) & elsewhere
+        if not about:
+            return one
+        name = {y: self.names.fresh(y) for y in sorted(about)}
+        pending = (
+            PendingConstraint(
+                renamed_condition(constraint.atom, {x: name.get(x, x) for x in mentioned(constraint.atom)}),
+                frozenset(name.get(y, y) for y in constraint.many),
+            )
+            for constraint in one.pending
+        )
+        return replace(one, pending=frozenset(pending), phi=mapped(one.phi, lambda A: name.get(A, A)))
+
+    def unions(self, sets: Iterable[PendingConstraints]) -> list[PendingConstraints]:
+        """All unions of one or more of the sets."""
+        found: dict[PendingConstraints, None] = {}
+        for one in sorted(sets, key=lambda constraints: list(map(repr, _ordered(constraints)))):
+            for union in [one, *(one | other for other in found)]:
+                found.setdefault(union)
+                if len(found) > self.most:
+                    raise BudgetExceeded(f"the CEL formula would have more than {self.most} nodes")
+        return list(found)
+
+    def selected(self, phi: Choice, asked: Variables, anchored: bool) -> Iterable[_Alternative]:
+        """The alternatives of a strategy."""
+        found = self.alternatives(phi.phi, asked, anchored)
+        if keeps_all(phi):
+            return found
+        if not anchored:
+            self.refuse(not_first(phi, phi.span))
+        name = NAMES[type(phi)]
+        for one in found:
+            for constraint in _ordered(one.pending):
+                why = (
+                    f"{name} compares here only what passes a filter on {self.listed(constraint.single - one.held)}, "
+                    "which is defined outside it; in CEL a filter speaks of what it stands around"
+                )
+                self.refuse(Unsupported(why, constraint.atom.span))
+        if len(found) > 1:
+            why = f"the branches under {name} define different variables, and what stands around it tells them apart"
+            self.refuse(Unsupported(f"{why}; give these variables other names", phi.span))
+        return (one.around(CHOICES[type(phi)]) for one in found)
+
+    def refuse(self, reason: Unsupported) -> None:
+        """Record why there is no formula."""
+        self.refused = self.refused or reason
+
+    def looks_ahead(self, constraint: PendingConstraint, unbound: Variables) -> Unsupported:
+        """The refusal of a filter on variables that need not hold an event."""
+        return Unsupported(
+            f"{self.listed(unbound)} need not hold an event of the match here, so that any event, even a later one, "
+            "may pass the filter, and CEL does not look ahead: define it on every way through the filtered formula",
+            constraint.atom.span,
+        )
+
+    def listed(self, variables: Variables) -> str:
+        """The variables as the user calls them."""
+        return ", ".join(sorted(set(map(self.names.written, variables))))
+
+
+def _either(one: _Alternative, two: _Alternative) -> _Alternative:
+    """One or the other, with the constraints of both."""
+    return _Alternative(one.held, one.pending | two.pending, cel.Or(one.phi, two.phi), one.nodes + two.nodes + 1)
+
+
+def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alternative]:
+    """The alternative under a filter; AND is one filter after another, OR an OR of filtered formulas."""
+    if mentioned(condition) <= one.held:
+        yield one.around(lambda psi: cel.Filter(psi, as_cel_condition(condition)))
+        return
+    match condition:
+        case core.CoreConjunction(left, right):
+            yield from (more for half in _filtered(one, left) for more in _filtered(half, right))
+        case core.CoreDisjunction(left, right):
+            yield from _filtered(one, left)
+            yield from _filtered(one, right)
+        case core.Unary() | core.CoreCorrelated():
+            yield replace(one, pending=one.pending | {PendingConstraint(condition)})
+        case _:
+            assert_never(condition)
+
+
+def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
+    """One after the other, with the filters on it that can now be put."""
+    held, pending = one.held | two.held, one.pending | two.pending
+    settled = frozenset(constraint for constraint in pending if constraint.single <= held)
+    both = _Alternative(held, pending - settled, cel.Seq(one.phi, two.phi), one.nodes + two.nodes + 1)
+    for constraint in _ordered(settled):
+        both = both.around(partial(cel.Filter, condition=as_cel_condition(constraint.atom)))
+    return both
+
+
+def _guards(one: _Alternative) -> PendingConstraints:
+    """The constraints of a round that are about nothing in it."""
+    return frozenset(constraint for constraint in one.pending if not constraint.many)
+
+
+def _mentions(condition: core.Condition) -> Iterator[Attribute]:
+    """The attributes of other events than one that a condition compares."""
+    return (
+        a for atom in core.atoms(condition) if isinstance(atom, core.CoreCorrelated) for a in mentions(atom.predicate)
+    )
+
+
+def _bindings(phi: cel.Formula) -> Iterator[cel.In]:
+    return (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.In))
+
+
+def _ordered(constraints: PendingConstraints) -> list[PendingConstraint]:
+    """In an order that is the same in every run of the program."""
+    return sorted(constraints, key=repr)
+
+
+def as_cel_condition(condition: core.Condition) -> cel.Condition:
+    """The condition on sets that is written like the one on single events, and means the same of sets of one event."""
+    match condition:
+        case core.Unary(x, predicate):
+            return cel.Every(x, predicate, span=condition.span)
+        case core.CoreCorrelated(predicate):
+            return cel.Correlated(predicate, span=condition.span)
+        case core.CoreConjunction(left, right):
+            return cel.Conjunction(as_cel_condition(left), as_cel_condition(right), span=condition.span)
+        case core.CoreDisjunction(left, right):
+            return cel.Disjunction(as_cel_condition(left), as_cel_condition(right), span=condition.span)
+        case _:
+            assert_never(condition)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# CEL in core-CEL: a formula with the same complex events at every position of every stream.
+#
+# Each event type in the formula gets a variable of its own. What a CEL variable A holds are the events of some of
+# these, the holders of A. A filter on A is one on each holder, put at its definition; a filter across variables is one
+# for each choice of a holder for each mention. What core-CEL cannot say, or what this translation does not cover, is
+# refused; the streams on which the languages differ there are in docs/guide/translations.md.
+
+REFUSED: Mapping[type[cel.Formula], str] = {
+    cel.Start: "START asks where a match begins; core-CEL knows no beginning of the stream",
+    cel.And: "AND asks for the same valuation on both sides; core-CEL has no conjunction of formulas",
+    cel.All: "ALL lets matches overlap; in core-CEL one comes after the other",
+    cel.Unless: "UNLESS asks for what did not happen; core-CEL has no negation of formulas",
+    cel.Within: "WITHIN compares the first event of a match with the last; core-CEL has no name for these",
+    cel.PartitionBy: "PARTITION BY compares each two events of a match; core-CEL has no name for them all",
+}
+CORE_CHOICES: Mapping[type[cel.Next | cel.Last | cel.Max], type[Choice]] = {
+    cel.Next: core.CoreNext,
+    cel.Last: core.CoreLast,
+    cel.Max: core.CoreMax,
+}
+
+
+def to_core_cel(phi: cel.Formula, budget: Budget = Budget()) -> core.Formula:
+    """A core-CEL formula with the complex events of phi at every position; it is safe and well-formed.
+
+    Raises Unsupported where core-CEL has no such formula or this translation finds none, and BudgetExceeded where it
+    would be too large.
+    """
+    try:
+        return _CoreTranslation(budget).translated(phi, anchored=True).phi
+    except RecursionError:
+        raise BudgetExceeded("the formula is nested too deeply", phi.span) from None
+
+
+Holders = Mapping[str, frozenset[str]]
+"""For each core-CEL variable the CEL variables that hold its event."""
+
+
+@dataclass(frozen=True)
+class _Translated:
+    """A core-CEL formula, and who holds its events; chosen are the variables that it defines below a strategy."""
+
+    phi: core.Formula
+    held_by: Holders
+    chosen: frozenset[str] = frozenset()
+
+    def of(self, A: str) -> list[str]:
+        """The holders of a CEL variable."""
+        return [x for x, held in self.held_by.items() if A in held]
+
+
+class _CoreTranslation:
+    """Translates, and keeps to a budget: the nodes of a formula."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.names = Names(frozenset())
+        self.most = budget.states
+
+    def translated(self, phi: cel.Formula, anchored: bool) -> _Translated:
+        """phi in core-CEL; anchored as in to_cel."""
+        return self.checked(self.clause(phi, anchored), phi.span)
+
+    def clause(self, phi: cel.Formula, anchored: bool) -> _Translated:
+        """phi in core-CEL, by what is below it."""
+        match phi:
+            case cel.EventAtom(R):
+                return self.event(R, x if (x := R.lower()).isidentifier() and x not in ("true", "false") else R)
+            case cel.In(psi, A):
+                # the variable of a set of one event keeps its name
+                found = self.event(psi.type, A) if isinstance(psi, cel.EventAtom) else self.translated(psi, anchored)
+                return replace(found, held_by={x: held | {A} for x, held in found.held_by.items()})
+            case cel.Filter(psi, condition):
+                return self.filtered(self.translated(psi, anchored), condition)
+            case cel.Or(left, right):
+                one, two = self.translated(left, anchored), self.translated(right, anchored)
+                return _joined(core.CoreOr(one.phi, two.phi), one, two)
+            case cel.Seq(left, right):
+                one, two = self.translated(left, anchored), self.translated(right, anchored=False)
+                return _joined(core.CoreSeq(one.phi, two.phi), one, two)
+            case cel.Plus(psi):
+                found = self.translated(psi, anchored=False)
+                return replace(found, phi=core.CorePlus(found.phi))
+            case cel.ContiguousSeq(left, right):
+                _require_intervals(phi, (left, right))
+                one, two = self.translated(left, anchored), self.translated(right, anchored=False)
+                return _joined(core.CoreStrict(core.CoreSeq(one.phi, two.phi)), one, two)
+            case cel.ContiguousPlus(psi):
+                _require_intervals(phi, (psi,))
+                found = self.translated(psi, anchored=False)
+                return replace(found, phi=core.CoreStrict(core.CorePlus(found.phi)))
+            case cel.Strict(psi):
+                found = self.translated(psi, anchored)
+                return replace(found, phi=core.CoreStrict(found.phi))
+            case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
+                found = self.translated(psi, anchored)
+                chosen = CORE_CHOICES[type(phi)](found.phi)
+                if keeps_all(chosen):
+                    return found
+                if not anchored:
+                    raise not_first(chosen, phi.span)
+                return replace(found, phi=chosen, chosen=frozenset(found.held_by))
+            case cel.Project(L, psi):
+                found = self.translated(psi, anchored)
+                held_by = {x: held & L for x, held in found.held_by.items()}
+                if not all(held_by.values()):
+                    raise Unsupported("PROJECT leaves events out of the match; core-CEL keeps all", phi.span)
+                return replace(found, held_by=held_by)
+            case cel.Start() | cel.And() | cel.All() | cel.Unless() | cel.Within() | cel.PartitionBy():
+                raise Unsupported(REFUSED[type(phi)], phi.span)
+            case cel.Derived():
+                return self.clause(phi.expansion, anchored)
+            case _:
+                assert_never(phi)
+
+    def event(self, R: str, like: str) -> _Translated:
+        """An event, and a new variable for it."""
+        x = self.names.unused(like)
+        return _Translated(core.CoreEventAtom(R, x), {x: frozenset({R})})
+
+    def filtered(self, found: _Translated, condition: cel.Condition) -> _Translated:
+        """The formula under a filter on sets."""
+        match condition:
+            case cel.Conjunction(left, right):
+                result = self.filtered(self.filtered(found, left), right)
+            case cel.Disjunction(left, right):
+                one, two = self.filtered(found, left), self.filtered(found, right)
+                result = replace(found, phi=core.CoreOr(one.phi, two.phi))
+            case cel.Every(A, predicate):
+                result = reduce(_put, (core.Unary(x, predicate, span=condition.span) for x in found.of(A)), found)
+            case cel.Correlated(predicate):
+                result = reduce(_put, _choices(found, predicate, condition.span), found)
+            case cel.Named(name, _):
+                raise Unsupported(f"core-CEL has no predicate {name} on sets of events", condition.span)
+            case _:
+                assert_never(condition)
+        return self.checked(result, condition.span)
+
+    def checked(self, found: _Translated, span: Span | None) -> _Translated:
+        """The formula, if it is not too large."""
+        if core.size(found.phi) > self.most:
+            raise BudgetExceeded(f"the core-CEL formula would have more than {self.most} nodes", span)
+        return found
+
+
+def _joined(phi: core.Formula, one: _Translated, two: _Translated) -> _Translated:
+    return _Translated(phi, {**one.held_by, **two.held_by}, one.chosen | two.chosen)
+
+
+def _require_intervals(phi: cel.Formula, operands: tuple[cel.Formula, ...]) -> None:
+    """Raises Unsupported where an operand of a contiguous operator may have gaps: STRICT asks for none at all."""
+    for psi in operands:
+        if not _is_interval(psi):
+            raise Unsupported(
+                "a contiguous operator whose operand may leave gaps: core-CEL has STRICT, which leaves none anywhere",
+                psi.span or phi.span,
+            )
+
+
+def _is_interval(phi: cel.Formula) -> bool:
+    """Whether by its form every complex event of phi is an interval."""
+    match phi:
+        case cel.EventAtom() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.Strict():
+            return True  # the contiguous operators, because operands with gaps are refused
+        case cel.Or(left, right):
+            return _is_interval(left) and _is_interval(right)
+        case cel.In(psi, _) | cel.Filter(psi, _) | cel.Project(_, psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
+            return _is_interval(psi)
+        case cel.Derived():
+            return _is_interval(phi.expansion)
+        case (
+            cel.Seq() | cel.Plus() | cel.Start() | cel.And() | cel.All() | cel.Unless() | cel.Within()
+            | cel.PartitionBy()
+        ):  # fmt: skip
+            return False
+        case _:
+            assert_never(phi)
+
+
+# --- filters on single events -----------------------------------------------------------------------------------------
+
+
+def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Iterator[core.Atom]:
+    """The predicate on single events, for each choice of a holder for each mention."""
+    single = defined_outside_iteration(found.phi)
+    for holders in product(*(found.of(a.variable or "") for a in mentions(predicate))):
+        if len([x for x in holders if x not in single]) > 1:
+            raise Unsupported("the filter compares events of different rounds of an iteration with each other", span)
+        remaining = iter(holders)
+        chosen = mapped_predicate(predicate, lambda a, left=remaining: Attribute(a.name, next(left)))  # type: ignore[misc]
+        if len(set(holders)) == 1:
+            yield core.Unary(holders[0], about(chosen, None), span=span)
+        else:
+            yield core.CoreCorrelated(chosen, span=span)
+
+
+def _put(found: _Translated, atom: core.Atom) -> _Translated:
+    """The formula, where the atom holds of those of its complex events that have all its variables.
+
+    A unary filter goes on the definition of its variable; another one around the formula if that binds all its
+    variables, and if it binds all but one on the definition of that one.
+    """
+    inside = mentioned(atom) if isinstance(atom, core.Unary) else mentioned(atom) - bound(found.phi)
+    if len(inside) == 1 and not inside & found.chosen:
+        (x,) = inside
+        return replace(found, phi=_on_definition(found.phi, x, atom))
+    if mentioned(atom) <= bound(found.phi):
+        return replace(found, phi=core.CoreFilter(found.phi, atom))
+    if inside & found.chosen:
+        raise Unsupported(
+            "the filter stands around a strategy and speaks of events that not every match has once; "
+            "in core-CEL it would have to stand inside, where the strategy chooses among what passes",
+            atom.span,
+        )
+    raise Unsupported("the filter compares events of two branches, of which a match need have neither", atom.span)
+
+
+def _on_definition(phi: core.Formula, x: str, atom: core.Atom) -> core.Formula:
+    """The formula with the filter on each definition of x."""
+    match phi:
+        case core.CoreEventAtom(_, y):
+            return core.CoreFilter(phi, atom) if x == y else phi
+        case core.CoreFilter(psi, condition):
+            return core.CoreFilter(_on_definition(psi, x, atom), condition)
+        case core.CoreOr(left, right) | core.CoreSeq(left, right):
+            return type(phi)(_on_definition(left, x, atom), _on_definition(right, x, atom))
+        case core.CorePlus(psi) | core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+            return type(phi)(_on_definition(psi, x, atom))
+        case _:
+            assert_never(phi)

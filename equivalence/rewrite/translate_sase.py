@@ -1,0 +1,451 @@
+"""What of a SASE+ query other languages can say: its components, how gaps are passed over, its conditions by place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal, assert_never
+
+from cerify.automata.nfab.compile import AT_START, EdgeLayout, EdgeTest, Tested, identifier, match_layout
+from cerify.equivalence.rewrite.translate_core_cel import Names
+from cerify.semantics import predicates as pred
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.errors import Span, Unsupported
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.events import TIME
+from cerify.semantics.predicates import Both, Predicate, mapped_predicate, mentions
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.syntax import DECIDED, Reading
+
+NEXT: sase.Strategy = "skip_till_next_match"
+
+Edge = Literal["first", "each", "later", "end"]
+"""The events of a component that a condition is about: the first, all, all but the first, or the last."""
+
+EDGE: Mapping[frozenset[Tested], Edge] = {
+    frozenset({"begin"}): "first",
+    frozenset({"begin", "take"}): "each",
+    frozenset({"take"}): "later",
+    frozenset({"proceed"}): "end",
+}
+
+
+@dataclass(frozen=True)
+class ShapeCondition:
+    """A conjunct, its component, and the events of it that it is about."""
+
+    condition: Predicate
+    component: int
+    edge: Edge
+    span: Span | None
+
+
+@dataclass(frozen=True)
+class SaseShape:
+    """A query without what only SASE+ has."""
+
+    pattern: tuple[sase.Component, ...]
+    strategies: tuple[sase.Strategy, ...]
+    single: tuple[ShapeCondition, ...]
+    correlated: tuple[ShapeCondition, ...]
+    tests: tuple[str, ...]
+    window: sase.SaseWindow | None
+    closed: bool
+
+    def how(self, n: int) -> sase.Strategy:
+        """The strategy of a component."""
+        return self.strategies[n]
+
+    def gap(self, n: int) -> sase.Strategy:
+        """How what lies before a component's first event is passed over."""
+        return self.strategies[n]
+
+    def at(self, n: int, edge: Edge) -> list[Predicate]:
+        """The conditions on single events that are about these events of a component."""
+        return [p.condition for p in self.single if (p.component, p.edge) == (n, edge)]
+
+
+def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
+    """The shape of a query. Raises Unsupported for what is not translated."""
+    layout = match_layout(q)
+    _require_plain(q, layout)
+    strategies = tuple(layout.strategies[k.variable] for k in q.pattern)
+    found = [_condition(test, q) for test in layout.tests]
+    single = tuple(p for p in found if _is_single(p.condition))
+    correlated = tuple(p for p in found if not _is_single(p.condition))
+    tests = [(c.condition.attribute, c.span) for c in _conjuncts(q) if isinstance(c.condition, sase.Equivalence)]
+    # where one event is selected alone, what its strategy skips is nothing
+    skipping = [s for n, (k, s) in enumerate(zip(q.pattern, strategies, strict=True)) if n or k.kleene]
+    for p in correlated:
+        _require_one_of_many(p, q)
+    if NEXT in skipping and (correlated or tests):
+        span = correlated[0].span if correlated else tests[0][1]
+        raise Unsupported(
+            "what skip_till_next_match passes over is here seen by comparing it with the match; CEL's UNLESS, and an "
+            "event expression, look at events without the match: use skip_till_any_match, or conditions on one event",
+            span,
+        )
+    for n, k in enumerate(q.pattern):
+        if k.kleene:
+            _require_stop(q, n, strategies, any((p.component, p.edge) == (n, "end") for p in found), reading)
+    if "partition_contiguity" in skipping:
+        raise Unsupported(
+            "partition_contiguity asks for no event of the match's own partition between two of its events; "
+            "PARTITION BY only makes the events of a match agree: use skip_till_any_match with the equivalence test",
+            q.where[0].span if q.where else q.span,
+        )
+    if NEXT in skipping and reading.kleene_skips != "own" and any(k.kleene for k in q.pattern):
+        raise Unsupported("the translation of skip_till_next_match is for the reading kleene_skips=own", q.span)
+    return SaseShape(
+        q.pattern, strategies, single, correlated, tuple(x for x, _ in tests), q.within, reading.window == "closed"
+    )
+
+
+def _conjuncts(q: sase.SaseQuery) -> list[sase.Conjunct]:
+    return [conjunct for block in q.where for conjunct in block.conjuncts]
+
+
+def _require_plain(q: sase.SaseQuery, layout: EdgeLayout) -> None:
+    """Raises Unsupported for the clauses that the other languages lack."""
+    for k in q.pattern:
+        if k.negated:
+            raise Unsupported("a negated component is not translated: write it with UNLESS by hand", k.span)
+        if k.variable in layout.cuts:
+            raise Unsupported("`!` stops an array by what comes next; leave it out", k.span)
+    if q.having is not None:
+        raise Unsupported("HAVING filters results, and the other language has none", q.span)
+    if q.returned.non_overlap:
+        raise Unsupported("NON-OVERLAP compares matches with each other", q.returned.span)
+    if q.source is not None:
+        raise Unsupported("FROM reads the results of another query; the other language reads the stream alone", q.span)
+    for c in _conjuncts(q):
+        if c.underlined:
+            raise Unsupported("an underlined predicate says what a partition is; the other language has none", c.span)
+
+
+def _condition(test: EdgeTest, q: sase.SaseQuery) -> ShapeCondition:
+    for a in mentions(test.predicate):
+        if isinstance(a, sase.SaseAggregate):
+            raise Unsupported("an aggregate is about all events of an array; the other language has none", test.span)
+        if isinstance(a, sase.Reference) and a.place == "previous":
+            raise Unsupported(
+                "a[i-1] compares neighbours in an array; a filter of CEL compares each event of one set with each of "
+                "another: on a rise 1 3 2 4 it would ask for all pairs",
+                test.span,
+            )
+    component = next(n for n, k in enumerate(q.pattern) if k.variable == test.variable)
+    return ShapeCondition(test.predicate, component, EDGE[test.edges], test.span)
+
+
+def _is_single(p: Predicate) -> bool:
+    """Whether a condition is about one event."""
+    return len({(a.variable, a.place if isinstance(a, sase.Reference) else "") for a in mentions(p)}) == 1
+
+
+def _require_one_of_many(p: ShapeCondition, q: sase.SaseQuery) -> None:
+    """A set of several events may be mentioned once: CEL lets each mention range on its own."""
+    many = [a for a in mentions(p.condition) if isinstance(a, sase.Reference) and a.place == "current"]
+    if len(many) > 1:
+        raise Unsupported(
+            "the condition mentions a[i] twice and another event too; in a filter of CEL the two would range over the "
+            "events of a each on its own: split the condition",
+            p.span,
+        )
+
+
+def _require_stop(
+    q: sase.SaseQuery, n: int, strategies: tuple[sase.Strategy, ...], ended: bool, reading: Reading
+) -> None:
+    """Raises Unsupported where an array stops by what comes after it, or where two strategies meet at its end."""
+    k, how = q.pattern[n], strategies[n]
+    if n + 1 < len(q.pattern):
+        if strategies[n + 1] != how:
+            raise Unsupported(
+                f"after an array under {how} a component under {strategies[n + 1]}: use one strategy",
+                q.pattern[n + 1].span,
+            )
+        return
+    if ended or reading.last_kleene == "every":
+        return
+    if how != "skip_till_any_match" or reading.stream_end == "waits":
+        raise Unsupported(
+            "an array in last place goes on until it stops, which the events after it decide: on A A the first A is no "
+            "match, on A alone it is. A formula knows no events to come: give a condition on the last event, or the "
+            "reading last_kleene=every",
+            k.span,
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# SASE+ in CEL: a formula whose complex events are the positions of the query's matches.
+#
+# A variable of the query names the same events in the formula, unless an event type is called so. Skip till any match
+# is CEL's sequencing, strict contiguity the contiguous one. Skip till next match is no strategy of section 7: it is B
+# UNLESS (B ; B) after A, the first B of what is left. That names what is passed over, so it has to be known without
+# looking at the match: conditions on single events. RETURN is left out.
+
+
+def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED, times: type[int] | type[float] | None = None) -> cel.Formula:
+    """A CEL formula with the matches of q as its complex events, at every position of a stream whose times ascend.
+
+    An open window becomes a comparison of times, which have to be numbers; if all of them are of the type `times`, it
+    becomes a window that is closed and shorter, and no filter compares events. Raises Unsupported where CEL has no such
+    formula or this translation finds none.
+    """
+    match q:
+        case sase.SaseQuery():
+            return _Translation(shape_of(q, reading), times).whole()
+        case sase.SaseUnion(parts):
+            return reduce(cel.Or, (_Translation(shape_of(part, reading), times).whole() for part in parts))
+        case sase.Program(queries):
+            if len(queries) == 1:
+                return sase_to_cel(queries[0], reading, times)
+            raise Unsupported("queries that read each other's results: CEL reads the stream alone", queries[0].span)
+        case _:
+            assert_never(q)
+
+
+def variables_in_cel(q: sase.SaseQuery) -> dict[str, str]:
+    """The variable of the formula for each variable of the query: its own, unless an event type has that name."""
+    names = Names(frozenset(k.type for k in q.pattern))
+    return {k.variable: names.unused(k.variable) for k in q.pattern}
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The names in CEL of an array: all of its events, the first, all but the first, the last."""
+
+    all: str
+    first: str
+    rest: str
+    last: str
+
+
+class _Translation:
+    """Builds the formula of one query."""
+
+    def __init__(self, shape: SaseShape, times: type[int] | type[float] | None) -> None:
+        self.shape = shape
+        self.window = _closed_window(shape, times)
+        names = Names(frozenset(k.type for k in shape.pattern))
+        taken = [names.unused(k.variable) for k in shape.pattern]
+        self.names = {
+            k.variable: _Parts(v, names.fresh(v), names.fresh(v), names.fresh(v)) if k.kleene else _Parts(v, v, v, v)
+            for k, v in zip(shape.pattern, taken, strict=True)
+        }
+        self.asked = {self.name(a) for p in shape.correlated for a in mentions(p.condition)}
+        if shape.window is not None and self.window is None:
+            self.asked.add(self.names[shape.pattern[0].variable].first)
+        later = [p.condition for p in shape.correlated if p.edge == "later"]
+        self.asked |= {self.names[a.variable or ""].rest for c in later for a in mentions(c)}
+
+    def whole(self) -> cel.Formula:
+        """The components, one after the other, and around them what compares them."""
+        shape = self.shape
+        phi = self.component(0)
+        for n in range(1, len(shape.pattern)):
+            phi = self.sequenced(shape.gap(n), phi, self.component(n))
+        for p in shape.correlated:
+            phi = cel.Filter(phi, _on_sets(self.on_variables(p.condition, p.edge == "later"), p.span))
+        if not shape.pattern[0].kleene and len(shape.pattern) == 1:
+            return phi  # nothing to compare its event with
+        single = self.component(0, alone=True) if len(shape.pattern) == 1 else None
+        for attribute in shape.tests:
+            phi = cel.PartitionBy(phi, attribute)
+        if self.window is not None:
+            phi = cel.Within(phi, self.window)
+        elif shape.window is not None:
+            phi = reduce(cel.Filter, map(cel.Correlated, self.soon_after(shape.window)), phi)
+        compared = bool(shape.tests) or shape.window is not None
+        return cel.Or(single, phi) if single is not None and compared else phi
+
+    def component(self, n: int, alone: bool = False) -> cel.Formula:
+        """The events of one component; alone is of an array of one event."""
+        shape, k = self.shape, self.shape.pattern[n]
+        names, how = self.names[k.variable], shape.how(n)
+        first, ends = [*shape.at(n, "first"), *shape.at(n, "each")], shape.at(n, "end")
+        if not k.kleene:
+            return cel.In(self.limited_first(n, self.event(k.type, first)), names.all)
+        if not alone and how != "skip_till_next_match" and not self.is_split(n):
+            return cel.In(self.iterated(how, self.event(k.type, first)), names.all)
+        one = self.limited_first(n, self.event(k.type, [*first, *ends]))
+        one = self.named(self.named(one, names.first), names.last)
+        if alone:
+            return cel.In(one, names.all)
+        each = shape.at(n, "each")
+        following, final = self.event(k.type, each), self.event(k.type, [*each, *ends])
+        more, last = self.limited(how, following, following), self.limited(how, following, final)
+        rest = self.iterated(how, more)
+        if ends or names.last in self.asked:
+            last = self.named(last, names.last)
+            rest = cel.Or(last, self.sequenced(how, rest, last))
+        begun = self.named(self.limited_first(n, self.event(k.type, first)), names.first)
+        several = self.sequenced(how, begun, self.named(rest, names.rest))
+        return cel.In(cel.Or(one, several), names.all)
+
+    def is_split(self, n: int) -> bool:
+        """Whether the first or the last event of an array has to be told from the others."""
+        names = self.names[self.shape.pattern[n].variable]
+        conditions = [*self.shape.at(n, "first"), *self.shape.at(n, "end")]
+        return bool(conditions) or not self.asked.isdisjoint((names.first, names.rest, names.last))
+
+    # --- strategies ---------------------------------------------------------------------------------------------------
+
+    def sequenced(self, how: sase.Strategy, left: cel.Formula, right: cel.Formula) -> cel.Formula:
+        return (cel.ContiguousSeq if how == "strict_contiguity" else cel.Seq)(left, right)
+
+    def iterated(self, how: sase.Strategy, phi: cel.Formula) -> cel.Formula:
+        return (cel.ContiguousPlus if how == "strict_contiguity" else cel.Plus)(phi)
+
+    def limited(self, how: sase.Strategy, skipped: cel.Formula, phi: cel.Formula) -> cel.Formula:
+        """The event, the first after the one before it of those that the strategy does not skip."""
+        return cel.Unless(phi, cel.Seq(skipped, phi)) if how == "skip_till_next_match" else phi
+
+    def limited_first(self, n: int, phi: cel.Formula) -> cel.Formula:
+        """The same of the first event of a component: what is skipped depends on the component before."""
+        if n == 0 or self.shape.gap(n) != "skip_till_next_match":
+            return phi
+        shape, k, before = self.shape, self.shape.pattern[n], self.shape.pattern[n - 1]
+        wanted = [*shape.at(n, "first"), *shape.at(n, "each")]
+        if not before.kleene:
+            return self.limited("skip_till_next_match", self.event(k.type, wanted), phi)
+        going_on = shape.at(n - 1, "each")
+        too_early: cel.Formula = cel.Seq(self.event(before.type, going_on), phi)
+        if shape.at(n - 1, "end"):
+            # the array may stop before the next event that it could select, and from there its successor waits
+            too_early = cel.Seq(cel.Seq(self.event(before.type, going_on), self.event(k.type, wanted)), phi)
+            if before.type == k.type:
+                too_early = cel.Or(too_early, cel.Seq(self.event(k.type, [*going_on, *wanted]), phi))
+        return cel.Unless(phi, too_early)
+
+    # --- conditions ---------------------------------------------------------------------------------------------------
+
+    def event(self, R: str, conditions: Iterable[pred.Predicate]) -> cel.Formula:
+        """An event that satisfies conditions on itself."""
+        phi: cel.Formula = cel.EventAtom(R)
+        for p in conditions:
+            phi = cel.Filter(phi, cel.Every(R, mapped_predicate(p, lambda a: pred.Attribute(a.name))))
+        return phi
+
+    def named(self, phi: cel.Formula, name: str) -> cel.Formula:
+        return cel.In(phi, name) if name in self.asked else phi
+
+    def name(self, a: pred.Attribute) -> str:
+        """The variable of CEL for a reference."""
+        names = self.names[a.variable or ""]
+        if (form := identifier(a)) in AT_START:
+            return names.first
+        return names.all if form == "a[i]" else names.last
+
+    def on_variables(self, p: pred.Predicate, later: bool) -> pred.Predicate:
+        """The condition about variables of CEL; a[i] beside a[1] is one of the rest."""
+
+        def moved(a: pred.Attribute) -> pred.Attribute:
+            name = self.names[a.variable or ""].rest if later and identifier(a) == "a[i]" else self.name(a)
+            return pred.Attribute(a.name, name)
+
+        return mapped_predicate(p, moved)
+
+    def soon_after(self, window: sase.SaseWindow) -> Iterable[pred.Predicate]:
+        """Each variable's events come within the window of the first event of the match."""
+        first = self.names[self.shape.pattern[0].variable].first
+        for k in self.shape.pattern:
+            name = self.names[k.variable].all
+            if name != first:
+                elapsed = pred.Arithmetic("-", pred.Attribute(TIME, name), pred.Attribute(TIME, first))
+                yield pred.Comparison("<", elapsed, pred.Constant(window.seconds))
+
+
+def _on_sets(p: pred.Predicate, span: Span | None) -> cel.Condition:
+    """The condition of a filter that means a predicate across events, in which one set is mentioned, and once.
+
+    A conjunct of SASE+ is a disjunction of comparisons and of negated ones.
+    """
+    if isinstance(p, pred.Either):
+        return cel.Disjunction(_on_sets(p.left, span), _on_sets(p.right, span), span=span)
+    match list(mentions(p)):
+        case [pred.Attribute(_, str(variable))]:
+            return cel.Every(variable, pred.about(p, None), span=span)
+    return cel.Correlated(p, span=span)
+
+
+def require_written(phi: cel.Formula) -> cel.Formula:
+    """The formula. Raises Unsupported for a negated comparison of events, of which the syntax of CEL has no text."""
+    for psi in cel.subformulas(phi):
+        for atom in cel.atoms(psi.condition) if isinstance(psi, cel.Filter) else ():
+            if isinstance(atom, cel.Correlated) and isinstance(atom.predicate, pred.Not):
+                raise Unsupported(
+                    "the text of CEL has no `not` before a comparison of two events: write the opposite comparison, "
+                    "which holds only where both have a value",
+                    atom.span,
+                )
+    return phi
+
+
+def _closed_window(shape: SaseShape, times: type[int] | type[float] | None) -> cel.Window | None:
+    """The window of CEL, which is closed; None where there is none that is as long as the open window of the query."""
+    if shape.window is None:
+        return None
+    seconds = shape.window.seconds
+    if shape.closed:
+        return cel.TimeWindow(seconds, "second")
+    if times is None:
+        return None
+    return cel.AttributeWindow(math.ceil(seconds) - 1 if times is int else math.nextafter(seconds, -math.inf), TIME)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# SASE+ as an event expression: it takes place at the events with which a match ends.
+#
+# By way of the CEL formula, of which the same two operators are there: sequencing is relative, contiguous sequencing
+# sequence, and B UNLESS (B ; B) after A is the B of the history after A at which relative(B, B) does not take place.
+
+
+def sase_to_expression(q: sase.Tree, reading: Reading = DECIDED) -> expr.Expression:
+    """An event expression for the ends of the matches of q, whose conditions are on single events.
+
+    Raises Unsupported where it compares events, or where it is not in CEL.
+    """
+    return _after(None, sase_to_cel(q, reading), False)
+
+
+def _after(before: expr.Expression | None, phi: cel.Formula, contiguous: bool) -> expr.Expression:
+    """Where phi ends that begins after an event of `before`, or just after one; or anywhere, if that is None."""
+    match phi:
+        case cel.EventAtom() | cel.Filter():
+            E = _event(phi)
+            return E if before is None else (expr.Sequence if contiguous else expr.Relative)((before, E))
+        case cel.In(psi, _):
+            return _after(before, psi, contiguous)
+        case cel.Or(left, right):
+            return expr.ExpressionOr(_after(before, left, contiguous), _after(before, right, contiguous))
+        case cel.Seq(left, right):
+            return _after(_after(before, left, contiguous), right, False)
+        case cel.ContiguousSeq(left, right):
+            return _after(_after(before, left, contiguous), right, True)
+        case cel.ContiguousPlus(psi) if before is not None and contiguous:
+            # all events since then are such
+            return expr.Relative((before, expr.ExpressionNot(expr.Happened(expr.ExpressionNot(_event(psi))))))
+        case cel.Plus(psi) if before is not None:
+            return expr.Relative((before, expr.RelativePlus(_after(None, psi, False))))
+        case cel.Plus(psi) | cel.ContiguousPlus(psi):
+            return _after(before, psi, False)  # its last round alone
+        case cel.Unless(psi, too_early):
+            # what would be too early ends, if at all, where psi does
+            E = expr.ExpressionAnd(_after(None, psi, False), expr.ExpressionNot(_after(None, too_early, False)))
+            return E if before is None else expr.Relative((before, E))
+        case _:
+            raise Unsupported("an event expression has no window, and keeps no event to compare another one with")
+
+
+def _event(phi: cel.Formula) -> expr.Expression:
+    """An event with its conditions as a mask."""
+    masks = []
+    while isinstance(phi, cel.Filter) and isinstance(phi.condition, cel.Every):
+        masks.append(phi.condition.predicate)
+        phi = phi.phi
+    if not isinstance(phi, cel.EventAtom):
+        raise Unsupported("an event expression has no window, and keeps no event to compare another one with")
+    return expr.Primitive(phi.type, mask=reduce(Both, reversed(masks)) if masks else None)

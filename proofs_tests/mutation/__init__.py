@@ -1,1 +1,0 @@
-"""Mutants of the modules: small changes, each of which some test must find."""

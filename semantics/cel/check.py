@@ -1,0 +1,280 @@
+"""What can be said of a CEL formula before any event is seen: whether it is unary, and what of it makes no sense.
+
+Evaluation gives every formula a meaning: to compare an absent attribute, or values of different kinds, is false.
+With a schema such a comparison is a type error, found here from the event types that each variable can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from cerify.semantics.arguments import depth_limited, listed
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import OPERATORS
+from cerify.semantics.errors import IllFormed, Span
+from cerify.semantics.events import TIME, TYPE, Schema
+from cerify.semantics.predicates import (
+    Attribute,
+    Problem,
+    kind_problems,
+    lacking,
+    meant,
+    mentions,
+    never_true,
+    number_problems,
+    time_problems,
+    timeless,
+    unknown_type,
+)
+from cerify.semantics.trees import children
+
+Types: TypeAlias = Mapping[str, frozenset[str]]
+"""The event types of the events that each variable may hold; a variable that holds none is left out."""
+
+
+def is_unary(phi: cel.Formula) -> bool:
+    """Whether every filter is the second-order extension of a tuple predicate (tods21, Definition 4.1).
+
+    A window and a partition stand for filters that compare events with each other (section 4). A window of events does
+    too, so that a formula with one is not unary, though an automaton can count (automata/cea/compile.py, compilable).
+    """
+    return not any(
+        isinstance(node, cel.Within | cel.PartitionBy)
+        or (isinstance(node, cel.Filter) and not all(isinstance(a, cel.Every) for a in cel.atoms(node.condition)))
+        for node in cel.subformulas(phi)
+    )
+
+
+def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
+    """All that is wrong with the formula; its type errors only if there is a schema. Raises BudgetExceeded.
+
+    What unused.py finds has a meaning, and is for whoever asks what a formula may have been meant to say.
+    """
+    found: list[Problem] = []
+    with depth_limited(phi.span):
+        _types(phi, schema, found)
+    return list(dict.fromkeys(found))  # an expansion has its operand several times
+
+
+def type_errors(phi: cel.Formula, schema: Schema) -> list[Problem]:
+    """The type errors of the formula under the schema; a variable that nothing binds is none."""
+    return [problem for problem in problems(phi, schema) if problem.rule != "unbound"]
+
+
+def require_typed(phi: cel.Formula, schema: Schema) -> None:
+    """Raises IllFormed for the first type error."""
+    for problem in type_errors(phi, schema):
+        raise IllFormed(problem.hinted, problem.span)
+
+
+def missing_columns(phi: cel.Formula, columns: Collection[str]) -> Iterator[Problem]:
+    """The attributes that the formula partitions by or measures a window with, and that are not among the columns."""
+    for node in cel.subformulas(phi):
+        attribute, use = "", ""
+        if isinstance(node, cel.PartitionBy):
+            attribute, use = node.attribute, "partition by"
+        elif isinstance(node, cel.Within) and isinstance(node.window, cel.AttributeWindow):
+            attribute, use = node.window.attribute, "measure the window by"
+        if attribute and attribute not in columns:
+            names = [one for one in columns if one != TYPE]
+            message = f"there is no column {attribute!r} to {use}; the events have {listed(names)}"
+            yield Problem("attribute", message, node.span, meant(attribute, names))
+
+
+def types_held(phi: cel.Formula) -> Types:
+    """The event types of the events that each variable may hold in a match of phi."""
+    return _types(phi, None, [])
+
+
+def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Types:
+    """The event types that the valuations of phi may bind, clause by clause as in Figure 3; adds the problems found."""
+    match phi:
+        case cel.EventAtom(R):
+            found.extend(unknown_type(R, schema, phi.span))
+            return {R: frozenset({R})}
+        case cel.In(psi, A):
+            types = _types(psi, schema, found)
+            return {**types, A: _all(types)} if types else {}
+        case cel.Filter(psi, condition):
+            types = _types(psi, schema, found)
+            for atom in cel.atoms(condition):
+                found.extend(_in_atom(atom, types, _definite(psi), schema))
+            return types
+        case cel.Project(L, psi):
+            types = _types(psi, schema, found)
+            found.extend(_unbound(L, types, phi.span))
+            return {A: held for A, held in types.items() if A in L}
+        case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All():
+            left, right = _types(phi.left, schema, found), _types(phi.right, schema, found)
+            return {A: left.get(A, frozenset()) | right.get(A, frozenset()) for A in left.keys() | right.keys()}
+        case cel.And(left_, right_):  # the two sides have to bind the same events
+            left, right = _types(left_, schema, found), _types(right_, schema, found)
+            return {A: left[A] & right[A] for A in left.keys() & right.keys() if left[A] & right[A]}
+        case cel.Unless(left_, right_):
+            left, _ = _types(left_, schema, found), _types(right_, schema, found)
+            return left
+        case cel.Within(psi, window):
+            types = _types(psi, schema, found)
+            if isinstance(window, cel.AttributeWindow):
+                held = Attribute(window.attribute)
+                found.extend(lacking("the window", held.name, _all(types), schema, phi.span))
+                found.extend(number_problems(held, schema, phi.span))
+            elif isinstance(window, cel.TimeWindow):
+                shown = {} if schema is None or schema.timed else schema.types
+                without = list(timeless(shown.values(), phi.span)) if shown else []
+                found.extend(without or lacking("the window", TIME, _all(types), schema, phi.span))
+                found.extend(time_problems(schema, phi.span))
+            return types
+        case cel.PartitionBy(psi, attribute):
+            types = _types(psi, schema, found)
+            found.extend(lacking("the partition", attribute, _all(types), schema, phi.span))
+            return types
+        case (
+            cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.Start(psi)
+            | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi)
+        ):  # fmt: skip
+            return _types(psi, schema, found)
+        case cel.Derived():
+            return _types(phi.expansion, schema, found)
+        case _:
+            assert_never(phi)
+
+
+def _all(types: Types) -> frozenset[str]:
+    return frozenset[str]().union(*types.values())
+
+
+def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iterator[Problem]:
+    bound = ", ".join(sorted(types)) or "no variable"
+    for A in sorted(variables - types.keys()):
+        yield Problem("unbound", f"nothing here binds {A}; bound are {bound}", span, meant(A, types))
+
+
+def _definite(phi: cel.Formula) -> Types:
+    """The event types of which each variable holds an event in every valuation of phi, clause by clause."""
+    match phi:
+        case cel.EventAtom(R):
+            return {R: frozenset({R})}
+        case cel.In(psi, A):
+            types = _definite(psi)
+            return {**types, A: _all(types)}
+        case cel.Project(L, psi):
+            return {A: held for A, held in _definite(psi).items() if A in L}
+        case cel.Seq() | cel.ContiguousSeq() | cel.All() | cel.And():
+            left, right = _definite(phi.left), _definite(phi.right)
+            return {A: left.get(A, frozenset()) | right.get(A, frozenset()) for A in left.keys() | right.keys()}
+        case cel.Or():
+            left, right = _definite(phi.left), _definite(phi.right)
+            return {A: left[A] & right[A] for A in left.keys() & right.keys()}
+        case cel.Unless(left_, _):
+            return _definite(left_)
+        case (
+            cel.Filter(psi, _) | cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.PartitionBy(psi, _) | cel.Start(psi)
+            | cel.Within(psi, _) | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi)
+        ):  # fmt: skip
+            return _definite(psi)
+        case cel.Derived():
+            return _definite(phi.expansion)
+        case _:
+            assert_never(phi)
+
+
+def _in_atom(atom: cel.Atom, types: Types, definite: Types, schema: Schema | None) -> Iterator[Problem]:
+    match atom:
+        case cel.Every(A, predicate):
+            yield from _unbound(frozenset({A}), types, atom.span)
+            mentioned = [(A, a.name) for a in mentions(predicate)]
+        case cel.Correlated(predicate):
+            mentioned = [(a.variable or "", a.name) for a in mentions(predicate)]
+            yield from _unbound(frozenset(A for A, _ in mentioned), types, atom.span)
+        case cel.Named(_, variables):
+            yield from _unbound(frozenset(variables), types, atom.span)
+            return
+        case _:
+            assert_never(atom)
+    for A, name in dict.fromkeys(mentioned):
+        yield from lacking(A, name, types.get(A, frozenset()), schema, atom.span)
+    for A in {A for A, _ in mentioned} if len({A for A, _ in mentioned}) == 1 else ():
+        held, always = types.get(A, frozenset()), definite.get(A, frozenset())
+        yield from never_true(A, predicate, held, schema, atom.span, always)
+    yield from kind_problems(predicate, schema, atom.span)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Variables that are bound where nothing asks for them.
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The variables that what surrounds a formula asks for: all, or only these; and of them not the hidden."""
+
+    only: frozenset[str] | None = None
+    hidden: frozenset[str] = frozenset()
+
+    def __contains__(self, A: str) -> bool:
+        return A not in self.hidden and (self.only is None or A in self.only)
+
+
+def unused(phi: cel.Formula) -> Iterator[Problem]:
+    """The IN whose variable no filter names and no output has: hidden by PROJECT, bound anew, or under UNLESS.
+
+    What an event type binds by itself is no problem. The two sides of AND have to bind the same: there all are used.
+    """
+    pending = [(phi, _Asked())]
+    while pending:
+        psi, asked = pending.pop()
+        match psi:
+            case cel.In(inner, A):
+                if A not in asked:
+                    message = f"{A} is bound here and nothing uses it: no filter around it names it, no output has it"
+                    yield Problem("unused", message, psi.span)
+                pending.append((inner, _Asked(asked.only, asked.hidden | {A})))
+            case cel.Filter(inner, condition):
+                named = frozenset(A for atom in cel.atoms(condition) for A in _variables(atom))
+                only = None if asked.only is None else asked.only | named
+                pending.append((inner, _Asked(only, asked.hidden - named)))
+            case cel.Project(L, inner):
+                pending.append((inner, _Asked(frozenset(A for A in L if A in asked))))
+            case cel.Unless(left, right):
+                pending += [(right, _Asked(frozenset())), (left, asked)]
+            case cel.And(left, right):
+                pending += [(right, _Asked()), (left, _Asked())]
+            case cel.Derived():
+                pending.append((psi.expansion, asked))
+            case (
+                cel.EventAtom() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Plus()
+                | cel.ContiguousPlus()
+                | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
+            ):  # fmt: skip
+                pending += [(child, asked) for child in reversed(children(psi))]
+            case _:
+                assert_never(psi)
+
+
+def _variables(atom: cel.Atom) -> tuple[str, ...]:
+    match atom:
+        case cel.Every(A, _):
+            return (A,)
+        case cel.Correlated(predicate):
+            return tuple(a.variable or "" for a in mentions(predicate))
+        case cel.Named(_, variables):
+            return variables
+        case _:
+            assert_never(atom)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The fragment of CEL that a formula is written in: CEL*, or more (tods21, Definition 8.1, section 8.2).
+
+STAR = (cel.EventAtom, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.Or)
+
+
+def beyond_star(phi: cel.Formula) -> frozenset[str]:
+    """The set O such that the formula is in CEL* with the operators of O, and with no fewer; empty for CEL* itself.
+
+    This is about how the formula is written: an equivalent one may be in a smaller fragment.
+    """
+    primitive = cel.subformulas(cel.expanded(phi))
+    return frozenset(OPERATORS[type(psi)].symbol for psi in primitive if not isinstance(psi, STAR))

@@ -1,0 +1,312 @@
+"""Which variables a core-CEL formula mentions, defines and binds (cep17, sections 3 and 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias, assert_never
+
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.errors import IllFormed
+from cerify.semantics.events import Schema
+from cerify.semantics.predicates import Problem, kind_problems, lacking, mentions, never_true, unknown_type
+from cerify.semantics.trees import children
+
+Variables: TypeAlias = frozenset[str]
+
+
+def mentioned(condition: core.Condition) -> Variables:
+    """The variables x1, ..., xn of the atoms P(x1, ..., xn) of a filter."""
+    found: set[str] = set()
+    for atom in core.atoms(condition):
+        match atom:
+            case core.Unary(x, _):
+                found.add(x)
+            case core.CoreCorrelated(predicate):
+                found.update(a.variable for a in mentions(predicate) if a.variable is not None)
+            case _:
+                assert_never(atom)
+    return frozenset(found)
+
+
+def variables(phi: core.Formula) -> Variables:
+    """vars(phi): all variables that occur in phi, its filters included (section 3)."""
+    match phi:
+        case core.CoreEventAtom(_, x):
+            return frozenset({x})
+        case core.CoreFilter(psi, condition):
+            return variables(psi) | mentioned(condition)
+        case (
+            core.CoreOr()
+            | core.CoreSeq()
+            | core.CorePlus()
+            | core.CoreStrict()
+            | core.CoreNext()
+            | core.CoreLast()
+            | core.CoreMax()
+        ):
+            return frozenset[str]().union(*map(variables, children(phi)))
+        case _:
+            assert_never(phi)
+
+
+def defined(phi: core.Formula) -> Variables:
+    """vdef(phi): the variables x of the sub-formulas R AS x (section 3)."""
+    return frozenset(node.variable for node in core.subformulas(phi) if isinstance(node, core.CoreEventAtom))
+
+
+def defined_outside_iteration(phi: core.Formula) -> Variables:
+    """vdef+(phi): the variables x of the sub-formulas R AS x that stand in no iteration (section 3)."""
+    match phi:
+        case core.CoreEventAtom(_, x):
+            return frozenset({x})
+        case core.CorePlus():
+            return frozenset()
+        case (
+            core.CoreFilter()
+            | core.CoreOr()
+            | core.CoreSeq()
+            | core.CoreStrict()
+            | core.CoreNext()
+            | core.CoreLast()
+            | core.CoreMax()
+        ):
+            return frozenset[str]().union(*map(defined_outside_iteration, children(phi)))
+        case _:
+            assert_never(phi)
+
+
+def free(phi: core.Formula) -> Variables:
+    """The variables on whose event it depends which complex events phi has; an iteration chooses those it defines anew.
+
+    The paper has no name for them: by its clauses two valuations that agree here give phi the same complex events.
+    """
+    match phi:
+        case core.CoreEventAtom(_, x):
+            return frozenset({x})
+        case core.CoreFilter(psi, condition):
+            return free(psi) | mentioned(condition)
+        case core.CorePlus(psi):
+            return free(psi) - defined_outside_iteration(psi)
+        case core.CoreOr() | core.CoreSeq() | core.CoreStrict() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+            return frozenset[str]().union(*map(free, children(phi)))
+        case _:
+            assert_never(phi)
+
+
+def bound(phi: core.Formula) -> Variables:
+    """bound(phi): the variables that hold an event of every complex event of phi (section 5.1)."""
+    match phi:
+        case core.CoreEventAtom(_, x):
+            return frozenset({x})
+        case core.CoreOr(left, right):
+            return bound(left) & bound(right)
+        case core.CoreSeq(left, right):
+            return bound(left) | bound(right)
+        case core.CorePlus():
+            return frozenset()
+        case (
+            core.CoreFilter(psi, _) | core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi)
+        ):
+            return bound(psi)
+        case _:
+            assert_never(phi)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Static properties of core-CEL formulas (cep17, section 5), and the problems of a formula under a schema.
+#
+# Evaluation gives every formula a meaning. The matches of a formula that is not well-formed may depend on events after
+# their position; a formula that is not safe defines one variable twice in a match; a comparison that the schema rules
+# out is false.
+
+Types: TypeAlias = Mapping[str, frozenset[str]]
+"""The variables that surely hold an event, with the event types that it may have."""
+
+
+def is_unary(phi: core.Formula) -> bool:
+    """Whether every filter is about single events (section 6)."""
+    return all(
+        isinstance(atom, core.Unary)
+        for node in core.subformulas(phi)
+        if isinstance(node, core.CoreFilter)
+        for atom in core.atoms(node.condition)
+    )
+
+
+def is_well_formed(phi: core.Formula, around: Variables = frozenset()) -> bool:
+    """Whether every variable of a filter is bound by a sub-formula that the filter stands in (section 5.1, as printed).
+
+    around holds the variables that are bound by the formulas that phi stands in.
+    """
+    around = around | bound(phi)
+    if isinstance(phi, core.CoreFilter) and not mentioned(phi.condition) <= around:
+        return False
+    return all(is_well_formed(psi, around) for psi in children(phi))
+
+
+def is_safe(phi: core.Formula) -> bool:
+    """Whether no variable is defined, outside iterations, on both sides of a sequence (section 5.1)."""
+    return not any(_twice_defined(node) for node in core.subformulas(phi))
+
+
+def is_lp_normal(phi: core.Formula) -> bool:
+    """Whether every unary filter stands directly on the definition of its variable (section 5.2), AND and OR expanded.
+
+    Filters of one event on top of each other are one filter: predicates are closed under intersection.
+    """
+    return all(
+        _unary_on(node.condition, _local(node.phi))
+        for node in core.subformulas(phi)
+        if isinstance(node, core.CoreFilter)
+    )
+
+
+def problems(phi: core.Formula, schema: Schema | None = None) -> list[Problem]:
+    """All that is wrong with the formula, and how to mend it; its type errors only if there is a schema."""
+    found: list[Problem] = []
+    _check(phi, {}, schema, found)
+    return found
+
+
+def type_errors(phi: core.Formula, schema: Schema) -> list[Problem]:
+    """The type errors of the formula under the schema; how it uses its variables is none."""
+    return [problem for problem in problems(phi, schema) if problem.rule not in ("unbound", "unsafe")]
+
+
+def require_typed(phi: core.Formula, schema: Schema) -> None:
+    """Raises IllFormed for the first type error."""
+    for problem in type_errors(phi, schema):
+        raise IllFormed(problem.hinted, problem.span)
+
+
+def _twice_defined(phi: core.Formula) -> Variables:
+    if not isinstance(phi, core.CoreSeq):
+        return frozenset()
+    return defined_outside_iteration(phi.left) & defined_outside_iteration(phi.right)
+
+
+def _local(phi: core.Formula) -> str | None:
+    """x, where phi is R AS x with nothing but unary filters of x on it."""
+    match phi:
+        case core.CoreEventAtom(_, x):
+            return x
+        case core.CoreFilter(psi, condition):
+            return _after(condition, _local(psi))
+        case (
+            core.CoreOr()
+            | core.CoreSeq()
+            | core.CorePlus()
+            | core.CoreStrict()
+            | core.CoreNext()
+            | core.CoreLast()
+            | core.CoreMax()
+        ):
+            return None
+        case _:
+            assert_never(phi)
+
+
+def _after(condition: core.Condition, x: str | None) -> str | None:
+    """x, where a formula that is local to x is so still under the filter."""
+    match condition:
+        case core.Unary(y, _):
+            return x if x == y else None
+        case core.CoreConjunction(left, right):
+            return _after(right, _after(left, x))
+        case core.CoreCorrelated() | core.CoreDisjunction():
+            return None
+        case _:
+            assert_never(condition)
+
+
+def _unary_on(condition: core.Condition, x: str | None) -> bool:
+    """Whether every unary atom stands on the definition of its variable, where the filtered formula is local to x."""
+    match condition:
+        case core.Unary(y, _):
+            return x == y
+        case core.CoreCorrelated():
+            return True
+        case core.CoreConjunction(left, right):
+            return _unary_on(left, x) and _unary_on(right, _after(left, x))
+        case core.CoreDisjunction(left, right):
+            return _unary_on(left, x) and _unary_on(right, x)
+        case _:
+            assert_never(condition)
+
+
+def _check(phi: core.Formula, around: Types, schema: Schema | None, found: list[Problem]) -> None:
+    """Adds the problems of phi, which stands where the variables around it are bound, to those found.
+
+    An iteration chooses the variables that it defines anew in each round, so that what binds them around it says
+    nothing of them inside. By the letter of the definition it would: there well-formed formulas look ahead.
+    """
+    types = _types(phi)
+    around = {**around, **{x: types[x] for x in bound(phi)}}
+    match phi:
+        case core.CoreEventAtom(R, _):
+            found.extend(unknown_type(R, schema, phi.span))
+        case core.CoreFilter(_, condition):
+            for atom in core.atoms(condition):
+                found.extend(_in_atom(atom, around, schema))
+        case core.CoreSeq():
+            for x in sorted(_twice_defined(phi)):
+                message = (
+                    f"{x} is defined on both sides of ; and holds one event only, so that the two exclude each other; "
+                    "give one of them another name"
+                )
+                found.append(Problem("unsafe", message, phi.span))
+        case core.CorePlus(psi):
+            around = {x: held for x, held in around.items() if x not in defined_outside_iteration(psi)}
+        case core.CoreOr() | core.CoreStrict() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+            pass
+        case _:
+            assert_never(phi)
+    for psi in children(phi):
+        _check(psi, around, schema, found)
+
+
+def _types(phi: core.Formula) -> Types:
+    """The event types of the definitions of each variable outside iterations."""
+    match phi:
+        case core.CoreEventAtom(R, x):
+            return {x: frozenset({R})}
+        case core.CorePlus():
+            return {}
+        case (
+            core.CoreFilter()
+            | core.CoreOr()
+            | core.CoreSeq()
+            | core.CoreStrict()
+            | core.CoreNext()
+            | core.CoreLast()
+            | core.CoreMax()
+        ):
+            types: dict[str, frozenset[str]] = {}
+            for psi in children(phi):
+                for x, of_variable in _types(psi).items():
+                    types[x] = types.get(x, frozenset()) | of_variable
+            return types
+        case _:
+            assert_never(phi)
+
+
+def _in_atom(atom: core.Atom, around: Types, schema: Schema | None) -> Iterator[Problem]:
+    match atom:
+        case core.Unary(variable, predicate):
+            used = dict.fromkeys((variable, attribute.name) for attribute in mentions(predicate))
+        case core.CoreCorrelated(predicate):
+            used = dict.fromkeys((attribute.variable or "", attribute.name) for attribute in mentions(predicate))
+        case _:
+            assert_never(atom)
+    for x in sorted(mentioned(atom) - around.keys()):
+        known = ", ".join(sorted(around)) or "no variable"
+        message = (
+            f"{x} need not hold an event of the match here, so that any event, even a later one, may pass the filter; "
+            f"bound here are {known}: define {x} on every way through the filtered formula, or around it"
+        )
+        yield Problem("unbound", message, atom.span)
+    for x, name in used:
+        yield from lacking(x, name, around.get(x, frozenset()), schema, atom.span)
+    if isinstance(atom, core.Unary):
+        yield from never_true(atom.variable, predicate, around.get(atom.variable, frozenset()), schema, atom.span)
+    yield from kind_problems(predicate, schema, atom.span)

@@ -1,0 +1,130 @@
+"""What is wrong with an event expression before any event is seen (vldb92, sections 5 and 6).
+
+Evaluation gives every expression a meaning: a variable that nothing binds is some event, a comparison that the schema
+rules out is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cerify.semantics.arguments import listed
+from cerify.semantics.errors import IllFormed, Span
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.event_expressions.denote import chosen, constrained, free_variables, in_order, places
+from cerify.semantics.event_expressions.syntax import OPERATORS
+from cerify.semantics.events import Schema
+from cerify.semantics.predicates import Attribute, Constant, Problem, kind_problems, lacking, mentions, unknown_type
+from cerify.semantics.values import KIND_OF, kind
+
+
+def problems(E: expr.Expression, schema: Schema | None = None) -> list[Problem]:
+    """All that is wrong with the expression, and how to mend it; its type errors only if there is a schema."""
+    definitions = E.definitions if isinstance(E, expr.Let) else ()
+    known = {definition.name: definition for definition in definitions}
+    found: list[Problem] = []
+    for definition in definitions:
+        found.extend(_in_scope(definition.body, definition.parameters, known, schema))
+    found.extend(_in_scope(E.body if isinstance(E, expr.Let) else E, (), known, schema))
+    return found
+
+
+def type_errors(E: expr.Expression, schema: Schema) -> list[Problem]:
+    """The type errors of the expression under the schema; how it uses its variables is none."""
+    return [problem for problem in problems(E, schema) if problem.rule not in ("unbound", "unsafe")]
+
+
+def require_typed(E: expr.Expression, schema: Schema) -> None:
+    """Raises IllFormed for the first type error."""
+    for problem in type_errors(E, schema):
+        raise IllFormed(problem.hinted, problem.span)
+
+
+def _in_scope(
+    body: expr.Expression,
+    parameters: tuple[str, ...],
+    known: Mapping[str, expr.ExpressionDefinition],
+    schema: Schema | None,
+) -> Iterator[Problem]:
+    for x in sorted(free_variables(body)):
+        message = f"{x} is bound by no exists; it is taken for some event, as if exists {x} stood around all of this"
+        yield Problem("unbound", message, body.span)
+    for X in chosen(body, parameters):
+        if not places(X, body, known):
+            message = f"{X} is the argument of no event, so that it has no value; give it a place, as in order({X})"
+            yield Problem("unbound", message, body.span)
+    for node in expr.subexpressions(body):
+        yield from _variables(node)
+        if schema is not None:
+            yield from _types(node, schema)
+    if schema is not None:
+        yield from _kinds(body, known, schema)
+
+
+def _variables(E: expr.Expression) -> Iterator[Problem]:
+    """Section 5, items 3 and 7; and a variable that is bound in vain."""
+    match E:
+        case expr.RelativePlus(F) if free := free_variables(F):
+            message = (
+                f"relative+ repeats its operand, so that {', '.join(sorted(free))} cannot be an event outside it; "
+                "bind it inside with exists"
+            )
+            yield Problem("unsafe", message, E.span)
+        case expr.Equated(F, x) if x in free_variables(F):
+            yield Problem("unsafe", f"{x} occurs in the expression that is equated with it", E.span)
+        case expr.Exists(x, F) if x not in free_variables(F):
+            yield Problem("unbound", f"nothing is equated with {x}; leave out exists {x}", E.span)
+
+
+def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
+    if not isinstance(E, expr.Primitive) or E.type == expr.START:
+        return
+    operators = [one.symbol for one in OPERATORS.values() if one.position == "call"] if E.arguments else []
+    yield from unknown_type(E.type, schema, E.span, operators)  # relativ(a, b) parses as an event with arguments
+    if E.type not in schema.types:
+        return
+    attributes = in_order(schema)[E.type]
+    if len(E.arguments) > len(attributes):
+        message = f"{E.type} is given {len(E.arguments)} arguments; its attributes are {listed(attributes)}"
+        yield Problem("attribute", message, E.span)
+    for name, argument in zip(attributes, E.arguments, strict=False):
+        if isinstance(argument, Constant) and kind(argument.value) != KIND_OF[schema.attributes[name]]:
+            message = f"{name} of {E.type} is a {KIND_OF[schema.attributes[name]]}, not a {kind(argument.value)}"
+            yield Problem("kind", message, E.span)
+    if E.mask is not None:
+        for name in dict.fromkeys(attribute.name for attribute in mentions(E.mask)):
+            yield from lacking(E.type, name, frozenset({E.type}), schema, E.span)
+        yield from kind_problems(E.mask, schema, E.span)
+
+
+def _kinds(body: expr.Expression, known: Mapping[str, expr.ExpressionDefinition], schema: Schema) -> Iterator[Problem]:
+    """The attribute variables that would need values of two kinds, and the constraints that compare two kinds."""
+    attributes = in_order(schema)
+
+    def kinds(X: str) -> list[str]:
+        named = (attributes[T][k] for T, k in sorted(places(X, body, known)) if k < len(attributes.get(T, ())))
+        return sorted({KIND_OF[schema.attributes[name]] for name in named})
+
+    for X in dict.fromkeys((*chosen(body, ()), *(X for node in expr.subexpressions(body) for X in constrained(node)))):
+        if len(kinds(X)) > 1:
+            yield Problem("kind", f"{X} would have to be a {' and a '.join(kinds(X))}", body.span)
+    for node in expr.subexpressions(body):
+        if isinstance(node, expr.Constraint):
+            yield from _compared(node, {X: kinds(X) for X in constrained(node)}, node.span)
+
+
+def _compared(E: expr.Constraint, kinds: Mapping[str, list[str]], span: Span | None) -> Iterator[Problem]:
+    sides = []
+    for side in (E.comparison.left, E.comparison.right):
+        match side:
+            case Attribute(X) if len(kinds[X]) == 1:
+                sides.append((X, kinds[X][0]))
+            case Constant(value):
+                sides.append((str(value), kind(value)))
+    if len(sides) < 2:
+        return
+    (left, one), (right, other) = sides
+    if one != other:
+        yield Problem("kind", f"{left} is a {one} and {right} a {other}, so they cannot be compared", span)
+    elif one == "bool" and E.comparison.comparator not in ("=", "!="):
+        yield Problem("order", f"{left} is a bool, which knows = and != but not {E.comparison.comparator}", span)

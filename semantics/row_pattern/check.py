@@ -1,0 +1,429 @@
+"""The types of expressions, and the operators whose operands are of a kind that they do not take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import permutations, product
+from typing import NamedTuple, TypeAlias, assert_never
+
+from cerify.semantics.arguments import depth_limited, listed
+from cerify.semantics.errors import IllFormed, Span
+from cerify.semantics.events import TIME, TYPE, Schema
+from cerify.semantics.predicates import Problem, meant
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, columns_in, named
+from cerify.semantics.row_pattern.syntax import MatchRecognize, Measure, RowDefinition, Subset, show_expression
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import KIND_OF, ValueKind, ValueType, value_type_of
+
+Types: TypeAlias = Callable[[rows.RowColumn], ValueType | None]
+"""The type of a column; None where it is not known."""
+
+CAST: Mapping[rows.SqlType, ValueType] = {
+    "BIGINT": "int", "DOUBLE": "float", "VARCHAR": "string", "BOOLEAN": "bool", "TIMESTAMP": "timestamp",
+}  # fmt: skip
+
+NO_CAST: Mapping[ValueKind, tuple[rows.SqlType, ...]] = {
+    "timestamp": ("BIGINT", "DOUBLE", "BOOLEAN"), "number": ("TIMESTAMP",), "bool": ("TIMESTAMP",),
+}  # fmt: skip
+"""The types to which no value of a kind can be cast."""
+
+
+def types_of(known: Mapping[str, ValueType | None] | None) -> Types:
+    """The types of columns by their names in a table; None for a table that is not known."""
+    return lambda column: None if known is None else known.get(named(column, known))
+
+
+def type_of(e: rows.Expression, types: Types) -> ValueType | None:
+    """The type of an expression's values, as the decided reading has them; None where it is not known, as for NULL.
+
+    An integer counts as a float where other values of the expression are floats.
+    """
+    match e:
+        case rows.RowConstant(value):
+            return None if value is None else value_type_of(value)
+        case rows.RowColumn():
+            return types(e)
+        case rows.Classifier():
+            return "string"
+        case rows.Sum(left, operator, right):
+            return "string" if operator == "||" else _number((left, right), types)
+        case rows.Product(left, _, right):
+            return _number((left, right), types)
+        case rows.Negative(operand) | rows.Absolute(operand):
+            return _number((operand,), types)
+        case rows.RowMatchNumber() | rows.Count():
+            return "int"
+        case rows.Physical(_, argument) | rows.Logical(_, argument):
+            return type_of(argument, types)
+        case rows.RowAggregate(function, argument):
+            if function in ("MIN", "MAX"):
+                return type_of(argument, types)
+            return {"COUNT": "int", "AVG": "float"}.get(function) or _number((argument,), types)  # type: ignore[return-value]
+        case rows.Cast(_, type_):
+            return CAST[type_]
+        case rows.Coalesce(arguments):
+            return _joined(arguments, types)
+        case rows.RowCase(_, result, otherwise):
+            return _joined((result, otherwise), types)
+        case (
+            rows.RowComparison() | rows.IsNull() | rows.RowBetween() | rows.RowIn() | rows.RowLike()
+            | rows.RowNot() | rows.RowAnd()
+            | rows.RowOr()
+        ):  # fmt: skip
+            return "bool"
+        case _:
+            assert_never(e)
+
+
+def _joined(operands: Sequence[rows.Expression], types: Types) -> ValueType | None:
+    found = [one for one in (type_of(operand, types) for operand in operands) if one is not None]
+    return "float" if found[:1] == ["int"] and "float" in found else next(iter(found), None)
+
+
+def _number(operands: Sequence[rows.Expression], types: Types) -> ValueType:
+    return "float" if any(type_of(operand, types) == "float" for operand in operands) else "int"
+
+
+def whole_divisions(e: rows.Expression, types: Types) -> Iterator[rows.Product]:
+    """The divisions of whole numbers in an expression, in which the decided reading drops what is after the point."""
+    for node in subtrees(e):
+        if not isinstance(node, rows.Product) or node.operator != "/":
+            continue
+        if {type_of(operand, types) for operand in rows.below(node)} == {"int"}:
+            yield node
+
+
+def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> Iterator[Problem]:
+    """The operators in an expression whose operands are of a kind that they do not take.
+
+    condition: whether the expression itself has to be true or false.
+    """
+
+    def kind_of(operand: rows.Expression) -> ValueKind | None:
+        return None if (found := type_of(operand, types)) is None else KIND_OF[found]
+
+    def of(wanted: ValueKind, *operands: rows.Expression) -> Iterator[Problem]:
+        for operand in operands:
+            if (found := kind_of(operand)) not in (None, wanted):
+                rule = {"number": "arithmetic", "string": "like"}.get(wanted, "kind")
+                message = f"{show_expression(operand)} is a {found}, and a {wanted} is expected"
+                yield Problem(rule, message, operand.span)  # type: ignore[arg-type]
+
+    def alike(*operands: rows.Expression) -> Iterator[Problem]:
+        known = [(operand, found) for operand in operands if (found := kind_of(operand)) is not None]
+        for operand, found in known[1:]:
+            if found != known[0][1]:
+                texts = f"{show_expression(known[0][0])} is a {known[0][1]}, and {show_expression(operand)} a {found}"
+                yield Problem("kind", texts, operand.span)
+
+    if condition:
+        yield from of("bool", e)
+    match e:
+        case rows.RowConstant() | rows.RowColumn() | rows.Classifier() | rows.RowMatchNumber() | rows.Count():
+            pass
+        case rows.Physical() | rows.Logical() | rows.IsNull():
+            pass
+        case rows.Cast(operand, type_):
+            if (known := kind_of(operand)) is not None and type_ in NO_CAST.get(known, ()):
+                message = f"{show_expression(operand)} is a {known}, and a CAST of it to {type_} is always NULL"
+                yield Problem("kind", message, e.span, advice="use a column of the other kind, as a time in seconds")
+        case rows.RowAggregate(function, argument):
+            if function in ("SUM", "AVG"):
+                yield from of("number", argument)
+        case rows.Negative(operand) | rows.Absolute(operand):
+            yield from of("number", operand)
+        case rows.Sum(left, operator, right):
+            yield from of("string" if operator == "||" else "number", left, right)
+        case rows.Product(left, _, right):
+            yield from of("number", left, right)
+        case rows.Coalesce(arguments):
+            yield from alike(*arguments)
+        case rows.RowCase(tested, result, otherwise):
+            yield from of("bool", tested)
+            yield from alike(result, otherwise)
+        case rows.RowComparison() | rows.RowBetween() | rows.RowIn():
+            yield from alike(*rows.below(e))
+        case rows.RowLike(operand, pattern):
+            yield from of("string", operand, pattern)
+        case rows.RowNot() | rows.RowAnd() | rows.RowOr():
+            yield from of("bool", *rows.below(e))
+        case _:
+            assert_never(e)
+    for operand in rows.below(e):
+        yield from type_problems(operand, types)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The problems of a clause that show before any row is read: ISO/IEC 9075-2, features R010 and R020.
+
+ADVICE = {
+    "aggregate": "give an aggregate columns of one variable, without PREV, NEXT, FIRST, LAST or an aggregate in it",
+    "define": "write the variable in PATTERN, or leave its condition out",
+    "skip": "name a variable of the pattern, or skip PAST LAST ROW or TO NEXT ROW",
+    "variable": "write it in PATTERN, or name a variable that is there",
+    "column": "name a column of the table",
+}
+
+
+def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReading = STANDARD) -> list[Problem]:
+    """All problems of the clause; unknown columns and type errors only if there is no other problem."""
+    with depth_limited(q.span):
+        return [*_names(q), *_variables(q), *_navigation(q), *_pattern(q, reading), *_window(q)] or [*_typed(q, schema)]
+
+
+def require_wellformed(q: MatchRecognize, reading: RowReading = STANDARD) -> None:
+    """Raises IllFormed for the first problem that shows without a schema."""
+    _raise_first(problems(q, None, reading))
+
+
+def require_typed(q: MatchRecognize, schema: Schema) -> None:
+    """Raises IllFormed for the first problem, unknown columns and type errors included."""
+    _raise_first(problems(q, schema))
+
+
+def require_columns(q: MatchRecognize, known: Mapping[str, ValueType | None]) -> None:
+    """As require_typed, over a table with these columns."""
+    _raise_first(problems(q) or _typed_over(q, known))
+
+
+def missing_columns(q: MatchRecognize, columns: Collection[str]) -> Iterator[Problem]:
+    """The columns of the clause that a table with these columns, and "type", does not have."""
+    known = {*columns, TYPE}
+    for column in columns_in(q):
+        if (name := named(column, known)) not in known:
+            yield _no_column(column, name, [one for one in columns if one != TYPE])
+
+
+def _raise_first(found: Iterable[Problem]) -> None:
+    for problem in found:
+        raise IllFormed(f"{problem.message}; {problem.mend}", problem.span)
+
+
+def _names(q: MatchRecognize) -> Iterator[Problem]:
+    """Names that are given twice."""
+    output = [one.name for one in q.partition] + [one.name for one in q.measures]
+    for what, names, span in (
+        ("DEFINE defines", [one.variable for one in q.define], _span(q.define)),
+        ("the output has the columns", [name.lower() for name in output], _span(q.measures)),
+        ("SUBSET defines", [one.name for one in q.subsets], _span(q.subsets)),
+    ):
+        for name, times in Counter(names).items():
+            if times > 1:
+                yield Problem("twice", f"{what} {name} {times} times", span)
+
+
+def _span(parts: Sequence[RowDefinition | Measure | Subset]) -> Span | None:
+    return parts[-1].span if parts else None
+
+
+def _variables(q: MatchRecognize) -> Iterator[Problem]:
+    """Variables that are not of the pattern, and unions that are none."""
+    for subset in q.subsets:
+        if subset.name in q.primary:
+            yield Problem("subset", f"the union variable {subset.name} is a variable of the pattern too", subset.span)
+        for member in subset.members:
+            if member not in q.primary:
+                why = "is a union itself" if any(member == one.name for one in q.subsets) else "is not in the pattern"
+                yield Problem("subset", f"{member} in the union {subset.name} {why}", subset.span)
+    for one in q.define:
+        if one.variable not in q.primary:
+            message = f"DEFINE has a condition for {one.variable}, which is not in the pattern"
+            near = meant(one.variable, q.primary)
+            yield Problem("unbound", message, one.span, near, advice=ADVICE["define"])
+    if (to := q.skip.variable) is not None and to not in q.unions:
+        near = {"NEXT": "NEXT ROW"}.get(to) or meant(to, q.unions)
+        message = f"the variable {to} is not in the pattern"
+        yield Problem("unbound", message, q.skip.span, near, advice=ADVICE["skip"])
+    mentioned: list[tuple[str | None, Span | None]] = []
+    for e in q.expressions:
+        found = (node for node in subtrees(e) if isinstance(node, rows.RowColumn | rows.Classifier | rows.Count))
+        mentioned += [(node.variable, node.span) for node in found]
+    for name, span in mentioned:
+        if name is not None and name not in q.unions:
+            message = f"the variable {name} is not in the pattern"
+            yield Problem("unbound", message, span, meant(name, q.unions), advice=ADVICE["variable"])
+
+
+def _navigation(q: MatchRecognize) -> Iterator[Problem]:
+    """PREV, NEXT, FIRST, LAST and aggregates inside each other, or around two variables or none; FINAL in DEFINE."""
+    for one in q.define:
+        for node in subtrees(one.condition):
+            if isinstance(node, rows.Logical | rows.Count | rows.RowAggregate) and node.semantics == "FINAL":
+                yield Problem(
+                    "navigation", "FINAL looks at a whole match, and DEFINE at what is matched so far", node.span
+                )
+    for e in q.expressions:
+        for node in subtrees(e):
+            if isinstance(node, rows.Physical | rows.Logical | rows.RowAggregate):
+                yield from _inside(node)
+
+
+def _inside(e: rows.Physical | rows.Logical | rows.RowAggregate) -> Iterator[Problem]:
+    argument, text = e.argument, show_expression(e)
+    advice = ADVICE["aggregate"] if isinstance(e, rows.RowAggregate) else None
+    if isinstance(e, rows.Physical) and isinstance(argument, rows.Logical):
+        return
+    for node in subtrees(argument):
+        if isinstance(node, rows.Physical | rows.Logical | rows.RowAggregate | rows.Count):
+            yield Problem(
+                "navigation",
+                f"{show_expression(node)} cannot be inside {text}",
+                node.span or e.span,
+                advice=advice,
+            )
+            return
+    found = rows.references(argument)
+    if len({one.variable for one in found}) > 1:
+        yield Problem("navigation", f"{text} looks at rows of more than one variable", e.span, advice=advice)
+    if not found and not isinstance(e, rows.RowAggregate):
+        yield Problem("navigation", f"{text} has no column and no CLASSIFIER to look up in a row", e.span)
+
+
+def _pattern(q: MatchRecognize, reading: RowReading) -> Iterator[Problem]:
+    for p in subtrees(q.pattern):
+        if isinstance(p, rows.Exclusion) and q.rows == "all with unmatched":
+            yield Problem("output", "{- -} cannot be used with ALL ROWS PER MATCH WITH UNMATCHED ROWS", p.span)
+        if isinstance(p, rows.Quantified) and reading.empty_iterations == "refused" and may_be_empty(p.pattern):
+            yield Problem("repeated", "a part of the pattern that may match no row is quantified", p.span)
+
+
+def _window(q: MatchRecognize) -> Iterator[Problem]:
+    """What the clause WINDOW does not have: anchors and MATCH_NUMBER."""
+    if q.window is None:
+        return
+    for node in (node for root in (q.pattern, *q.expressions) for node in subtrees(root)):
+        if isinstance(node, rows.Anchor | rows.RowMatchNumber):
+            text = {"start": "^", "end": "$"}[node.place] if isinstance(node, rows.Anchor) else "MATCH_NUMBER()"
+            yield Problem("row_window", f"{text} cannot be used in WINDOW", node.span)
+
+
+def may_be_empty(p: rows.Pattern) -> bool:
+    """Whether a pattern may match no row."""
+    match p:
+        case rows.RowVariable():
+            return False
+        case rows.Empty() | rows.Anchor():
+            return True
+        case rows.RowConcatenation(left, right):
+            return may_be_empty(left) and may_be_empty(right)
+        case rows.Alternation(left, right):
+            return may_be_empty(left) or may_be_empty(right)
+        case rows.Permute(parts):
+            return all(map(may_be_empty, parts))
+        case rows.Quantified(inner, low):
+            return low == 0 or may_be_empty(inner)
+        case rows.Exclusion(inner):
+            return may_be_empty(inner)
+        case _:
+            assert_never(p)
+
+
+def _typed(q: MatchRecognize, schema: Schema | None) -> Iterator[Problem]:
+    return _typed_over(q, None if schema is None else column_types(schema))
+
+
+def column_types(schema: Schema) -> dict[str, ValueType | None]:
+    """The types of the columns of a table with that schema; None for one of several types."""
+    known: dict[str, ValueType | None] = dict(schema.attributes) | dict.fromkeys(schema.mixed) | {TYPE: "string"}
+    if schema.timed:
+        known.setdefault(TIME, "timestamp")
+    return known
+
+
+def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None) -> Iterator[Problem]:
+    """The columns that a table does not have, and type errors.
+
+    known: the types of the table's columns, None where a column has none; None for a table that is not known.
+    """
+    if known is not None:
+        yield from missing_columns(q, known)
+    types = types_of(known)
+    for one in q.define:
+        yield from type_problems(one.condition, types, condition=True)
+    for measure in q.measures:
+        yield from type_problems(measure.expression, types)
+
+
+def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Problem:
+    near = meant(name, there)
+    written = f"a string is written {name!r}, and " if column.quoted and near is None else ""
+    if (function := name.upper()) in ("CLASSIFIER", "MATCH_NUMBER") and not column.quoted:
+        near = f"{function}()"
+    message = f"there is no column {name!r}; {written}the table has {listed(there)}"
+    return Problem("attribute", message, column.span, near, advice=ADVICE["column"])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whether AFTER MATCH SKIP TO can fail, as far as the pattern says without its conditions.
+
+
+class LabellingShape(NamedTuple):
+    """What a labelling has: any rows; the variable in its first row; the variable in a later one."""
+
+    rows: bool = False
+    first: bool = False
+    later: bool = False
+
+
+Shapes = frozenset[LabellingShape]
+EMPTY: Shapes = frozenset({LabellingShape()})
+
+
+def skip_failures(q: MatchRecognize) -> list[str]:
+    """In which ways the skip of a clause can fail, each as a sentence; none if it cannot."""
+    A = q.skip.variable
+    if A is None or A not in q.unions:
+        return []
+    found = shapes(q.pattern, q.unions[A])
+    failures = []
+    if any(one.rows and not (one.first or one.later) for one in found):
+        failures.append(f"a match may have no row of {A} to skip to")
+    if any(one.first and (q.skip.to == "first" or not one.later) for one in found):
+        failures.append(f"the row of {A} to skip to may be the first one of the match")
+    return failures
+
+
+def shapes(p: rows.Pattern, wanted: frozenset[str]) -> Shapes:
+    """The shapes of the labellings of a pattern, whose variables may be any of `wanted`."""
+    match p:
+        case rows.RowVariable(A):
+            return frozenset({LabellingShape(True, A in wanted)})
+        case rows.Empty() | rows.Anchor():
+            return EMPTY
+        case rows.RowConcatenation(left, right):
+            return _join_shapes((shapes(left, wanted), shapes(right, wanted)))
+        case rows.Alternation(left, right):
+            return shapes(left, wanted) | shapes(right, wanted)
+        case rows.Permute(parts):
+            return frozenset().union(*map(_join_shapes, permutations([shapes(part, wanted) for part in parts])))
+        case rows.Exclusion(inner):
+            return shapes(inner, wanted)
+        case rows.Quantified(inner, low, high):
+            return _iterated(shapes(inner, wanted), low, high)
+        case _:
+            assert_never(p)
+
+
+def _join_shapes(parts: Iterable[Shapes]) -> Shapes:
+    return reduce(lambda one, other: frozenset(_after(u, v) for u, v in product(one, other)), parts, EMPTY)
+
+
+def _after(u: LabellingShape, v: LabellingShape) -> LabellingShape:
+    return LabellingShape(True, u.first, u.later or v.first or v.later) if u.rows else v
+
+
+def _iterated(once: Shapes, low: int, high: int | None) -> Shapes:
+    """The shapes after any number of iterations between two bounds; they repeat after a few."""
+    power, found, seen = EMPTY, frozenset[LabellingShape](), set[tuple[bool, Shapes]]()
+    n = 0
+    while high is None or n <= high:
+        if n >= low:
+            found |= power
+        if (key := (n >= low, power)) in seen and n >= low:
+            break
+        seen.add(key)
+        power, n = _join_shapes((power, once)), n + 1
+    return found

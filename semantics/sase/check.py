@@ -1,0 +1,451 @@
+"""Type errors of a query of SASE+, under a schema of the input and the types of its own queries' results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import TypeAlias, assert_never
+
+from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import depth_limited, listed
+from cerify.semantics.errors import IllFormed, Span
+from cerify.semantics.events import TIME, TYPE, Schema
+from cerify.semantics.predicates import (
+    Attribute,
+    Both,
+    Either,
+    Not,
+    Predicate,
+    Problem,
+    kind_problems,
+    mapped_predicate,
+    meant,
+    mentions,
+    timeless,
+    unmeasured,
+)
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.clauses import (
+    blocks_of,
+    conjuncts,
+    equivalences,
+    in_order,
+    made,
+    negated,
+    queries_of,
+    source_of,
+    stream_of,
+    variables,
+)
+from cerify.semantics.sase.denote import placed, rank
+from cerify.semantics.sase.syntax import (
+    as_written,
+    names_of,
+    show_attribute,
+    show_component,
+    show_condition,
+    show_output,
+    type_of,
+)
+from cerify.semantics.values import ValueType, value_type_of
+
+Types: TypeAlias = Mapping[str, Mapping[str, ValueType | None]]
+"""The attributes of each event type of a stream; a value type is None where it is not known."""
+
+
+def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
+    """The type errors of a query that has no other problems; of its own streams only, if there is no schema."""
+    found: list[Problem] = []
+    for query, types in _with_types(q, schema):
+        for part in blocks_of(query):
+            if types is not None:
+                found.extend(_in_block(part, types))
+    return list(dict.fromkeys(found))
+
+
+def derived_types(q: sase.Tree, schema: Schema | None) -> Mapping[str, Types]:
+    """The event types of the named streams of a query that has no other problems."""
+    return {name: _returned(query, types) for query, types in _with_types(q, schema) if (name := stream_of(query))}
+
+
+def _with_types(q: sase.Tree, schema: Schema | None) -> Iterator[tuple[sase.SaseQuery | sase.SaseUnion, Types | None]]:
+    """Each query with the types of the stream that it reads, None for the input without a schema."""
+    streams: dict[str, Types] = {}
+    for query in in_order(q):
+        source = source_of(blocks_of(query)[0])
+        types: Types | None = streams[source] if source is not None else _input(schema)
+        shown = source is None and schema is not None and not schema.timed
+        yield query, types if types is None or shown else _timed(types)
+        if (name := stream_of(query)) is not None:
+            streams[name] = _returned(query, types)
+
+
+def _input(schema: Schema | None) -> Types | None:
+    """The types of the input; a value type is None where the attribute has values of several."""
+    if schema is None or not schema.mixed:
+        return None if schema is None else schema.types
+    return {R: {a: None if a in schema.mixed else t for a, t in of.items()} for R, of in schema.types.items()}
+
+
+def _timed(types: Types) -> Types:
+    """The types of a stream in which every event may have a time, of a value type that need not be known."""
+    return {R: {TIME: None, **attributes} for R, attributes in types.items()}
+
+
+def _returned(query: sase.SaseQuery | sase.SaseUnion, types: Types | None) -> Types:
+    """The types of the result events."""
+    found: dict[str, dict[str, ValueType | None]] = {}
+    for part in blocks_of(query):
+        attributes = found.setdefault(type_of(part.returned), {})
+        for name, item in zip(names_of(part.returned), part.returned.items, strict=True):
+            output = item.output
+            attributes[name] = value_type(output.term, part, types) if isinstance(output, sase.Simple) else None
+    return found
+
+
+def value_type(term: pred.Term, q: sase.SaseQuery, types: Types | None) -> ValueType | None:
+    """The value type of a term over a match, None where it is not known."""
+    match term:
+        case pred.Constant(value):
+            return value_type_of(value)
+        case pred.Arithmetic(symbol, left, right):
+            ints = value_type(left, q, types) == value_type(right, q, types) == "int"
+            return "int" if ints and symbol != "/" else "float"
+        case sase.SaseAggregate(function="count"):
+            return "int"
+        case sase.SaseAggregate(function="avg"):
+            return "float"
+        case sase.SaseAggregate(function="sum" | "min" | "max" | "highest" | "lowest") | sase.Reference():
+            return _attribute_type(term, q, types)
+        case pred.Attribute():
+            return None
+        case _:
+            assert_never(term)
+
+
+def _attribute_type(attribute: pred.Attribute, q: sase.SaseQuery, types: Types | None) -> ValueType | None:
+    if types is None:
+        return None
+    type_ = next(k.type for k in q.pattern if k.variable == attribute.variable)
+    return types.get(type_, {}).get(attribute.name)
+
+
+def _in_block(q: sase.SaseQuery, types: Types) -> Iterator[Problem]:
+    for k in q.pattern:
+        if k.type not in types:
+            message = f"unknown event type {k.type}; the stream has {listed(types)}"
+            yield Problem("event_type", message, k.span, meant(k.type, types))
+    if q.within is not None:
+        span = q.within.span
+        untimed = (p for k in q.pattern for p in _lacking(q, sase.Reference(TIME, k.variable), types, span))
+        kinds = (p for k in q.pattern for p in unmeasured(types.get(k.type, {}).get(TIME), span))
+        yield from islice(chain(timeless(types.values(), span), untimed, kinds), 1)
+    for conjunct in conjuncts(q):
+        match conjunct.condition:
+            case sase.Equivalence(name):
+                for k in q.pattern:
+                    yield from _lacking(q, sase.Reference(name, k.variable), types, conjunct.span)
+            case p:
+                yield from _condition(q, p, types, conjunct.span)
+    if q.having is not None:
+        yield from _condition(q, q.having, types, q.having_span)
+    for item in q.returned.items:
+        match item.output:
+            case sase.Simple(term):  # a comparison with itself finds the operands that are no numbers
+                yield from _condition(q, pred.Comparison("=", term, term), types, item.span)
+            case sase.SaseSeries(a, name):
+                yield from _lacking(q, sase.Reference(name, a), types, item.span)
+            case sase.Composite(a, _, names) | sase.CompositeSeries(a, names):
+                for name in names:
+                    yield from _lacking(q, sase.Reference(name, a), types, item.span)
+            case _:
+                assert_never(item.output)
+
+
+def _condition(q: sase.SaseQuery, p: pred.Predicate, types: Types, span: Span | None) -> Iterator[Problem]:
+    shown: dict[str, ValueType] = {}
+    for a in mentions(p):
+        yield from _lacking(q, a, types, span)
+        yield from _aggregated(q, a, types, span)
+        if (known := value_type(a, q, types)) is not None:
+            shown[show_attribute(a)] = known
+    yield from kind_problems(mapped_predicate(p, as_written), Schema({"": shown}), span)
+
+
+def _lacking(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
+    """An attribute that the events of the variable do not have."""
+    type_ = next(k.type for k in q.pattern if k.variable == a.variable)
+    if type_ not in types or a.name == "" or a.name in types[type_]:
+        return
+    names = [name for name, known in types[type_].items() if name != TIME or known is not None]
+    message = f"{type_}, which {a.variable} may hold, has no attribute {a.name!r}; it has {listed(names)}"
+    yield Problem("attribute", message, span, meant(a.name, names))
+
+
+def _aggregated(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
+    """An aggregate of values of a kind for which it is not defined."""
+    match a, _attribute_type(a, q, types):
+        case sase.SaseAggregate(function="sum" | "avg"), ("string" | "bool" | "timestamp") as known:
+            yield Problem("arithmetic", f"{show_attribute(a)}: {a.name} is a {known}, where a number is needed", span)
+        case sase.SaseAggregate(function="min" | "max" | "highest" | "lowest"), "bool":
+            yield Problem("order", f"{show_attribute(a)}: {a.name} is a bool, and these have no order", span)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The problems of a query of SASE+ that show before any event is read (sase07, sections 2.2 and A.1).
+
+
+def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
+    """All problems of the query; type errors only if there is a schema and no other problem."""
+    with depth_limited(q.span):
+        found = [problem for query in queries_of(q) for part in blocks_of(query) for problem in _check_block(part)]
+        found.extend(_streams(q))
+        return found or type_problems(q, schema)
+
+
+def require_wellformed(q: sase.Tree) -> None:
+    """Raises IllFormed for the first problem that shows without a schema."""
+    _raise_first(problems(q))
+
+
+def require_typed(q: sase.Tree, schema: Schema) -> None:
+    """Raises IllFormed for the first problem, type errors included."""
+    _raise_first(problems(q, schema))
+
+
+def missing_columns(q: sase.Tree, columns: Collection[str]) -> Iterator[Problem]:
+    """The attributes of equivalence tests over the input, as [id], that are not among its columns."""
+    for block in (block for query in queries_of(q) for block in blocks_of(query) if source_of(block) is None):
+        for conjunct in conjuncts(block):
+            match conjunct.condition:
+                case sase.Equivalence(name) if name not in columns:
+                    names = [one for one in columns if one != TYPE]
+                    message = f"there is no column {name!r} for [{name}]; the events have {listed(names)}"
+                    yield Problem("attribute", message, conjunct.span, meant(name, names))
+
+
+def _raise_first(found: Iterable[Problem]) -> None:
+    for problem in found:
+        raise IllFormed(f"{problem.message}; {problem.mend}", problem.span)
+
+
+# --- one query block --------------------------------------------------------------------------------------------------
+
+
+def _check_block(q: sase.SaseQuery) -> Iterator[Problem]:
+    yield from _pattern(q)
+    if len({k.variable for k in q.pattern}) == len(q.pattern):
+        yield from _strategies(q)
+        for conjunct in conjuncts(q):
+            if not isinstance(conjunct.condition, sase.Equivalence):
+                yield from _conjunct(q, conjunct.condition, conjunct.underlined, conjunct.span)
+        if q.having is not None:
+            yield from _complete(q, mentions(q.having), "HAVING", q.having_span)
+        yield from _check_returned(q)
+
+
+def _pattern(q: sase.SaseQuery) -> Iterator[Problem]:
+    for variable, times in Counter(k.variable for k in q.pattern).items():
+        if times > 1:
+            span = [k.span for k in q.pattern if k.variable == variable][1]
+            yield Problem("twice", f"{variable} is declared {times} times", span)
+    if all(k.negated for k in q.pattern):
+        yield Problem("negation", "nothing of the pattern has to be there", q.pattern[0].span if q.pattern else q.span)
+    elif q.pattern[-1].negated and q.within is None:
+        last = show_component(q.pattern[-1])
+        message = f"{last} at the end of the pattern: without WITHIN it is never known that there is none"
+        yield Problem("negation", message, q.pattern[-1].span)
+    if q.within is not None and q.within.amount <= 0:
+        yield Problem("window", "no event is in a window without length", q.within.span)
+
+
+def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
+    arguments = [argument for block in q.where for argument in block.arguments]
+    times = Counter(argument.variable for argument in arguments)
+    components = {k.variable: k for k in q.pattern}
+    for argument in arguments:
+        a = argument.variable
+        if a not in components:
+            yield _unknown(q, a, argument.span)
+        elif argument.cut and not (components[a].kleene and not components[a].negated):
+            message = f"{a}!: only a Kleene plus that has to be there can be cut short"
+            yield Problem("strategy", message, argument.span)
+    for a in [a for a, n in times.items() if n > 1]:
+        span = [argument.span for argument in arguments if argument.variable == a][1]
+        yield Problem("strategy", f"{a} has two strategies", span)
+    left = [k.variable for k in q.pattern if not k.negated and k.variable not in times]
+    if arguments and left:
+        yield Problem(
+            "strategy", f"{', '.join(left)} {'has' if len(left) == 1 else 'have'} no strategy", q.where[0].span
+        )
+    for block in q.where:
+        if (
+            block.strategy == "partition_contiguity"
+            and not any(c.underlined for c in conjuncts(q))
+            and not equivalences(q)
+        ):
+            yield Problem("partition", "partition_contiguity, but nothing says what a partition is", block.span)
+        named = {argument.variable for argument in block.arguments}
+        for conjunct in block.conjuncts:
+            p = conjunct.condition
+            if (
+                isinstance(p, sase.Equivalence)
+                or not named
+                or not variables(p)
+                or not variables(p) <= components.keys()
+            ):
+                continue
+            k = q.pattern[placed(p, q.pattern).component]
+            if not k.negated and k.variable not in named:
+                message = (
+                    f"{show_condition(p)} says which {k.variable} is selected, but {k.variable} has another strategy"
+                )
+                yield Problem("strategy", message, conjunct.span)
+
+
+def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | None) -> Iterator[Problem]:
+    """A good formula, whose identifiers fit the pattern and the edge on which they stand (sections A.1 and A.2)."""
+    text = show_condition(p)
+    mentioned = list(mentions(p))
+    if not mentioned:
+        yield Problem("good_formula", f"{text} speaks of no event", span)
+        return
+    if wrong := list(_unfit(q, mentioned, span)):
+        yield from wrong
+        return
+    if len(absent := sorted(variables(p) & negated(q))) > 1:
+        message = f"{text} is about {' and '.join(absent)}, neither of which is there"
+        yield Problem("good_formula", message, span)
+        return
+    place = placed(p, q.pattern)
+    last = q.pattern[place.component].variable
+    ranks = {rank(a) for a in mentioned if a.variable == last}
+    for a in mentioned:
+        if _moving(a) and (a.variable != last or 3 in ranks):
+            while_ = f"{last} is selected" if a.variable != last else f"all of {last} is there"
+            message = f"{show_attribute(a)} in {text}: there is no i when {while_}"
+            yield Problem("reference", message, span)
+            return
+    aggregated = next((a for a in mentioned if isinstance(a, sase.SaseAggregate)), None)
+    if underlined and aggregated is not None:
+        message = f"{show_attribute(aggregated)}: what defines the partitions has no aggregates"
+        yield Problem("partition", message, span)
+    atoms = list(_literals(p))
+    for atom in atoms:
+        if isinstance(atom, Both | Either | Not):
+            message = f"{text} is no clause: of a disjunction each part is a comparison, or not a comparison"
+            yield Problem("good_formula", message, span)
+            return
+    for atom in atoms:
+        if not any(a.variable == last and rank(a) == max(ranks) for a in mentions(atom)):
+            identifier = next(show_attribute(a) for a in mentioned if a.variable == last and rank(a) == max(ranks))
+            message = f"in {text} the last identifier, that of {identifier}, is not in {show_condition(atom)}"
+            yield Problem("good_formula", message, span)
+
+
+def _literals(p: Predicate) -> Iterator[Predicate]:
+    """The parts of a disjunction, each without the negation before it."""
+    if isinstance(p, Either):
+        yield from _literals(p.left)
+        yield from _literals(p.right)
+    else:
+        yield p.predicate if isinstance(p, Not) else p
+
+
+def _check_returned(q: sase.SaseQuery) -> Iterator[Problem]:
+    arrays = {k.variable for k in q.pattern if k.kleene}
+    for item in q.returned.items:
+        match item.output:
+            case sase.Simple(term):
+                yield from _complete(q, mentions(term), "RETURN", item.span)
+            case sase.Composite(a, place, names):
+                yield from _complete(q, [sase.Reference(names[0], a, place)], "RETURN", item.span)
+            case sase.SaseSeries(a) | sase.CompositeSeries(a):
+                if a in arrays:
+                    yield from _complete(q, [sase.SaseAggregate("", a)], "RETURN", item.span)
+                elif a in {k.variable for k in q.pattern}:
+                    yield Problem("reference", f"{show_output(item.output)}: {a} is one event, no array", item.span)
+                else:
+                    yield _unknown(q, a, item.span)
+    for name, times in Counter(names_of(q.returned)).items():
+        if times > 1:
+            yield Problem(
+                "twice", f"{times} attributes of the result are called {name}; name them with AS", q.returned.span
+            )
+
+
+def _complete(q: sase.SaseQuery, mentioned: Iterable[Attribute], clause: str, span: Span | None) -> Iterator[Problem]:
+    """References to a match as a whole: none depends on i, and none is to a negated component."""
+    for a in mentioned:
+        if wrong := list(_unfit(q, [a], span)):
+            yield from wrong
+        elif _moving(a):
+            yield Problem(
+                "reference", f"{show_attribute(a)} in {clause}: there is no i once the match is complete", span
+            )
+        elif a.variable in negated(q):
+            yield Problem("unbound", f"{show_attribute(a)} in {clause}: a match has no {a.variable}", span)
+
+
+def _unfit(q: sase.SaseQuery, mentioned: Iterable[Attribute], span: Span | None) -> Iterator[Problem]:
+    """The identifiers that no component of the pattern has."""
+    arrays = {k.variable: k.kleene for k in q.pattern}
+    for a in mentioned:
+        variable = a.variable or ""
+        if variable not in arrays:
+            yield _unknown(q, variable, span)
+        elif arrays[variable] == (isinstance(a, sase.Reference) and a.place == "only"):
+            what = "an array" if arrays[variable] else "one event"
+            yield Problem("reference", f"{show_attribute(a)}: {variable} is {what}", span)
+
+
+def _moving(a: Attribute) -> bool:
+    """Whether it depends on i."""
+    return a.running if isinstance(a, sase.SaseAggregate) else isinstance(a, sase.Reference) and rank(a) in (1, 2)
+
+
+def _unknown(q: sase.SaseQuery, variable: str, span: Span | None) -> Problem:
+    declared = ", ".join(k.variable for k in q.pattern)
+    message = f"the pattern declares no {variable}; it has {declared}"
+    return Problem("unbound", message, span, meant(variable, [k.variable for k in q.pattern]))
+
+
+# --- queries that read each other -------------------------------------------------------------------------------------
+
+
+def _streams(q: sase.Tree) -> Iterator[Problem]:
+    makers = made(q)
+    named = Counter(name for query in queries_of(q) if (name := stream_of(query)) is not None)
+    for name in [name for name, times in named.items() if times > 1]:
+        yield Problem("twice", f"two queries make a stream {name}", makers[name].span)
+    sources = False
+    for query in queries_of(q):
+        parts = blocks_of(query)
+        if len({part.returned.stream for part in parts} - {None}) > 1:
+            yield Problem("twice", "the parts of a UNION make one stream, but it has two names", query.span)
+        if len({source_of(part) for part in parts}) > 1:
+            yield Problem("stream", "the parts of a UNION read different streams", query.span)
+        for part in parts:
+            if (name := source_of(part)) is not None and name not in makers:
+                sources = True
+                known = ", ".join(makers) or "none"
+                yield Problem(
+                    "stream", f"no query makes a stream {name}; there is {known}", part.span, meant(name, makers)
+                )
+            elif name is not None:
+                yield from _read(name, makers[name])
+    if not sources:
+        try:
+            in_order(q)
+        except IllFormed as error:
+            yield Problem("stream", error.message, error.span)
+
+
+def _read(name: str, query: sase.SaseQuery | sase.SaseUnion) -> Iterator[Problem]:
+    """A query that is read by another returns atomic values (section 2.2.4)."""
+    for part in blocks_of(query):
+        for item in part.returned.items:
+            if not isinstance(item.output, sase.Simple):
+                message = f"{show_output(item.output)} is no single value, but another query reads the stream {name}"
+                yield Problem("result", message, item.span)

@@ -1,0 +1,188 @@
+"""Result events: the attributes that RETURN makes of a match (sase07, sections 2.1 and 2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, assert_never
+
+from cerify.semantics.arguments import Budget, timed_items
+from cerify.semantics.events import TIME, Bindings, Event, Match, Result, Schema, Stream, result_of
+from cerify.semantics.predicates import Term, evaluate, mentions, satisfied
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.check import Types, derived_types, require_wellformed
+from cerify.semantics.sase.clauses import blocks_of, conjuncts, equivalences, in_order, queries_of, source_of, stream_of
+from cerify.semantics.sase.denote import operation_of, position, value_of
+from cerify.semantics.sase.syntax import DECIDED, NO_OPERATIONS, Operations, Reading, names_of, type_of
+from cerify.semantics.values import Value, kind
+
+Composed: TypeAlias = dict[str, Value | None]
+"""A value of a composite type, by the names of its parts."""
+
+ResultValue: TypeAlias = Value | Composed | list[Value | None] | list[Composed] | None
+"""Of the four types: atomic-simple, atomic-composite, sequence-simple, sequence-composite; None where it is absent."""
+
+
+def result(
+    q: sase.SaseQuery, match: Bindings, S: Sequence[Event], operations: Operations = NO_OPERATIONS
+) -> dict[str, ResultValue]:
+    """The attributes of the result event that a match becomes."""
+    bound = dict(match)
+    values = (_value(item.output, bound, S, operations) for item in q.returned.items)
+    return dict(zip(names_of(q.returned), values, strict=True))
+
+
+def _value(
+    output: sase.Output, bound: Mapping[str, tuple[int, ...]], S: Sequence[Event], operations: Operations
+) -> ResultValue:
+    match output:
+        case sase.Simple(term):
+            return simple(term, bound, S, operations)
+        case sase.SaseSeries(b, name):
+            return [S[p].get(name) for p in bound[b]]
+        case sase.Composite(a, place, names):
+            p = position(bound[a], place)
+            return None if p is None else {name: S[p].get(name) for name in names}
+        case sase.CompositeSeries(b, names):
+            return [{name: S[p].get(name) for name in names} for p in bound[b]]
+        case _:
+            assert_never(output)
+
+
+def simple(
+    term: Term, bound: Mapping[str, tuple[int, ...]], S: Sequence[Event], operations: Operations = NO_OPERATIONS
+) -> Value | None:
+    """The value of a term over a match."""
+    return evaluate(term, value_of(bound, S, operations))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The answers of a query: HAVING, NON-OVERLAP, RETURN, UNION and composition on top of what finds its bindings.
+#
+# A result event happens when the last event of its match does; a stream of result events is in the order of these. A
+# match of a query that reads such a stream binds positions of it.
+
+Finder: TypeAlias = Callable[[sase.SaseQuery, Stream, Reading, Budget, Operations], Iterable[Bindings]]
+"""What finds the bindings that PATTERN, WHERE and WITHIN of one query block describe (section 2.2)."""
+
+
+def matches_of(
+    q: sase.Tree,
+    S: Stream,
+    find: Finder,
+    reading: Reading = DECIDED,
+    budget: Budget = Budget(),
+    operations: Operations = NO_OPERATIONS,
+) -> list[Match]:
+    """All matches of a query, of the last one of a program, sorted, with their results.
+
+    Raises IllFormed, Unsupported, BudgetExceeded.
+    """
+    require_wellformed(q)
+    for aggregate in aggregates(q):
+        operation_of(aggregate, operations)  # one that is not registered is told at once
+    streams: dict[str | None, Stream] = {None: S}
+    types = derived_types(q, S.schema)
+    asked = queries_of(q)[-1]
+    for query in in_order(q):
+        read = streams[source_of(blocks_of(query)[0])]
+        found = {
+            (m, type_of(part.returned))
+            for part in blocks_of(query)
+            for m in of_block(part, read, find, reading, budget, operations)
+        }
+        if query is asked:
+            return sorted({m for m, _ in found})
+        if (name := stream_of(query)) is not None:
+            events = [_event(m.result, type_, read[m.at]) for m, type_ in sorted(found) if m.result is not None]
+            streams[name] = Stream(events, _schema(types[name]))
+    raise AssertionError("the query asked is one of the program's")
+
+
+def aggregates(q: sase.Tree) -> Iterator[sase.SaseAggregate]:
+    """The aggregates of all conditions and results."""
+    for part in (part for query in queries_of(q) for part in blocks_of(query)):
+        conditions = (c.condition for c in conjuncts(part) if not isinstance(c.condition, sase.Equivalence))
+        terms = (item.output.term for item in part.returned.items if isinstance(item.output, sase.Simple))
+        having = () if part.having is None else (part.having,)
+        for mentioned in map(mentions, (*conditions, *having, *terms)):
+            yield from (a for a in mentioned if isinstance(a, sase.SaseAggregate))
+
+
+def of_block(
+    q: sase.SaseQuery, S: Stream, find: Finder, reading: Reading, budget: Budget, operations: Operations
+) -> list[Match]:
+    """The matches of one query block, sorted."""
+    found = [m for m in timed_items(find(q, S, reading, budget, operations), 1) if _has(q, m, S, operations)]
+    if q.returned.non_overlap:
+        found = without_overlap(q, found, S, reading)
+    return sorted(
+        Match(max(events), events, tuple(sorted(m)), result_of(result(q, m, S, operations)))
+        for m in timed_items(found, 1)
+        if (events := positions_of(m))
+    )
+
+
+def positions_of(m: Bindings) -> tuple[int, ...]:
+    """All positions that a match binds."""
+    return tuple(sorted({p for _, positions in m for p in positions}))
+
+
+def _has(q: sase.SaseQuery, m: Bindings, S: Sequence[Event], operations: Operations) -> bool:
+    return q.having is None or satisfied(q.having, value_of(dict(m), S, operations))
+
+
+# --- NON-OVERLAP ------------------------------------------------------------------------------------------------------
+
+
+def without_overlap(
+    q: sase.SaseQuery, found: Iterable[Bindings], S: Sequence[Event], reading: Reading
+) -> list[Bindings]:
+    """The matches that NON-OVERLAP leaves: of those of a partition that overlap, one (icde08, section II.C).
+
+    They are taken in the order of the reading, each if it overlaps none that is taken already.
+    """
+    taken: dict[object, list[tuple[int, int]]] = {}
+    kept = []
+    for m in timed_items(sorted(found, key=lambda m: (_preference(positions_of(m), reading), m))):
+        first, *_, last = (*positions_of(m), positions_of(m)[-1])
+        others = taken.setdefault(_partition(q, S[first]), [])
+        if all(last < start or end < first for start, end in others):
+            others.append((first, last))
+            kept.append(m)
+    return kept
+
+
+def _preference(positions: tuple[int, ...], reading: Reading) -> tuple[int, ...]:
+    start, end = positions[0], positions[-1]
+    match reading.non_overlap:
+        case "earliest_end":
+            return (end, start)
+        case "earliest_start":
+            return (start, end)
+        case "longest":
+            return (-len(positions), end, start)
+
+
+def _partition(q: sase.SaseQuery, event: Event) -> object:
+    """The values of the equivalence tests in an event, with their kinds; all events of a match agree on them."""
+    values = (event.get(attribute) for attribute, _ in equivalences(q))
+    return tuple((None if value is None else kind(value), value) for value in values)
+
+
+# --- streams of result events -----------------------------------------------------------------------------------------
+
+
+def _event(made: Result, type_: str, last: Event) -> Event:
+    """The result event of a match, with the time of its last event unless RETURN gives it one."""
+    time = last.get(TIME)
+    attributes = {} if time is None else {TIME: time}
+    return Event(type_, attributes | {name: value for name, value in made.attributes.items() if value is not None})
+
+
+def _schema(types: Types) -> Schema | None:
+    """The schema of a stream of result events, None where a value type is not known."""
+    known = {
+        name: {a: value_type for a, value_type in attributes.items() if value_type is not None}
+        for name, attributes in types.items()
+    }
+    return Schema(known) if known == types else None

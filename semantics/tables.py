@@ -1,0 +1,542 @@
+"""CSV files row by row, in plain Python: the lines of rows for messages, and the events of small files.
+
+`stream_of_csv` gives what csv_file.py and arrow_tables.py give by Arrow's columns, where it is clear which type Arrow
+would infer for a column; a property test compares the two.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from types import MappingProxyType
+from typing import BinaryIO, NoReturn
+
+from cerify.semantics.arguments import did_you_mean, listed
+from cerify.semantics.arrow_columns import (
+    RowLocation,
+    canonical,
+    first,
+    has_each_text_once,
+    lossless,
+    may_be_rounded,
+    require_kept,
+    values_of_text,
+)
+from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
+from cerify.semantics.errors import InputError, InputWarning
+from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
+from cerify.semantics.packages import arrow_csv, pa, pc
+from cerify.semantics.values import BLANKS, EXACT, INT64, PATTERNS, Value, ValueType, blanks_around, parse_time, shown
+
+BLOCK = 2**20  # bytes; also how many Arrow reads at a time, and in these a row ends
+
+UTF_16, UTF_32 = (f"it is text in UTF-{bits}: write it as UTF-8" for bits in (16, 32))
+MARKS: Mapping[bytes, str] = {
+    b"\xff\xfe\0\0": UTF_32,  # before UTF-16, whose mark it begins with
+    b"\0\0\xfe\xff": UTF_32,
+    b"\xff\xfe": UTF_16,
+    b"\xfe\xff": UTF_16,
+    b"\x1f\x8b": "it is compressed (gzip): unpack it first",
+}
+"""How files begin that are not text in UTF-8, and what they are."""
+
+TEXT = re.compile(r"(?!(?i:nan|inf|infinity|true|false|0x.*)\Z)[A-Za-z_](.*\S)?", re.DOTALL)
+"""Cells that are nothing but text, whatever the others of their column are."""
+
+TIME_OF_DAY = re.compile(r"\d\d:\d\d(:\d\d)?")
+CLEAR: Mapping[ValueType, Sequence[re.Pattern[str]]] = {
+    "int": [re.compile(r"-?[0-9]{1,18}")],
+    "bool": [re.compile("true|True|TRUE|false|False|FALSE")],
+    "float": [re.compile(r"-?[0-9]{1,15}(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")],
+    "timestamp": [
+        re.compile(r"\d{4}-\d\d-\d\d"),
+        re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"),
+        re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ"),
+    ],
+}
+"""Of each value type, forms of cells; where all cells of a column have one form, the column is of that type."""
+
+
+SMALL = 2**16  # bytes
+
+
+@dataclass(frozen=True)
+class CsvSource:
+    """A file by its name in messages, and how to open it from its beginning, as often as needed."""
+
+    name: str
+    open: Callable[[], BinaryIO]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a file of text is read by Arrow if it can be; else plain Python takes less time than its import."""
+        with self.open() as file:
+            return len(file.read(SMALL + 1)) > SMALL
+
+
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""Characters that other programs write between the fields of a row."""
+
+TYPE_OPTION = "; name it: --type, in Python type_column"
+NEEDS_ARROW = "take Arrow's reader: pip install 'cerify[columns]'; or give a schema"
+
+
+def what_else(data: bytes) -> str:
+    """What a file that begins so is, if it is known to be no text in UTF-8; else ""."""
+    return next((what for mark, what in MARKS.items() if data.startswith(mark)), "")
+
+
+def require_text(source: CsvSource) -> None:
+    """Raises InputError where the file begins as what is no text in UTF-8."""
+    with source.open() as file:
+        if what := what_else(file.read(4)):
+            raise InputError(f"{source.name}: {what}")
+
+
+def line_of(source: CsvSource, row: int) -> str:
+    """The file and line of a row, counted from 0 after the header; the first line of a file is 1."""
+    try:
+        line, _ = next(islice(records(source), row + 1, None))
+    except (csv.Error, StopIteration):
+        return f"{source.name}, row {row} after the header"
+    return f"{source.name}, line {line}"
+
+
+def records(source: CsvSource, errors: str = "replace") -> Iterator[tuple[int, list[str]]]:
+    """The records as Arrow counts them, that is without empty lines, each with the line that it starts on."""
+    with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors=errors, newline="") as text:
+        reader, line = csv.reader(text), 1
+        for record in reader:
+            if record:
+                yield line, record
+            line = reader.line_num + 1
+
+
+def require_closed_quotes(source: CsvSource) -> None:
+    """Raises InputError where the file ends inside of a quoted cell, which readers take for its end.
+
+    Such a file has an odd number of quotation marks, or one in a cell that does not begin with it; only files with an
+    odd number are read record by record.
+    """
+    with source.open() as file:
+        if not sum(block.count(b'"') for block in iter(partial(file.read, BLOCK), b"")) % 2:
+            return
+    with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text:
+        reader, line = csv.reader(text, strict=True), 1
+        try:
+            for _ in reader:
+                line = reader.line_num + 1
+        except csv.Error as error:
+            if "end of data" in str(error):
+                raise InputError(f"{source.name}, line {line}: a quotation mark is opened and never closed") from None
+
+
+def not_csv(source: CsvSource, reason: str) -> str:
+    """Why a file could not be read, with the line: a second pass, slow and only on this path."""
+    try:
+        header: list[str] | None = None
+        for line, record in records(source):
+            header = header or record
+            if len(record) != len(header):
+                return (
+                    f"{source.name}, line {line}: {len(record)} fields, where the header has {len(header)} "
+                    f"({', '.join(header)})"
+                )
+        if header is None:
+            return f"{source.name}: empty; a CSV file starts with a line of column names"
+    except csv.Error:
+        pass
+    if "straddling" in reason:
+        with source.open() as file:
+            place = next((f", line {n}" for n, data in enumerate(file, 1) if len(data) > BLOCK), "")
+        return f"{source.name}{place}: a row of more than {BLOCK:,} bytes; Parquet and JSON Lines may have such values"
+    if "Empty CSV file" in reason:  # Arrow takes a line without an end for none
+        return f"{source.name}: one line without a line break; a CSV file starts with a line of column names"
+    return not_utf8(source) if "UTF" in reason.upper() else f"{source.name}: not a CSV file: {reason}"
+
+
+def not_utf8(source: CsvSource) -> str:
+    """The message for a file that is not text in UTF-8, with the first such byte."""
+    with source.open() as file:
+        for line, data in enumerate(file, 1):
+            try:
+                data.decode()
+            except UnicodeDecodeError as error:
+                return f"{source.name}, line {line}: byte {data[error.start]:#04x} is not text in UTF-8"
+    return f"{source.name}: not text in UTF-8"
+
+
+def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> list[str]:
+    """The names of columns with those of the event type and the time reserved, as `fitted_table` explains."""
+    for blank in (column for column in names if column != column.strip()):
+        warnings.warn(InputWarning(f"{name}: the blanks around {blank!r} belong to the column's name"), stacklevel=2)
+    for column, meant in reserved.items():
+        if column not in names:
+            purpose = {TYPE: "the event type", TIME: "the time"}[meant]
+            mark = next((word for sign, word in SEPARATORS.items() if sign in names[0]), "") if len(names) == 1 else ""
+            hint = f"; its fields are separated by {mark}: write them with commas" if mark else ""
+            hint = hint or did_you_mean(column, names) or (TYPE_OPTION if column == TYPE else "")
+            for other in names:
+                if other.strip() == column:
+                    hint = f"; the blanks around {other!r} belong to its name: leave them out"
+            raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}{hint}")
+    found = [reserved.get(column, column) for column in names]
+    if (doubled := first_doubled(found)) is not None:
+        origin = next((column for column, meant in reserved.items() if meant == doubled and column != doubled), None)
+        reason = f"; {origin!r} takes that name, so rename the other" if origin else "; give each its own name"
+        raise InputError(f"{name}: two columns are called {doubled!r}{reason}")
+    return found
+
+
+def first_doubled(names: Sequence[str]) -> str | None:
+    """The first name that is there twice."""
+    counts = Counter(names)
+    return next((name for name in names if counts[name] > 1), None)
+
+
+def stream_of_csv(
+    source: CsvSource, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None = None
+) -> Stream:
+    """The stream of a CSV file; schema and reserved are as for `fitted_table`, default_type as for `read`.
+
+    Raises InputError, also where it takes Arrow's reader: for quotes, columns without names, and values of which it is
+    not clear what type Arrow would give to their column.
+    """
+    header, rows, lines = _table(source)
+    field = next(name for name, meant in reserved.items() if meant == TYPE)
+    if default_type is not None and field not in header:
+        header, rows = [*header, field], [[*row, default_type] for row in rows]
+    return stream_of_rows(source.name, header, rows, [f"line {line}" for line in lines], schema, reserved)
+
+
+def stream_of_rows(
+    name: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    places: Sequence[str],
+    schema: Schema | None = None,
+    reserved: Mapping[str, str] = MappingProxyType({TYPE: TYPE}),
+) -> Stream:
+    """The stream of rows of cells, "" being none; for messages, name is that of the whole and places of the rows."""
+    declared: Mapping[str, ValueType] = {} if schema is None else schema.attributes
+    columns: dict[str, list[Value | None]] = {}
+    for i, attribute in enumerate(renamed(header, reserved, name)):
+        column = _Column(name, header[i], [row[i] for row in rows], places)
+        value_type = "string" if attribute == TYPE else declared.get(attribute) or column.inferred(attribute == TIME)
+        columns[attribute] = [
+            None if not cell else column.value(row, value_type) for row, cell in enumerate(column.cells)
+        ]
+    types = columns.pop(TYPE)
+    events = []
+    for row, type_ in enumerate(types):
+        attributes = {name: value for name, values in columns.items() if (value := values[row]) is not None}
+        if type_ is None:
+            raise InputError(f"{name}, {places[row]}: no event type; every event has one")
+        known = attributes if schema is None else schema.types.get(str(type_))
+        if known is None:
+            raise InputError(f"{name}, {places[row]}: unknown event type {shown(str(type_))}")
+        if unknown := attributes.keys() - known.keys() - {TIME}:
+            raise InputError(f"{name}, {places[row]}: {type_} has no attribute {', '.join(sorted(unknown))}")
+        events.append(Event(str(type_), attributes))
+    S = Stream(events, schema, [TYPE, *columns])
+    S.fits = True
+    return S
+
+
+def _table(source: CsvSource) -> tuple[list[str], list[list[str]], list[int]]:
+    """The header, the rows, and the line of each row. Raises InputError."""
+    with source.open() as file:
+        before, quote, _ = file.read().partition(b'"')
+    require_closed_quotes(source)
+    try:
+        lines, found = zip(*records(source, "strict"), strict=True)
+    except UnicodeDecodeError:
+        raise InputError(not_utf8(source)) from None
+    except (csv.Error, ValueError) as error:
+        raise InputError(not_csv(source, str(error))) from None
+    header, *rows = found
+    if any(len(row) != len(header) for row in rows):
+        raise InputError(not_csv(source, "its rows have several lengths"))
+    if quote:
+        line = before.count(b"\n") + 1
+        raise InputError(f"{source.name}, line {line}: cells in quotes {NEEDS_ARROW}")
+    if not all(name.strip() for name in header):
+        raise InputError(f"{source.name}, line 1: columns without a name {NEEDS_ARROW}")
+    return header, rows, list(lines[1:])
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The cells of a column, with what its file and the column are called there, and the place of each cell."""
+
+    file: str
+    field: str
+    cells: Sequence[str]
+    places: Sequence[str]
+
+    def inferred(self, is_time: bool) -> ValueType:
+        """The type that Arrow infers. Raises InputError where that is not clear."""
+        cells = list(filter(None, self.cells))
+        if is_time and cells and not any(_all(cells, form) for form in (*CLEAR["int"], *CLEAR["timestamp"])):
+            row = self._deviating((*CLEAR["int"], *CLEAR["timestamp"]))
+            first = not any(self.cells[:row])
+            problem = "is not of a form that is read" if first else "is not of one form with the times before it"
+            self._refuse(row, problem, "; a time is in whole seconds or ISO 8601")
+        for value_type, forms in CLEAR.items():
+            if any(_all(cells, form) for form in forms):
+                return value_type
+        if not any(map(TEXT.fullmatch, cells)) and not _all(cells, TIME_OF_DAY):
+            row = self._deviating(tuple(chain.from_iterable(CLEAR.values())))
+            beside = " beside the values before it" if any(self.cells[:row]) else ""
+            spaced = TEXT.fullmatch(self.cells[row].strip())
+            advice = BLANKS if spaced else f": correct it; columns of such values {NEEDS_ARROW}"
+            self._refuse(row, f"is of no clear type{beside}", advice)
+        return "string"
+
+    def _deviating(self, forms: Sequence[re.Pattern[str]]) -> int:
+        """The first row whose cell is not of one form with those before it."""
+        for row, cell in enumerate(self.cells):
+            forms = [form for form in forms if not cell or form.fullmatch(cell)]
+            if not forms:
+                return row
+        raise AssertionError("all cells are of one form")
+
+    def value(self, row: int, value_type: ValueType) -> Value:
+        """The value of a cell that is not empty. Raises InputError."""
+        cell = self.cells[row]
+        match value_type:
+            case "string":
+                return cell
+            case "timestamp":
+                try:
+                    return parse_time(cell)
+                except ValueError as error:
+                    self._refuse(row, str(error))
+            case _:
+                pattern, expected = PATTERNS[value_type]
+                if re.fullmatch(pattern, cell) is None:
+                    self._refuse(row, f"is not {expected}")
+        match value_type:
+            case "bool":
+                return cell.lower() == "true"
+            case "int":
+                if len(cell) > 20 or int(cell) not in INT64:
+                    self._refuse(row, "does not fit in 64 bits")
+                return int(cell)
+            case "float":
+                from decimal import Decimal  # an import of a hundredth of a second, seldom needed
+
+                if abs(number := float(cell)) >= EXACT and re.search("[0-9]", cell) and Decimal(cell) != number:
+                    self._refuse(row, "is not exact as 64-bit float")
+                return number
+
+    def _refuse(self, row: int, problem: str, advice: str = "") -> NoReturn:
+        cell = self.cells[row]
+        end = blanks_around(cell) or advice
+        raise InputError(f"{self.file}, {self.places[row]}, field {self.field!r}: {shown(cell)} {problem}{end}")
+
+
+def _all(cells: Sequence[str], form: re.Pattern[str]) -> bool:
+    return all(map(form.fullmatch, cells))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files and bytes for Arrow's readers, without an object of Python in them.
+#
+# Threads of Arrow let go of what they read only after the table is there. Where that is while the interpreter ends,
+# and Python is needed for it, the process aborts.
+
+
+def native_buffer(data: bytes) -> pa.Buffer:
+    """A copy of the bytes in Arrow's memory."""
+    sink = pa.BufferOutputStream()
+    sink.write(data)
+    return sink.getvalue()
+
+
+def native_file(file: BinaryIO) -> pa.NativeFile:
+    """The file from its beginning: by its name if it has one, else its bytes. It has to be one that can seek."""
+    if (name := getattr(file, "name", None)) is not None:
+        return pa.OSFile(os.fsencode(name))
+    file.seek(0)
+    return pa.BufferReader(native_buffer(file.read()))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# CSV files as Arrow tables, with the line of each row for messages.
+#
+# A header line names the columns. An empty cell, quoted or not, is an absent value: CSV cannot tell an empty string
+# from none. Columns whose value type is known are read as text and converted; the others get the type that Arrow
+# infers from all their cells. A whole number that a column of floats would round is refused. A column without a name
+# and without values, as trailing commas write it, is left out with an InputWarning; one with values is refused.
+
+
+def read_csv(source: CsvSource, known: Mapping[str, ValueType]) -> pa.Table:
+    """The table of a CSV file, given the value types of some of its columns, or of others too. Raises InputError."""
+    require_closed_quotes(source)
+    texts = dict.fromkeys(known, pa.string())
+    table = _parsed(source, texts)
+    if times := [f.name for f in table.schema if pa.types.is_time(f.type)]:  # to Arrow, not to us, 12:30 is a value
+        table = _parsed(source, texts | dict.fromkeys(times, pa.string()))
+    if any(pa.types.is_binary(field.type) for field in table.schema):  # inferred for text that is not UTF-8
+        raise InputError(not_utf8(source))
+
+    def place(row: int) -> str:
+        return line_of(source, row)
+
+    table = _named(source, table)
+    names = table.column_names
+    table = pa.Table.from_arrays(  # at once: a table with one column replaced is a copy of all of them
+        [
+            values_of_text(column, known[name], name, place) if name in known else column
+            for name, column in zip(names, table.columns, strict=True)
+        ],
+        names,
+    )
+    inferred = [f.name for f in table.schema if f.name not in known and pa.types.is_floating(f.type)]
+    if large := [name for name in inferred if pc.any(may_be_rounded(table[name])).as_py()]:  # seldom: read twice
+        written = _parsed(source, dict.fromkeys(large, pa.string()))
+        for name in large:
+            require_kept(written[name], table[name], name, place)
+    return table
+
+
+def _parsed(source: CsvSource, column_types: Mapping[str, pa.DataType]) -> pa.Table:
+    with source.open() as file:
+        try:
+            table = arrow_csv.read_csv(
+                native_file(file),
+                parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+                convert_options=arrow_csv.ConvertOptions(
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    true_values=["true", "True", "TRUE"],  # not 1, which is a number
+                    false_values=["false", "False", "FALSE"],
+                    column_types=column_types,
+                ),
+            )
+            names = table.column_names
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            raise InputError(not_csv(source, str(error))) from None
+    if (doubled := first_doubled([name for name in names if name.strip()])) is not None:
+        raise InputError(f"{source.name}, line 1: two columns are called {doubled!r}; give each its own name")
+    return table
+
+
+def _named(source: CsvSource, table: pa.Table) -> pa.Table:
+    """The table without the columns that have neither a name nor a value. Raises InputError for one with a value."""
+    unnamed = [i for i, name in enumerate(table.column_names) if not name.strip()]
+    for i in unnamed:
+        if (row := first(table.column(i).is_valid())) is not None:
+            raise InputError(
+                f"{line_of(source, row)}, column {i + 1}: {shown(str(table.column(i)[row].as_py()))}, but the column "
+                "has no name in line 1; name it there, or write the file without it"
+            )
+    if not unnamed:
+        return table
+    places = ", ".join(str(i + 1) for i in unnamed)
+    warnings.warn(InputWarning(f"{source.name}: left out without name and values: column {places}"), stacklevel=4)
+    return table.select([i for i in range(table.num_columns) if i not in unnamed])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# From an Arrow table of any origin to the table of a stream, each column of one of our value types.
+
+
+def fitted_table(
+    table: pa.Table,
+    schema: Schema | None,
+    reserved: Mapping[str, str],
+    name: str,
+    place: RowLocation,
+    coded: bool = False,
+) -> pa.Table:
+    """The table with every column of a type in ARROW and the reserved columns renamed. Raises InputError.
+
+    With coded event types may stay a dictionary.
+
+    reserved maps the columns of the event type and of the time to "type" and "time". For messages, name is the name of
+    the file, and place gives the place of a row in it.
+    """
+    in_file = table.column_names
+    table = table.rename_columns(renamed(in_file, reserved, name))
+    fields = dict(zip(table.column_names, in_file, strict=True))  # for messages
+    coded = coded and schema is None and _all_coded(table[TYPE])
+    columns = {
+        column: table[column] if coded and column == TYPE else canonical(table[column], field, name, place)
+        for column, field in fields.items()
+    }
+    if not coded:
+        columns[TYPE] = _types(columns[TYPE], fields[TYPE], schema, place)
+    if TIME in columns and (schema is None or TIME not in schema.attributes):
+        columns[TIME] = _times(columns[TIME], fields[TIME], place)
+    if schema is not None:
+        for column in columns.keys() - {TYPE}:
+            columns[column] = _fitted(columns[column], column, fields[column], columns[TYPE], schema, place)
+    return pa.table({column: values for column, values in columns.items() if not pa.types.is_null(values.type)})
+
+
+def _all_coded(types: pa.ChunkedArray) -> bool:
+    """Whether each row has one of the different texts of a dictionary, none of which is empty."""
+    if types.null_count or not has_each_text_once(types):
+        return False
+    return not any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)
+
+
+def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: RowLocation) -> pa.ChunkedArray:
+    if pa.types.is_null(types.type):
+        types = types.cast(ARROW["string"])
+    if types.type != ARROW["string"]:
+        raise InputError(f"{place(0)}, field {field!r}: the event type is a string, not {VALUE_TYPES[types.type]}")
+    if (row := first(pc.fill_null(pc.equal(types, ""), True))) is not None:
+        raise InputError(f"{place(row)}, field {field!r}: empty; every event has a type")
+    if schema is not None:
+        unknown = pc.invert(pc.is_in(types, pa.array(list(schema.types), ARROW["string"])))
+        if (row := first(unknown)) is not None:
+            raise InputError(
+                f"{place(row)}, field {field!r}: unknown event type {shown(types[row].as_py())}; "
+                f"the schema has {listed(schema.types)}"
+            )
+    return types
+
+
+def _times(times: pa.ChunkedArray, field: str, place: RowLocation) -> pa.ChunkedArray:
+    """The times as integer seconds or timestamps; a column of text is read as the first of its cells is written."""
+    if times.type == ARROW["string"]:
+        cell = next((cell.as_py() for cell in times if cell.is_valid), "")
+        return values_of_text(times, "int" if cell.lstrip("-").isdecimal() else "timestamp", field, place)
+    if times.type in (ARROW["bool"], ARROW["float"]) and (row := first(times.is_valid())) is not None:
+        raise InputError(
+            f"{place(row)}, field {field!r}: {VALUE_TYPES[times.type]}; a time is in whole seconds or ISO 8601, "
+            "such as 2013-01-31T14:05:00Z"
+        )
+    return times
+
+
+def _fitted(
+    column: pa.ChunkedArray, attribute: str, field: str, types: pa.ChunkedArray, schema: Schema, place: RowLocation
+) -> pa.ChunkedArray:
+    """The column in the type that the schema gives it, after a check that only events that have it hold a value."""
+    owners = [type_ for type_, attributes in schema.types.items() if attribute in attributes or attribute == TIME]
+    foreign = pc.and_(column.is_valid(), pc.invert(pc.is_in(types, pa.array(owners, ARROW["string"]))))
+    if (row := first(foreign)) is not None:
+        type_ = types[row].as_py()
+        known = ", ".join(schema.types[type_]) or "none in the schema"
+        raise InputError(f"{place(row)}, field {field!r}: unknown attribute; {type_} has {known}")
+    declared = schema.attributes.get(attribute)
+    if declared is None or column.type == ARROW[declared]:
+        return column
+    if pa.types.is_null(column.type) or {VALUE_TYPES[column.type], declared} == {"int", "float"}:
+        return lossless(column, declared, field, place)
+    row = first(column.is_valid())
+    if row is None:
+        return pa.chunked_array([pa.nulls(len(column), ARROW[declared])])
+    raise InputError(f"{place(row)}, field {field!r}: {VALUE_TYPES[column.type]}, where the schema has {declared}")

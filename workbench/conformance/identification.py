@@ -1,0 +1,490 @@
+"""The identification of an engine: questions that split the hypotheses that are left, until one is.
+
+The axes are identified stage by stage. In a stage the hypotheses are those that the stages before have left, with every
+value of the stage's axes. The next question is, of the shortest streams on which two of those that explain most answers
+differ, the one on which they differ most. Then queries with several operators confirm the whole. At last the best
+hypothesis is compared with those that depart from it in one axis, over the questions of all stages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, product
+from random import Random
+from typing import Any
+
+from cerify.conformance.harness import Engine, Limits, Losses
+from cerify.conformance.model import Case
+from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
+from cerify.conformance.prediction import EngineAnswer, Predictor
+from cerify.hypotheses import STAGES
+from cerify.hypotheses.interpretation import Choices, EngineQuestion, Stage, Template, questions
+from cerify.languages import LANGUAGES
+from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.json_events import json_of_schema, schema_of_json
+
+Ask = Callable[[EngineQuestion], EngineAnswer | None]
+"""Puts a question to the engine; None where it does not claim what the query uses."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with the name of a step, how much of it is done, and how much there is."""
+
+MOST = 300
+MOST_IN_A_STAGE = 40
+CARRIED = 8  # hypotheses that no question has distinguished, and that are looked at further
+CONFIRMATIONS = 2  # questions of a stage on which what is left agrees
+RICH = 4  # events of the stream of a question that confirms
+LOOKED_AT = 60  # questions of one length among which the best is looked for, if one of them splits
+LOOKED_THROUGH = 400  # questions looked at before a stage takes what is left as the same, until all is settled
+COMPARED = 24  # hypotheses by which it is chosen, as long as a question splits these
+EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
+FITS = 0.7  # the part of the answers that a value has to explain
+
+
+@dataclass
+class Answered:
+    """A question with its answer, and the axes that it was asked about; none if it confirmed the whole."""
+
+    question: EngineQuestion
+    answer: EngineAnswer
+    axes: tuple[str, ...]
+
+
+@dataclass
+class Identification:
+    """The state of an identification: the hypotheses that are left, and all answers."""
+
+    predictor: Predictor
+    ask: Ask
+    most: int = MOST
+    left: list[Choices] = field(default_factory=list)
+    answered: list[Answered] = field(default_factory=list)
+    skipped: set[str] = field(default_factory=set)
+    _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
+
+    def run(
+        self, stages: Sequence[Stage], progress: Progress = lambda what, done, total: None
+    ) -> dict[str, AxisFinding]:
+        """The findings by axis. The engine is asked at most `most` questions."""
+        self.left = [self.predictor.default]
+        for number, stage in enumerate(stages):
+            progress("asking", number, len(stages))
+            if stage.axes:
+                self.identify(stage)
+            else:
+                self.confirm(stage)
+        self.settle(stages)
+        progress("asking", len(stages), len(stages))
+        return self.findings()
+
+    def identify(self, stage: Stage) -> None:
+        """Ask the questions of a stage, and leave the hypotheses that explain most of the answers."""
+        candidates = list(self.expanded(stage))
+        misses = Counter(dict.fromkeys(range(len(candidates)), 0))
+        pool = Pool(stage.templates, self.skipped)
+        confirmed, asked, first = 0, 0, len(self.answered)
+        same: list[Choices] = []  # hypotheses that no question of the pool distinguishes
+        while asked < MOST_IN_A_STAGE and len(self.answered) < self.most:
+            least = min(misses.values())
+            best = [candidates[n] for n in misses if misses[n] == least]
+            question = None if best == same else pool.splitting(best, self.predictor)
+            if question is None:
+                same = best
+                question = pool.corroborating(best[0], stage.axes, self.answered[first:], self.predictor)
+            if question is None:
+                if confirmed == CONFIRMATIONS or (question := pool.splitting(candidates, self.predictor)) is None:
+                    break
+                confirmed += 1
+            answer = self.ask(question)
+            if answer is None:
+                self.skipped.add(question.query)
+                continue
+            asked += 1
+            self.answered.append(Answered(question, answer, stage.axes))
+            for n, candidate in enumerate(candidates):
+                misses[n] += self.predictor.answer(question, candidate) != answer
+        least = min(misses.values())
+        best = [candidates[n] for n in misses if misses[n] == least]
+        self.keep(stage, best, asked - least >= FITS * asked)
+
+    def confirm(self, stage: Stage) -> None:
+        """Ask one question of each template, on which what is left differs from itself or from the definition."""
+        for template in stage.templates:
+            pool = Pool((template,), self.skipped)
+            question = pool.splitting(self.left, self.predictor) or pool.splitting(
+                [self.left[0], self.predictor.default], self.predictor
+            )
+            question = question or pool.richest(self.left[0], self.predictor)
+            if question is None or len(self.answered) >= self.most:
+                continue
+            answer = self.ask(question)
+            if answer is None:
+                self.skipped.add(question.query)
+                continue
+            self.answered.append(Answered(question, answer, ()))
+            self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
+
+    def expanded(self, stage: Stage) -> Iterator[Choices]:
+        """The hypotheses that are left, with every value of the stage's axes, those nearest to the definition first."""
+        axes = [self.predictor.interpretation.axes[name] for name in stage.axes]
+        chosen = list(product(*(axis.values for axis in axes)))
+        chosen.sort(key=lambda values: sum(v != axis.default for v, axis in zip(values, axes, strict=True)))
+        for hypothesis in self.left:
+            for values in chosen:
+                yield dict(hypothesis) | dict(zip(stage.axes, values, strict=True))
+
+    def keep(self, stage: Stage, best: list[Choices], fit: bool) -> None:
+        """Leave the best hypotheses, without those that depart from the definition in an axis that does not show."""
+        for name in stage.axes:
+            axis = self.predictor.interpretation.axes[name]
+            if fit and len({hypothesis[name] for hypothesis in best}) == len(axis.values):
+                best = [hypothesis for hypothesis in best if hypothesis[name] == axis.default] or best
+        self.left = best[:CARRIED]
+
+    def settle(self, stages: Sequence[Stage]) -> None:
+        """Ask until no question distinguishes the best hypothesis from those that explain as many answers."""
+        pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
+        alike: set[tuple[str, ...]] = set()  # the values of pairs of hypotheses that no question distinguishes
+        self.left = self.best()
+        while len(self.answered) < self.most:
+            first, *others = self.left
+            unsettled = (c for c in others if (*first.values(), *c.values()) not in alike)
+            if (rival := next(unsettled, None)) is None:
+                break
+            question = pool.between(first, rival, self.predictor)
+            if question is None:
+                alike.add((*first.values(), *rival.values()))
+            elif (answer := self.ask(question)) is None:
+                self.skipped.add(question.query)
+            else:
+                differing = tuple(name for name in first if first[name] != rival[name])
+                self.answered.append(Answered(question, answer, differing))
+                self.left = self.best()
+
+    def best(self) -> list[Choices]:
+        """Of the hypotheses left, and those reached from the best by steps, the ones that explain most answers.
+
+        A step is another value in one axis; if none explains more, in two of those that bear on unexplained answers.
+        """
+        first = min(self.left, key=self.misses)
+        while True:
+            least = self.misses(first)
+            steps = list(self.neighbours(first, self.seen()))
+            better = min(steps, key=lambda c: self.misses(c, least), default=first)
+            if least and self.misses(better, least) >= least:
+                wrong = self.wrong(first, self.answered)
+                axes = {axis.name for one in wrong for axis in self.predictor.axes_of(one.question.query)}
+                twice = (
+                    c for step in self.neighbours(first, sorted(axes)) for c in self.neighbours(step, sorted(axes))
+                )
+                mending = (c for c in twice if self.predictor.answer(wrong[0].question, c) == wrong[0].answer)
+                better = min(mending, key=lambda c: self.misses(c, least), default=first)
+            if self.misses(better, least) >= least:
+                return [first, *(c for c in (*steps, *self.left) if c != first and self.misses(c, least) == least)]
+            first = better
+
+    def neighbours(self, hypothesis: Choices, names: Iterable[str]) -> Iterator[Choices]:
+        """The hypotheses that differ from one in one of these axes."""
+        for name in names:
+            for value in self.predictor.interpretation.axes[name].values:
+                if value != hypothesis[name]:
+                    yield {**hypothesis, name: value}
+
+    def misses(self, hypothesis: Choices, most: int | None = None) -> int:
+        """The number of answers that a hypothesis does not explain, counted until it is above most."""
+        key = tuple(hypothesis.values())
+        counted, wrong = self._counted.get(key, (0, 0))
+        while counted < len(self.answered) and (most is None or wrong <= most):
+            one = self.answered[counted]
+            wrong += self.predictor.answer(one.question, hypothesis) != one.answer
+            counted += 1
+        self._counted[key] = counted, wrong
+        return wrong
+
+    def seen(self) -> list[str]:
+        """The names of the axes that bear on a query that was answered."""
+        queries = {one.question.query for one in self.answered}
+        found = {axis.name for query in queries for axis in self.predictor.axes_of(query)}
+        return [name for name in self.predictor.interpretation.axes if name in found]
+
+    def findings(self) -> dict[str, AxisFinding]:
+        """What the answers say about each axis; one on which none of the answers about it depends is left out.
+
+        Where no value of an axis fits, answers to queries with its operators do not count for another axis that has
+        answers to queries without them.
+        """
+        about = {name: found for name in self.seen() if (found := self.about(name))}
+        unfit = {name for name, found in about.items() if self.misfit(found) > 1 - FITS}
+        while True:
+            clear = {name: self.without(unfit - {name}, name, found) for name, found in about.items()}
+            ranked = sorted((self.misfit(clear[name]), self.misfit(about[name]), name) for name in unfit)
+            if not ranked or ranked[0][0] > 1 - FITS:
+                break
+            unfit.remove(ranked[0][2])
+        findings = {name: self.finding(name, found, len(found) < len(about[name])) for name, found in clear.items()}
+        return {name: finding for name, finding in findings.items() if finding is not None}
+
+    def always_empty(self) -> bool:
+        """Whether all answers are without matches, though several of them should have some."""
+        due = [one for one in self.answered if self.predictor.answer(one.question, self.predictor.default)]
+        return len(due) >= EMPTY and all(one.answer == frozenset() for one in self.answered)
+
+    def finding(self, name: str, mine: Sequence[Answered], partial: bool) -> AxisFinding | None:
+        """What answers say about an axis; None where it does not show. partial: whether there are others about it."""
+        axis, best = self.predictor.interpretation.axes[name], self.left[0]
+        if partial:
+            others = [{**best, name: value} for value in axis.values]
+            best = min([best, *others], key=lambda one: len(self.wrong(one, mine)))
+        alike = tuple(value for value in axis.values if value != best[name] and {**best, name: value} in self.left)
+        wrong = self.wrong(best, mine)
+        fits = len(mine) - len(wrong) >= FITS * len(mine) and not self.contradicted(name, best, mine)
+        if fits and len(alike) == len(axis.values) - 1:
+            return None
+        unexplained = (one.question for one in wrong)
+        exception = min(unexplained, key=lambda one: (len(one.events), len(one.query)), default=None)
+        return AxisFinding(
+            best[name] if fits else None, alike if fits else (), len(mine), len(mine) - len(wrong), exception
+        )
+
+    def contradicted(self, name: str, best: Choices, answered: Iterable[Answered]) -> bool:
+        """Whether another value explains all answers to one of the queries about the axis, and this one does not."""
+        by_query: dict[str, list[Answered]] = {}
+        for one in answered:
+            if name in one.axes:
+                by_query.setdefault(one.question.query, []).append(one)
+        others = [{**best, name: value} for value in self.predictor.interpretation.axes[name].values]
+        return any(
+            self.wrong(best, same) and any(not self.wrong(other, same) for other in others)
+            for same in by_query.values()
+        )
+
+    def wrong(self, hypothesis: Choices, answered: Iterable[Answered]) -> list[Answered]:
+        """The answers that a hypothesis does not explain."""
+        return [one for one in answered if self.predictor.answer(one.question, hypothesis) != one.answer]
+
+    def misfit(self, answered: Sequence[Answered]) -> float:
+        """The part of the answers that the best hypothesis does not explain."""
+        return len(self.wrong(self.left[0], answered)) / len(answered)
+
+    def about(self, name: str) -> list[Answered]:
+        """The answers to questions about an axis, and to those that confirm the whole, which depend on its value."""
+        return [one for one in self.answered if (name in one.axes or not one.axes) and self.depends(name, one)]
+
+    def depends(self, name: str, one: Answered) -> bool:
+        """Whether two values of an axis give other answers to a question, with all other axes as found."""
+        values = self.predictor.interpretation.axes[name].values
+        return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
+
+    def without(self, unfit: Iterable[str], name: str, answered: list[Answered]) -> list[Answered]:
+        """Of the answers about an axis those to queries without the operators of others; all if there are none.
+
+        Others with the operators of the axis itself are left out where the answer depends on them.
+        """
+        axes = self.predictor.interpretation.axes
+        own = set(axes[name].operators)
+        rest = answered
+        for other in (axes[one] for one in unfit if axes[one].operators):
+            foreign = not own.issuperset(other.operators)
+            rest = [
+                one
+                for one in rest
+                if other not in self.predictor.axes_of(one.question.query)
+                or not (foreign or self.depends(other.name, one))
+            ]
+        return rest or answered
+
+
+class Pool:
+    """The questions of a stage that were not asked, by the length of their streams."""
+
+    def __init__(self, templates: Iterable[Template], skipped: set[str]) -> None:
+        self.skipped = skipped
+        self.by_length: dict[int, list[EngineQuestion]] = {}
+        for template in templates:
+            for question in questions(template):
+                self.by_length.setdefault(len(question.events), []).append(question)
+        for same_length in self.by_length.values():
+            Random(0).shuffle(same_length)
+
+    def richest(self, hypothesis: Choices, predictor: Predictor) -> EngineQuestion | None:
+        """The question of at most RICH events to which the hypothesis has most matches, the shortest of those."""
+        short = [q for length in sorted(self.by_length) if length <= RICH for q in self.by_length[length]]
+        if not short or short[0].query in self.skipped:
+            return None
+        return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
+
+    def corroborating(
+        self, hypothesis: Choices, names: Iterable[str], answered: Sequence[Answered], predictor: Predictor
+    ) -> EngineQuestion | None:
+        """A shortest question that tells the value of one of these axes from another, with a query not yet answered
+        that does so; it is taken out of the pool. None if there is none.
+        """
+        for axis in (predictor.interpretation.axes[name] for name in names):
+            for other in ({**hypothesis, axis.name: value} for value in axis.values if value != hypothesis[axis.name]):
+                asked = {
+                    one.question.query
+                    for one in answered
+                    if predictor.answer(one.question, hypothesis) != predictor.answer(one.question, other)
+                }
+                if (question := self.between(hypothesis, other, predictor, asked)) is not None:
+                    return question
+        return None
+
+    def between(
+        self, one: Choices, other: Choices, predictor: Predictor, without: Container[str] = ()
+    ) -> EngineQuestion | None:
+        """A shortest question on which two hypotheses differ, which is taken out of the pool; None if there is none.
+
+        without: queries that it does not have.
+        """
+        for length in sorted(self.by_length):
+            for number, question in enumerate(self.by_length[length]):
+                if (
+                    question.query not in self.skipped
+                    and question.query not in without
+                    and predictor.chosen(question.query, one) != predictor.chosen(question.query, other)
+                    and predictor.answer(question, one) != predictor.answer(question, other)
+                ):
+                    return self.by_length[length].pop(number)
+        return None
+
+    def splitting(self, hypotheses: Sequence[Choices], predictor: Predictor) -> EngineQuestion | None:
+        """Of the shortest on which some of the hypotheses differ the one that splits them best; None if none is found.
+
+        It is taken out of the pool.
+        """
+        if len(hypotheses) < 2:
+            return None
+        some = hypotheses[:: -(-len(hypotheses) // COMPARED)]
+        if len(some) < len(hypotheses) and (question := self.splitting(some, predictor)) is not None:
+            return question
+        classes: dict[str, list[tuple[Choices, int]]] = {}
+        looked_through = 0
+        for length in sorted(self.by_length):
+            best: tuple[tuple[int, int], int] | None = None
+            for number, question in enumerate(self.by_length[length]):
+                if best is not None and number >= LOOKED_AT:
+                    break
+                if question.query not in classes:
+                    classes[question.query] = (
+                        [] if question.query in self.skipped else predictor.classes(question.query, hypotheses)
+                    )
+                if len(classes[question.query]) < 2:
+                    continue
+                looked_through += 1
+                groups: Counter[EngineAnswer] = Counter()
+                for hypothesis, size in classes[question.query]:
+                    groups[predictor.answer(question, hypothesis)] += size
+                if len(groups) > 1:
+                    quality = (max(groups.values()), len(question.query))
+                    if best is None or quality < best[0]:
+                        best = quality, number
+            if best is not None:
+                return self.by_length[length].pop(best[1])
+            if looked_through > LOOKED_THROUGH:
+                break
+        return None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The identification of an engine behind the protocol.
+
+TYPES = {bool: "bool", int: "int", float: "float", str: "string"}
+
+
+def identified(
+    argv: Sequence[str],
+    language: str | None = None,
+    limits: Limits = Limits(),
+    progress: Progress = lambda what, done, total: None,
+) -> EngineProfile:
+    """What the engine that a command starts means in a language, or else in the first one that it speaks.
+
+    Raises InputError if it does not start, or does not speak the language.
+    """
+    with Engine(argv, limits, losses=Losses(skips=True)) as engine:
+        languages = [name for name in engine.info.languages if name in STAGES]
+        if language is None and languages:
+            language = languages[0]
+        if language not in languages:
+            raise InputError(f"the engine does not speak {language or 'a language with hypotheses'}")
+        assert language is not None
+        predictor = Predictor(language)
+        numbers = count()
+        stopped, malformed = list[str](), list[str]()
+
+        def ask(question: EngineQuestion) -> EngineAnswer | None:
+            case = Case(
+                f"identify/{next(numbers)}",
+                "identify",
+                "",
+                language,
+                question.query,
+                schema_for(language, question),
+                [dict(event) for event in question.events],
+                predictor.interpretation.compared,
+                [],
+            )
+            if engine.losses.why_not(case) is not None:
+                return None
+            result = engine.answer(case)
+            match result.outcome:
+                case "not_run":
+                    stopped.append(result.detail)
+                    return None
+                case "skipped":
+                    return None
+                case "error":
+                    return "error"
+                case _ if result.matches is not None:
+                    if result.detail:
+                        malformed.append(result.detail)
+                    return predictor.compared_part(result.matches)
+                case _:
+                    return "no answer"
+
+        identification = Identification(predictor, ask)
+        axes = identification.run(STAGES[language], progress)
+        bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}
+        info, asked = engine.info, len(identification.answered)
+        if empty := identification.always_empty():
+            axes = {name: replace(finding, value=None, alike=()) for name, finding in axes.items()}
+        found, ended = merged(axes, bases), next(iter(stopped), "")
+        return EngineProfile(
+            info.name, info.version, language, found, asked, ended, remarks_on(empty, malformed, asked)
+        )
+
+
+def remarks_on(empty: bool, malformed: Sequence[str], answers: int) -> tuple[str, ...]:
+    """Sentences about all answers: whether there are any, or any match, and how many are wrong in their form."""
+    remarks = []
+    if not answers:
+        remarks.append("the engine answered none of the questions, so nothing is known of what it means")
+    if empty:
+        remarks.append("the engine gives no match in any of its answers, so they say nothing about its choices")
+    if malformed:
+        remarks.append(f"{len(malformed)} answers are wrong in their form: {malformed[0]}")
+    return tuple(remarks)
+
+
+def schema_for(language: str, question: EngineQuestion) -> dict[str, Any] | None:
+    """A schema that the query and the events fit, as JSON; None if there is none."""
+    plugin = LANGUAGES[language]
+    phi = plugin.parse(question.query)
+    kinds: dict[str, str] = {}
+    for name, value in ((name, value) for event in question.events for name, value in event.items()):
+        kind = "timestamp" if name == "time" and isinstance(value, str) else TYPES[type(value)]
+        if name != "type" and kinds.get(name) != "float":
+            kinds[name] = kind
+    types = {"A", "B", "C"} | {event["type"] for event in question.events}
+    for more in ({}, {"x": "int"}):
+        found = dict.fromkeys(sorted(types), more | kinds)
+        schema = schema_of_json(found)
+        try:
+            plugin.require_typed(phi, schema)
+        except CerifyError:
+            continue
+        return dict(json_of_schema(schema))
+    return None

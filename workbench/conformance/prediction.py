@@ -1,0 +1,187 @@
+"""What an engine may mean by a query, as a point in independent axes, and the answer of an engine at that point.
+
+`AXES` has for each language its axes by name; a hypothesis maps some of them to values, and the others have their
+default. `answer` interprets a query as an engine with these choices would. At the default of every axis it gives the
+matches of the definition, with which it shares the syntax, the events and the helpers of one clause, and a property
+test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Literal, TypeAlias
+
+from cerify.automata.evaluator import Output
+from cerify.conformance.model import of_output
+from cerify.hypotheses import INTERPRETATIONS
+from cerify.hypotheses.interpretation import (
+    BUDGET,
+    REPORTING,
+    Axis,
+    Choices,
+    EngineError,
+    EngineQuestion,
+    Interpretation,
+    choices_of,
+    concerned,
+    reported,
+)
+from cerify.languages import LANGUAGES
+from cerify.protocol import Failed, MatchesAnswer
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Match, Stream
+
+AXES: Mapping[str, Mapping[str, Axis]] = {name: one.axes for name, one in INTERPRETATIONS.items()}
+"""For each language its axes by name."""
+
+__all__ = ["AXES", "INTERPRETATIONS", "Axis", "Choices", "answer", "concerned", "interpretation_of"]
+
+
+def interpretation_of(language: str) -> Interpretation:
+    """The axes of a language and its interpreter. Raises Unsupported for a language without hypotheses."""
+    if language not in INTERPRETATIONS:
+        raise Unsupported(f"there are no hypotheses about the meaning of {language}")
+    return INTERPRETATIONS[language]
+
+
+def answer(
+    language: str,
+    query: str,
+    events: Stream,
+    hypothesis: Mapping[str, str],
+    output: Output = "matches",
+    budget: Budget = BUDGET,
+) -> MatchesAnswer | Failed:
+    """The answer to a query that an engine with these choices would give; axes that are not named have their default.
+
+    Failed where such an engine reports an error. Raises ParseError and IllFormed for the query, InputError for an axis
+    or value that does not exist, Unsupported where a choice is not modelled for the query, and BudgetExceeded.
+    """
+    interpretation = interpretation_of(language)
+    choices = choices_of(hypothesis, interpretation.axes)
+    try:
+        found = interpretation.matches(LANGUAGES[language].parse(query), events, choices, output, budget)
+    except EngineError as error:
+        return Failed("internal", str(error))
+    return MatchesAnswer(of_output(found, language, output))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What an engine at a point of the axes answers, computed once for all points that agree on what bears on the query.
+
+Unanswered = Literal["error", "unmodelled"]
+"""An engine with these choices answers with an error; what it answers is not modelled."""
+
+Chosen: TypeAlias = tuple[str, ...] | str
+"""The values of the axes that bear on a query; of a single one the value itself."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A query as a tree, the axes that bear on it, their values in choices, and whether it has a window."""
+
+    phi: Any
+    bearing: list[Axis]
+    values: Callable[[Choices], Chosen]
+    windowed: bool
+
+
+class MatchPredictor:
+    """The matches of all hypotheses about one language."""
+
+    def __init__(self, language: str) -> None:
+        self.language = LANGUAGES[language]
+        self.interpretation = interpretation_of(language)
+        self.default = choices_of({}, self.interpretation.axes)
+        self._parsed: dict[str, Parsed] = {}
+        self._found: dict[tuple[Any, ...], list[Match] | Unanswered] = {}
+        self._matches: dict[tuple[Any, ...], frozenset[Match] | Unanswered] = {}
+
+    def axes_of(self, query: str) -> list[Axis]:
+        """The axes that bear on a query."""
+        return self._read(query).bearing
+
+    def chosen(self, query: str, choices: Choices) -> Chosen:
+        """The values of the axes that bear on a query: engines that agree on these give the same answers to it."""
+        return self._read(query).values(choices)
+
+    def classes(self, query: str, hypotheses: Iterable[Choices]) -> list[tuple[Choices, int]]:
+        """One of each kind of hypotheses that give the same answers to a query, and how many of the kind there are."""
+        found: dict[Chosen, list[Choices]] = {}
+        for hypothesis in hypotheses:
+            found.setdefault(self.chosen(query, hypothesis), []).append(hypothesis)
+        return [(some[0], len(some)) for some in found.values()]
+
+    def matches(
+        self, query: str, S: Stream, name: str, choices: Choices, output: Output = "matches"
+    ) -> frozenset[Match] | Unanswered:
+        """The matches that an engine with these choices reports over a stream, which has a name of its own.
+
+        Raises ParseError, IllFormed.
+        """
+        parsed = self._read(query)
+        key = query, name, output, parsed.values(choices)
+        if key not in self._matches:
+            given = dict(self.default) | {axis.name: choices[axis.name] for axis in parsed.bearing}
+            found = self._all(parsed, query, S, name, given, output)
+            if not isinstance(found, str):
+                found = of_output(reported(found, S, given, windowed=parsed.windowed), self.language.name, output)
+            self._matches[key] = found if isinstance(found, str) else frozenset(found)
+        return self._matches[key]
+
+    def _all(
+        self, parsed: Parsed, query: str, S: Stream, name: str, choices: Mapping[str, str], output: Output
+    ) -> list[Match] | Unanswered:
+        """The matches before it is decided which are reported, computed once for all such decisions."""
+        key = query, name, output, *(choices[axis.name] for axis in parsed.bearing if axis.name not in REPORTING)
+        if key not in self._found:
+            try:
+                self._found[key] = list(self.interpretation.found(parsed.phi, S, choices, output, BUDGET))
+            except EngineError:
+                self._found[key] = "error"
+            except (Unsupported, BudgetExceeded):
+                self._found[key] = "unmodelled"
+        return self._found[key]
+
+    def _read(self, query: str) -> Parsed:
+        if query not in self._parsed:
+            phi = self.language.parse(query)
+            self.interpretation.require(phi)
+            bearing = concerned(self.interpretation.axes, self.interpretation.operators(phi))
+            values = itemgetter(*(axis.name for axis in bearing))
+            self._parsed[query] = Parsed(phi, bearing, values, self.interpretation.has_window(phi))
+        return self._parsed[query]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What an engine at a point of the axes answers to a question, as far as a profile looks at answers.
+
+EngineAnswer: TypeAlias = (
+    frozenset[tuple[int, tuple[int, ...]]] | frozenset[Match] | Literal["error", "unmodelled", "no answer"]
+)
+"""The matches of an answer by position and events, or wholly; a word where there are none."""
+
+
+class Predictor(MatchPredictor):
+    """The answers of all hypotheses about one language to questions."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__(language)
+        self._answers: dict[tuple[object, ...], EngineAnswer] = {}
+
+    def answer(self, question: EngineQuestion, choices: Choices) -> EngineAnswer:
+        """The answer of an engine with these choices."""
+        key = question.query, question.key, self.chosen(question.query, choices)
+        if key not in self._answers:
+            found = self.matches(question.query, question.S, question.key, choices, self.interpretation.compared)
+            self._answers[key] = found if isinstance(found, str) else self.compared_part(found)
+        return self._answers[key]
+
+    def compared_part(self, matches: Iterable[Match]) -> EngineAnswer:
+        """What a profile compares of the matches of an answer."""
+        if self.interpretation.compared == "valuations":
+            return frozenset(matches)
+        return frozenset((m.at, m.events) for m in matches)

@@ -1,0 +1,695 @@
+"""A conformance run as JSON: a summary with its defects, and an object for each case."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from cerify import protocol
+from cerify.automata.evaluator import Consumption
+from cerify.conformance.model import (
+    FAILURES,
+    Case,
+    CaseResult,
+    Defect,
+    DefectCause,
+    Outcome,
+    Report,
+    count_of,
+    plural,
+    second_sentence,
+    sentence,
+    shown,
+    shown_match,
+    unasked_sentence,
+)
+from cerify.conformance.model import Json as conformance_Json
+from cerify.conformance.prediction import AXES
+from cerify.draw.diagram import markup, page
+from cerify.draw.timeline import Presence, Row, TimelineColumn, timeline
+from cerify.languages import DEFAULT, LANGUAGES
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TYPE, Match
+from cerify.semantics.json_events import lines_of, parse_json
+from cerify.semantics.sase.syntax import choices
+from cerify.terminal import printable, shielded
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+Json = dict[str, Any]
+
+
+def report_lines(report: Report) -> list[str]:
+    """The run as JSON Lines: the summary, and one object for each case."""
+    return [protocol.line({"summary": summary(report)}), *(protocol.line(case_json(r)) for r in report.results)]
+
+
+def summary(report: Report) -> Json:
+    """The run in one object: the totals, with the number of cases as their denominator, and the defects."""
+    return {
+        "engine": {"name": report.engine, "version": report.version},
+        "suite": report.suite,
+        "held_to": report.held_to or None,
+        "warnings": list(report.warnings),
+        "cases": len(report.results),
+        "claimed": report.claimed,
+        "unasked": dict(report.unasked),
+        "totals": {outcome: report.totals[outcome] for outcome in ("passed", "skipped", *sorted(FAILURES), "disputed")},
+        "conforms": report.conforms,
+        "known": sorted(report.known),
+        "restarts": report.restarts,
+        "seconds": round(report.seconds, 3),
+        "ended": report.ended or None,
+        "defects": [defect_json(defect, report) for defect in report.defects],
+        "unexplained": list(report.unexplained),
+        "divergences": [
+            {"feature": d.original.case.feature, "cases": list(d.cases), "stopped": d.stopped or None}
+            | result_json(d.result)
+            for d in report.defects
+        ],
+        "disputed": [result_json(result) for result in report.disputed],
+    }
+
+
+def defect_json(defect: Defect, report: Report) -> Json:
+    """A defect, as schemas/defects.json describes it."""
+    case = defect.result.case
+    got = defect.result.matches
+    return {
+        "id": defect.id,
+        "language": case.language,
+        **asked(case),
+        "expected": matches_json(case.matches),
+        "got": None if got is None else matches_json(got),
+        "signature": {"kind": defect.kind, "operators": list(defect.operators)},
+        "detail": sentence(defect.result),
+        "second_opinion": second_sentence(defect.result) or None,
+        "why": defect.why,
+        "description": defect.description or None,
+        "baseline": defect.baseline or None,
+        "causes": [{"axis": c.axis, "value": c.value, "explains": c.explains, "of": c.of} for c in defect.causes],
+        "same_cause": [other.id for other in same_cause(defect, report)],
+        "cases": list(defect.cases),
+        "original": {"case": defect.original.case.id, **asked(defect.original.case)},
+        "variants": [asked(other.case) for other in defect.variants],
+        "stopped": defect.stopped or None,
+        "rerun": rerun(defect, report),
+        "stderr": defect.result.stderr or defect.original.stderr or None,
+        "translation": defect.result.translation or None,
+    }
+
+
+def same_cause(defect: Defect, report: Report) -> list[Defect]:
+    """The defects, which are of other languages, that have the same likeliest cause."""
+    return [o for o in report.defects if o.id != defect.id and o.likeliest and o.likeliest == defect.likeliest]
+
+
+def asked(case: Case) -> Json:
+    """What the engine was asked."""
+    return {"query": case.query, "schema": case.schema, "events": list(case.events), "output": case.output}
+
+
+def rerun(defect: Defect, report: Report) -> str:
+    """A line for a shell that asks the engine for the case that the defect was found from."""
+    command = shlex.join(report.command) or "COMMAND"
+    options = shlex.join([*report.options, "--case", defect.original.case.id])
+    return f"cerify conform {options} -- {command}"
+
+
+def again(defect: Defect, report: Report) -> list[str]:
+    """The lines for a shell that show a defect again; the expected matches are printed if they are the definition's."""
+    return [rerun(defect, report), *([] if defect.bearing else [match_command(defect.result.case)])]
+
+
+def match_command(case: Case) -> str:
+    """A line for a shell that prints the expected matches."""
+    events = " ".join(shlex.quote(protocol.line(event)) for event in case.events) or "type"  # a CSV file with no rows
+    options = "" if case.language == DEFAULT else f" --language {case.language}"
+    if case.schema is not None:
+        options += f" --schema {shlex.quote(protocol.line(case.schema))}"
+    if any("time" in event for event in case.events):
+        options += " --time time"
+    if case.consumption is not Consumption.NONE:
+        options += f" --consumption {case.consumption.value}"
+    return f"printf '%s\\n' {events} | cerify match{options} {shlex.quote(case.query)} -"
+
+
+def case_json(result: CaseResult) -> Json:
+    """What became of one case."""
+    case = {"id": result.case.id, "feature": result.case.feature, "clause": result.case.clause}
+    return case | result_json(result) | {"seconds": round(result.seconds, 4)}
+
+
+def result_json(result: CaseResult) -> Json:
+    """A question with its answer."""
+    return {
+        **asked(result.case),
+        "outcome": result.outcome,
+        "expected": matches_json(result.case.matches),
+        "got": None if result.matches is None else matches_json(result.matches),
+        "second_opinion": None if result.second is None else matches_json(result.second),
+        "detail": sentence(result),
+        "stderr": result.stderr or None,
+        "translation": result.translation or None,
+    }
+
+
+def matches_json(matches: Any) -> list[Json]:
+    """Matches in the form of the protocol."""
+    return [protocol.json_of_match(match) for match in matches]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A conformance run as text for a terminal, and each defect as text for a bug tracker.
+
+NAMED = 6  # cases of a defect that are listed by their ids
+
+
+def opening(report: Report) -> str:
+    """The run in one sentence: how many defects explain how many failing cases."""
+    failing = len(report.failing) - report.totals["not_run"]
+    if not failing:
+        return "no failing case"
+    text = f"{plural(len(report.defects), 'defect')} in {plural(failing, 'failing case')}"
+    return f"{text}, {len(report.unexplained)} of them unexplained" if report.unexplained else text
+
+
+def score(report: Report) -> str:
+    """How many of the cases that the engine claims it passed."""
+    return f"{report.totals['passed']:,} of the {report.claimed:,} cases that it claims passed"
+
+
+def defect_text(defect: Defect, report: Report) -> Iterator[str]:
+    """The lines about one defect."""
+    result, case = defect.result, defect.result.case
+    mark = f"{defect.baseline}  " if defect.baseline else ""
+    yield from _heading(f"{defect.id}  {mark}{title(defect)}: {sentence(result)}")
+    yield from labelled("query", case.query)
+    yield from labelled("stream", "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)) or "no events")
+    yield f"  expected  {shown(case.matches, 20) or 'nothing'}"
+    if result.matches is not None:
+        yield f"  got       {shown(result.matches, 20) or 'nothing'}"
+    if second := second_sentence(result):
+        yield f"  judged    {second}"
+    for label, text in (
+        ("cause", defect.description or cause_text(defect)),
+        ("alike", alike_text(defect, report)),
+        ("note", defect.stopped),
+        ("why", defect.why),
+        ("its query", result.translation),
+        ("stderr", result.stderr or defect.original.stderr),
+    ):
+        yield from labelled(label, text)
+    yield from labelled("explains", f"{plural(len(defect.cases), 'case')}: {count_of(defect.cases, NAMED)}")
+    yield from labelled("from", f"{defect.original.case.id}: {defect.original.case.query}")
+    yield from labelled("again", "\n".join(again(defect, report)))
+
+
+def labelled(label: str, text: str) -> Iterator[str]:
+    """The lines of a text, the first behind the label; all are indented, so that none of it begins a line of ours."""
+    for number, line in enumerate(text.splitlines()):
+        yield f"  {'' if number else label:9} {printable(line)}".rstrip()
+
+
+def _heading(text: str) -> Iterator[str]:
+    """A text that is not indented, but for its further lines."""
+    first, _, rest = text.partition("\n")
+    yield printable(first)
+    yield from labelled("", rest)
+
+
+def title(defect: Defect) -> str:
+    """The operators of a defect, and of no operator the language."""
+    return " with ".join(defect.operators) or LANGUAGES[defect.language].title
+
+
+def cause_text(defect: Defect) -> str:
+    """The likely cause in a sentence, with what the value of the axis means; "" if none is known."""
+    if not defect.causes:
+        return ""
+    first = defect.causes[0]
+    text = f"{first.axis}={first.value} gives {first.explains} of {plural(first.of, 'answer')}"
+    for how, some in (
+        ("as likely", [c for c in defect.causes[1:] if c.explains >= first.explains]),
+        ("less likely", [c for c in defect.causes[1:] if c.explains < first.explains]),
+    ):
+        if some:
+            text += f" ({how}: {', '.join(f'{c.axis}={c.value} {c.explains}' for c in some)})"
+    if says := axis_says(defect, first):
+        text += f"\n{says}"
+    return f"{text}\nif that is meant: {entitled(defect, first)}"
+
+
+def alike_text(defect: Defect, report: Report) -> str:
+    """The defects in other languages that are perhaps this one, in a sentence; "" if there is none."""
+    named = ", ".join(f"{o.id} in {LANGUAGES[o.language].title}" for o in same_cause(defect, report))
+    return f"probably the same as {named}, which has this cause too" if named else ""
+
+
+def axis_says(defect: Defect, cause: DefectCause) -> str:
+    """What the cause's value of its axis means, and what the definition's does."""
+    axis = AXES.get(defect.language, {}).get(cause.axis)
+    if axis is None:
+        return ""
+    means = axis.meanings
+    if cause.value not in means:
+        return f"{cause.axis}: {axis.says}"
+    about = f" ({axis.subject})" if axis.subject else ""
+    return (
+        f"{cause.axis}{about}: {cause.value} is “{means[cause.value]}”, "
+        f"the definition's {axis.default} is “{means[axis.default]}”"
+    )
+
+
+def entitled(defect: Defect, cause: DefectCause) -> str:
+    """The options of `cerify conform` that expect the choice of an engine, and those that are expected already."""
+    held = {**defect.held, cause.axis: cause.value}
+    readings = choices() if "reading" in LANGUAGES[defect.language].settings else {}
+    if all(value in readings.get(axis, ()) for axis, value in held.items()):
+        return " ".join(f"--reading {axis}={value}" for axis, value in held.items())
+    axes = {axis: {"value": value} for axis, value in held.items()}
+    return f"--policy FILE, with {json.dumps({'profile': 1, 'language': defect.language, 'axes': axes})}"
+
+
+def event_text(event: dict[str, Any]) -> str:
+    """An event of the protocol in one line."""
+    rest = {key: value for key, value in event.items() if key != "type"}
+    return printable(f"{event.get('type', '')} {json.dumps(rest, ensure_ascii=False) if rest else ''}".strip())
+
+
+def issue_text(defect: Defect, report: Report) -> str:
+    """A defect as Markdown, to be pasted into a bug tracker."""
+    result, case = defect.result, defect.result.case
+    got = "no answer" if result.matches is None else shown(result.matches, 20) or "nothing"
+    parts = [
+        f"### {report.engine} {report.version}: {title(defect)}: {sentence(result)}",
+        f"Query ({LANGUAGES[case.language].title}): `{case.query}`",
+        *([f"In its own terms:\n```\n{result.translation}\n```"] if result.translation else []),
+        "Stream:\n```\n" + "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)) + "\n```",
+        f"Expected: {shown(case.matches, 20) or 'nothing'}\n\nGot: {got}",
+        *([f"Why:\n```\n{defect.why}\n```"] if defect.why else []),
+        *(
+            [f"Likely cause: {cause}"]
+            if (cause := (defect.description or cause_text(defect)).partition("\n")[0])
+            else []
+        ),
+        *([alike[:1].upper() + alike[1:] + "."] if (alike := alike_text(defect, report)) else []),
+        "To see it again:\n```\n" + "\n".join(again(defect, report)) + "\n```",
+        f"It explains {plural(len(defect.cases), 'failing case')} of the suite: {count_of(defect.cases, NAMED)}.",
+    ]
+    return "\n\n".join(parts)
+
+
+def verdict(report: Report) -> str:
+    """The last line: the totals, and what they mean."""
+    totals, not_run = report.totals, report.totals["not_run"]
+    failures = sum(totals[outcome] for outcome in FAILURES) - not_run
+    if failures and report.failing <= report.known:
+        text = f"departs from the semantics in {plural(failures, 'case')}, all of them known"
+    elif failures:
+        text = f"departs from the semantics in {plural(failures, 'case')}"
+    else:
+        claimed = "conforms on all it claims" if report.conforms else "claims none of the cases"
+        text = "has no verdict, since cerify contradicts itself" if report.disputed else claimed
+    return (
+        f"{totals['passed']} of {len(report.results)} passed, {totals['skipped']} skipped, "
+        f"{f'{not_run} not run, ' if not_run else ''}"
+        f"{f'{disputed} disputed, ' if (disputed := totals['disputed']) else ''}"
+        f"{f'{smaller} more disputed, ' if (smaller := len(report.disputed) - disputed) else ''}"
+        f"{report.restarts} restarts, "
+        f"{report.seconds:.1f} s: the engine {text}."
+    )
+
+
+def disputed_text(result: CaseResult) -> Iterator[str]:
+    """The lines about a case on which cerify contradicts itself."""
+    case: Case = result.case
+    yield from _heading(f"disputed: {sentence(result)}")
+    yield from labelled("query", case.query)
+    yield from labelled("stream", "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)))
+    yield f"  expected  {shown(case.matches, 20) or 'nothing'}"
+    if result.matches is not None:
+        yield f"  got       {shown(result.matches, 20) or 'nothing'}"
+    yield from labelled("from", case.id)
+
+
+def skips(report: Report) -> Iterator[tuple[str, int]]:
+    """The reasons for which cases were skipped, with their number, the most frequent first."""
+    number: dict[str, int] = {}
+    for result in report.results:
+        if result.outcome == "skipped":
+            number[result.detail] = number.get(result.detail, 0) + 1
+    yield from sorted(number.items(), key=lambda pair: -pair[1])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A conformance run as one self-contained HTML page.
+
+DRAWN = 16  # complex events drawn for one divergence; a longer list is cut, and the page says by how much
+
+EXPLANATION: dict[Outcome, str] = {
+    "passed": "the matches are exactly the expected ones",
+    "failed": "the matches are not the expected ones",
+    "skipped": "the engine does not claim the feature; the case still counts",
+    "error": "the engine answered with an error",
+    "crashed": "the engine's process ended before it answered",
+    "timeout": "no answer within the time limit",
+    "memory": "stopped because it passed the memory cap",
+    "protocol": "what it wrote is not an answer of the protocol",
+    "not_run": "not asked: the restarts were used up, or the engine never came back from one of its operators",
+    "disputed": "cerify contradicts itself about the expected matches: no fault of the engine, please report it",
+}
+LABEL: dict[Outcome, str] = {outcome: outcome.replace("_", " ") for outcome in EXPLANATION}
+KEYS: dict[Presence, str] = {"common": "in common", "missing": "missing", "extra": "extra"}
+
+
+def render(report: Report) -> str:
+    """The page of a conformance run."""
+    return page(
+        "conformance/report.html",
+        report=report,
+        opening=opening(report),
+        parts=html_summary(report),
+        claimed={name: number for name, number in html_summary(report).items() if name != "skipped"} | {"skipped": 0},
+        unasked=unasked_sentence(report),
+        label=LABEL,
+        explanation=EXPLANATION,
+        features=[FeatureView.of(feature, report) for feature in features(report)],
+        defects=[DefectView.of(defect, report) for defect in report.defects],
+        disputed=report.disputed,
+        reasons=list(reasons(report)),
+    )
+
+
+def html_summary(report: Report) -> dict[str, int]:
+    """The run in the four parts that a bar shows: passed, failed, other and skipped."""
+    return _parts(report.totals)
+
+
+def features(report: Report) -> list[str]:
+    """The features of a run, in the order of the suite."""
+    return list(dict.fromkeys(result.case.feature for result in report.results))
+
+
+def _parts(totals: Counter[Outcome]) -> dict[str, int]:
+    known = {"passed": totals["passed"], "failed": totals["failed"], "skipped": totals["skipped"]}
+    other = totals.total() - sum(known.values())
+    return {"passed": known["passed"], "failed": known["failed"], "other": other, "skipped": known["skipped"]}
+
+
+@dataclass(frozen=True)
+class FeatureView:
+    """A feature and what became of its cases; first is the first defect that one of them shows, if there is one."""
+
+    name: str
+    parts: dict[str, int]
+    total: int
+    first: Defect | None
+
+    @classmethod
+    def of(cls, name: str, report: Report) -> FeatureView:
+        own = [r for r in report.results if r.case.feature == name]
+        totals: Counter[Outcome] = Counter(r.outcome for r in own)
+        ids = {r.case.id for r in own}
+        first = next((defect for defect in report.defects if not ids.isdisjoint(defect.cases)), None)
+        return cls(name, _parts(totals), totals.total(), first)
+
+
+@dataclass(frozen=True)
+class DefectView:
+    """A defect as the page shows it."""
+
+    defect: Defect
+    title: str
+    sentence: str
+    second: str
+    drawing: Markup
+    undrawn: int
+    says: str
+    alike: str
+    entitled: str
+    again: str
+    issue: str
+
+    @classmethod
+    def of(cls, defect: Defect, report: Report) -> DefectView:
+        rows = rows_of(defect.result)
+        svg = timeline(columns_of(defect.result.case.events), rows[:DRAWN])
+        words = sentence(defect.result)
+        first = defect.causes[0] if defect.causes else None
+        return cls(
+            defect=defect,
+            title=title(defect),
+            sentence=words[:1].upper() + words[1:],
+            second=second_sentence(defect.result),
+            drawing=markup(svg),
+            undrawn=max(0, len(rows) - DRAWN),
+            says=axis_says(defect, first) if first else "",
+            alike=alike_text(defect, report),
+            entitled=entitled(defect, first) if first else "",
+            again="\n".join(again(defect, report)),
+            issue=issue_text(defect, report),
+        )
+
+
+def columns_of(events: Sequence[conformance_Json]) -> list[TimelineColumn]:
+    """Events of the protocol as a timeline draws them: the type, then each attribute with its value."""
+    return [
+        TimelineColumn(position, str(event.get(TYPE, "?")), [f"{k} {_value(v)}" for k, v in event.items() if k != TYPE])
+        for position, event in enumerate(events)
+    ]
+
+
+def rows_of(result: CaseResult) -> list[Row]:
+    """The matches of a result as a timeline draws them; those that are right come last."""
+    expected, reported = set(result.case.matches), set(result.matches or ())
+    keys = KEYS if result.matches is not None else {"missing": "expected"}  # no other row
+    kinds: list[tuple[Presence, set[Match]]] = [
+        ("missing", expected - reported),
+        ("extra", reported - expected),
+        ("common", expected & reported),
+    ]
+    return [
+        Row(kind, match.events, match.at, f"{keys[kind]} · {shown_match(match)}")
+        for kind, matches in kinds
+        for match in sorted(matches)
+    ]
+
+
+def reasons(report: Report) -> Iterator[tuple[Outcome, str, list[str]]]:
+    """Why cases have no verdict: each outcome other than pass and fail, each reason, the ids of the cases."""
+    groups: dict[tuple[Outcome, str], list[str]] = {}
+    for result in report.results:
+        groups.setdefault((result.outcome, result.detail), []).append(result.case.id)
+    for outcome in EXPLANATION:
+        if outcome not in ("passed", "failed"):
+            own = [(detail, ids) for (known, detail), ids in groups.items() if known == outcome]
+            yield from ((outcome, detail, ids) for detail, ids in sorted(own, key=lambda group: -len(group[1])))
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A conformance run as JUnit XML, which build servers read.
+
+
+def junit(report: Report) -> str:
+    """The XML: a test suite, with a test case for each case; a wrong answer is a failure, no answer an error.
+
+    What is known from a baseline is skipped, with a message that says so. What is not printable is escaped, which
+    is also all that XML cannot have.
+    """
+    totals = report.totals
+    failures = sum(1 for one in report.results if one.outcome == "failed" and one.case.id not in report.known)
+    skipped = totals["skipped"] + len(report.known)
+    root = ET.Element(
+        "testsuite",
+        name=shielded(f"{report.engine} {report.version}: {report.suite}"),
+        tests=str(len(report.results)),
+        failures=str(failures),
+        skipped=str(skipped),
+        errors=str(len(report.results) - totals["passed"] - failures - skipped),
+        time=f"{report.seconds:.3f}",
+    )
+    behind = {id_: defect.id for defect in report.defects for id_ in defect.cases}
+    for result in report.results:
+        _case(root, result, behind.get(result.case.id), result.case.id in report.known)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _case(root: ET.Element, result: CaseResult, defect: str | None, known: bool) -> None:
+    """Add a case, with all of it as JSON, and the defect that explains it, where it failed."""
+    case = result.case
+    name = f"{case.id}: {case.query}"
+    element = ET.SubElement(
+        root, "testcase", classname=shielded(case.feature), name=shielded(name), time=f"{result.seconds:.3f}"
+    )
+    if result.outcome == "passed":
+        return
+    tag = "skipped" if known else {"failed": "failure", "skipped": "skipped"}.get(result.outcome, "error")
+    message = f"known from the baseline: {sentence(result)}" if known else sentence(result)
+    said = ET.SubElement(element, tag, type=result.outcome, message=shielded(message))
+    if result.outcome != "skipped":
+        said.text = shielded(protocol.line(case_json(result) | {"defect": defect}))
+    if result.stderr:
+        ET.SubElement(element, "system-err").text = shielded(result.stderr)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A conformance run as a badge: a small SVG for the page of a project.
+
+CHARACTER, PADDING, HEIGHT = 6.6, 8, 20
+GREEN, AMBER, RED = "#2b7a3d", "#8a6100", "#a8323a"
+
+
+def badge(report: Report) -> str:
+    """The SVG: the share of the claimed cases that passed, the number of defects, and whether choices are declared."""
+    share = 100 * report.totals["passed"] // max(1, report.claimed)
+    defects = f", {plural(len(report.defects), 'defect')}" if report.defects else ""
+    value = f"{share} % of {report.claimed:,}{defects}{', by its profile' if report.held_to else ''}"
+    colour = GREEN if report.conforms else AMBER if share >= 90 else RED
+    left, right = (len(text) * CHARACTER + 2 * PADDING for text in ("CER semantics", value))
+    name = printable(f"{report.engine} {report.version}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right:g}" height="{HEIGHT}" role="img" '
+        f'aria-label="CER semantics: {escape(value)}"><title>{escape(name)}</title>'
+        f'<rect width="{left:g}" height="{HEIGHT}" fill="#444"/>'
+        f'<rect x="{left:g}" width="{right:g}" height="{HEIGHT}" fill="{colour}"/>'
+        f'<g fill="#fff" font-family="Verdana, sans-serif" font-size="11">'
+        f'<text x="{PADDING}" y="14">CER semantics</text><text x="{left + PADDING:g}" y="14">{escape(value)}</text>'
+        "</g></svg>\n"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Conformance runs that were stored as JSON: a baseline of known failures, and the trend over versions.
+
+GIVE = "give the whole of what `cerify conform --json` printed"
+CASE: Mapping[str, type | tuple[type, ...]] = {"id": str, "outcome": str}
+SUMMARY: Mapping[str, type | tuple[type, ...]] = {
+    "summary.engine.name": str,
+    "summary.engine.version": str,
+    "summary.totals.passed": int,
+    "summary.totals.skipped": int,
+    "summary.cases": int,
+    "summary.claimed": (int, type(None)),  # runs of earlier versions do without these
+    "summary.defects": (list, type(None)),
+    "summary.held_to": (str, type(None)),
+}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What `cerify conform --json` printed: the summary, and the object of each case by its id."""
+
+    summary: dict[str, Any]
+    cases: dict[str, dict[str, Any]]
+
+    @property
+    def failing(self) -> frozenset[str]:
+        """The ids of the cases that failed."""
+        return frozenset(id_ for id_, case in self.cases.items() if case["outcome"] in FAILURES)
+
+
+def read_stored(path: Path) -> Stored:
+    """The run in a file. Raises InputError."""
+    lines = [(where, parse_json(text, where)) for text, where in lines_of(path)]
+    if not lines:
+        raise InputError(f"{path} is empty: {GIVE}")
+    (_, first), *cases = lines
+    _require(first, SUMMARY, f"{path} is no run")
+    for where, case in cases:
+        _require(case, CASE, f"{where} is no case")
+    if len(cases) < (all_ := first["summary"]["cases"]):
+        raise InputError(f"{path} was cut: it has the results of {len(cases):,} of its {all_:,} cases; {GIVE}")
+    return Stored(first["summary"], {case["id"]: case for _, case in cases})
+
+
+def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str) -> None:
+    """Raises InputError, which names the field, for a field that is of none of its types; an absent one is a null."""
+    for name, types in fields.items():
+        value = obj
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if not isinstance(value, types):
+            raise InputError(f"{where}: its field {name} is missing or not of its kind; {GIVE}")
+
+
+def against(report: Report, baseline: Stored) -> Report:
+    """The report with the failing cases as known that have the same outcome and the same answer in a baseline.
+
+    A defect with other cases is new; these come first, and are numbered so.
+    """
+    known = set()
+    for result in report.results:
+        before = baseline.cases.get(result.case.id)
+        if result.outcome in FAILURES and before is not None:
+            now = case_json(result)
+            if all(before.get(key) == now[key] for key in ("outcome", "got")):
+                known.add(result.case.id)
+    new = [defect for defect in report.defects if not known.issuperset(defect.cases)]
+    old = [defect for defect in report.defects if known.issuperset(defect.cases)]
+    defects = [
+        *(replace(defect, id=f"d{i}", baseline="new") for i, defect in enumerate(new, 1)),
+        *(replace(defect, id=f"d{i}", baseline="known") for i, defect in enumerate(old, len(new) + 1)),
+    ]
+    return replace(report, known=frozenset(known), defects=defects)
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """One run of a trend: the engine, its numbers, and the ids that fail no longer, and those that fail since.
+
+    held_to: the choices by which it was judged, "" if by the definition.
+    """
+
+    engine: str
+    held_to: str
+    passed: int
+    claimed: int
+    defects: int
+    mended: frozenset[str]
+    broken: frozenset[str]
+
+    def json(self) -> dict[str, Any]:
+        """The step as one object."""
+        return {
+            "engine": self.engine,
+            "held_to": self.held_to or None,
+            "passed": self.passed,
+            "claimed": self.claimed,
+            "defects": self.defects,
+            "mended": sorted(self.mended),
+            "broken": sorted(self.broken),
+        }
+
+
+def trend(runs: Sequence[Stored]) -> Iterator[TrendPoint]:
+    """The runs in their order, each compared with the last one before it that was held to the same choices."""
+    last: dict[str, frozenset[str]] = {}
+    for run in runs:
+        totals, engine = run.summary["totals"], run.summary["engine"]
+        held_to = run.summary.get("held_to") or ""
+        failing, before = run.failing, last.get(held_to)
+        asked = frozenset(run.cases)
+        yield TrendPoint(
+            f"{engine['name']} {engine['version']}",
+            held_to,
+            totals["passed"],
+            run.summary["cases"] - totals["skipped"] if run.summary.get("claimed") is None else run.summary["claimed"],
+            len(run.summary.get("defects") or ()),
+            frozenset() if before is None else (before - failing) & asked,
+            frozenset() if before is None else failing - before,
+        )
+        last[held_to] = failing

@@ -1,0 +1,312 @@
+"""Explanations of CEL: what a set of positions is to a formula, for one set or for every match of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import TypeAlias
+
+from cerify.automata.evaluator import Output
+from cerify.draw.timeline import Row
+from cerify.explanations.cel_derivation import ANY, BoundedOracle, Derivation, derivations, ordered, supports
+from cerify.explanations.cel_rejection import Reason, Rejection, oracle_for, reject, reject_binding
+from cerify.explanations.explanation import (
+    Drawing,
+    Explainer,
+    ExplanationPart,
+    ExplanationStep,
+    ExplanationView,
+    Json,
+    Listing,
+    Request,
+    bindings_text,
+    braces,
+    json_of_nearest,
+    json_of_tree,
+    listing,
+    nearest,
+    numbered,
+    tree_of,
+)
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, sup
+from cerify.semantics.cel.syntax import Formula, show
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import ComplexEvent, Stream, Valuation, bindings_of
+from cerify.terminal import picked
+
+
+@dataclass(frozen=True)
+class MatchExplanation:
+    """The set is a match at position at: its derivations, at most as many as requested; more: whether there are others.
+
+    With a valuation they are the derivations of that one alone.
+    """
+
+    events: ComplexEvent
+    at: int
+    derivations: tuple[Derivation, ...]
+    more: bool
+    valuation: Valuation | None = None
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """The set is no match at position at, or none with the valuation: why, and what comes near."""
+
+    events: ComplexEvent
+    at: int
+    rejection: Rejection
+    valuation: Valuation | None = None
+
+
+Explanation: TypeAlias = MatchExplanation | Rejected
+
+
+def explain(
+    phi: cel.Formula,
+    S: Stream,
+    events: ComplexEvent,
+    at: int,
+    *,
+    valuation: Valuation | None = None,
+    count: int = 1,
+    predicates: Predicates = NO_PREDICATES,
+) -> Explanation:
+    """Why the positions are a complex event of phi at a position of S, or why they are not.
+
+    With a valuation, whose positions these have to be, the question is about it alone. Raises InputError,
+    BudgetExceeded, Unsupported.
+    """
+    if valuation is not None and sup(valuation) != events:
+        raise InputError(f"the valuation binds the positions {braces(sup(valuation))}, the match has {braces(events)}")
+    if not 0 <= at < len(S):
+        raise InputError(f"position {at} is not on the stream, which has {_extent(S)}")
+    if beyond := sorted(p for p in events if not 0 <= p < len(S)):
+        raise InputError(f"position {beyond[0]} is not on the stream, which has {_extent(S)}")
+    S = S.part(0, max(events | {at}) + 1)  # what a formula means at a position depends on no later event
+    oracle = oracle_for(phi, events, S, predicates)
+    mus = ordered(mu for mu in oracle.meaning(phi, 0, at) if sup(mu) == events)
+    if not mus:
+        return Rejected(events, at, reject(phi, events, at, S, predicates), valuation)
+    if valuation is None:
+        return _derived(phi, events, at, mus, oracle, count)
+    if valuation not in mus:
+        return Rejected(events, at, reject_binding(phi, valuation, mus, at), valuation)
+    return replace(_derived(phi, events, at, [valuation], oracle, count), valuation=valuation)
+
+
+def explain_stream(
+    phi: cel.Formula,
+    S: Stream,
+    first: int = 0,
+    last: int | None = None,
+    *,
+    output: Output = "matches",
+    predicates: Predicates = NO_PREDICATES,
+) -> Iterator[MatchExplanation]:
+    """Every match at the positions from first to last (both inclusive), by position; each is found when asked for.
+
+    With output="valuations" every valuation of each. Raises BudgetExceeded, Unsupported.
+    """
+    last = len(S) - 1 if last is None else last
+    oracle = BoundedOracle(S.part(0, last + 1), predicates=predicates)
+    for n in range(first, last + 1):
+        for C in supports(phi, 0, n, oracle):
+            mus = ordered(mu for mu in oracle.meaning(phi, 0, n) if sup(mu) == C)
+            if output == "matches":
+                yield _derived(phi, C, n, mus, oracle, 1)
+            else:
+                yield from (replace(_derived(phi, C, n, [mu], oracle, 1), valuation=mu) for mu in mus)
+
+
+def as_json(explanation: Explanation, phi: cel.Formula) -> Json:
+    """An explanation as one JSON object; intervals are [i, j], both inclusive."""
+    head: Json = {"query": show(phi), "events": sorted(explanation.events), "at": explanation.at}
+    if explanation.valuation is not None:
+        head["valuation"] = _bindings(explanation.valuation)
+    match explanation:
+        case MatchExplanation(derivations=found, more=more):
+            return {
+                **head,
+                "match": True,
+                "derivations": [json_of_tree(steps_of(node)) for node in found],
+                "more": more,
+            }
+        case Rejected(events, _, rejection):
+            return {
+                **head,
+                **({"nearest_valuations": list(map(_bindings, rejection.bindings))} if rejection.bindings else {}),
+                "match": False,
+                "reasons": [_reason(reason) for reason in rejection.reasons],
+                "relaxed": relaxed_text(rejection),
+                "nearest": None if rejection.nearest is None else json_of_nearest(rejection.nearest, events),
+                "gave_up": rejection.gave_up,
+            }
+
+
+def relaxed_text(rejection: Rejection) -> str | None:
+    """The text of the relaxed formula of which the set is a match, if there is one that text can say."""
+    if rejection.relaxed is None:
+        return None
+    parts = cel.subformulas(rejection.relaxed.formula)
+    wild = any(
+        (isinstance(part, cel.EventAtom) and part.type == ANY) or (isinstance(part, cel.In) and part.variable == ANY)
+        for part in parts
+    )
+    return None if wild else show(rejection.relaxed.formula)
+
+
+def summary(explanation: Explanation) -> str:
+    """What became of the set, in one sentence."""
+    C, mu = explanation.events, explanation.valuation
+    what = braces(C) if mu is None else f"{braces(C)} with {bindings_text(mu)}"
+    return f"{what} is {'a' if isinstance(explanation, MatchExplanation) else 'not a'} match at {explanation.at}"
+
+
+def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
+    """Notes on a rejection: what was not found, and why."""
+    if rejection.gave_up:
+        yield "The search for the reason took too long and was stopped. Explain a shorter stream."
+    elif not rejection.reasons:
+        yield "With looser filters, strategies, order and types the formula still does not match exactly these events."
+    if rejection.nearest is None:
+        yield f"The matches at {at} could not all be found, so the nearest are not known. Explain a shorter stream."
+    elif not rejection.nearest:
+        yield f"The query has no match at {at}."
+
+
+def _derived(
+    phi: cel.Formula, C: ComplexEvent, n: int, mus: list[Valuation], oracle: BoundedOracle, count: int
+) -> MatchExplanation:
+    found = list(islice((node for mu in mus for node in derivations(phi, mu, 0, n, oracle)), count + 1))
+    return MatchExplanation(C, n, tuple(found[:count]), len(found) > count)
+
+
+def steps_of(root: Derivation) -> ExplanationStep:
+    """A derivation as a tree of steps."""
+    return tree_of(root, lambda node: node.children, _step)
+
+
+def _step(node: Derivation, below: tuple[ExplanationStep, ...]) -> ExplanationStep:
+    fields = {
+        "formula": show(node.formula),
+        "interval": [node.i, node.j],
+        "valuation": _bindings(node.valuation),
+        **picked(node, "clause", "citation", "detail"),
+        "evidence": list(node.evidence),
+    }
+    clause = f"{node.citation}, {node.clause}" + (f": {node.detail}" if node.detail else "")
+    where, bound = f"({node.i}, {node.j})", bindings_text(node.valuation)
+    return ExplanationStep(show(node.formula), where, bound, clause, node.evidence, below, json=fields)
+
+
+def _reason(reason: Reason) -> Json:
+    span = reason.formula.span
+    return {
+        "clause": reason.clause,
+        "message": reason.message,
+        "formula": show(reason.formula),
+        "span": None if span is None else [span.start, span.end],
+        "interval": [reason.i, reason.j],
+        "valuation": None if reason.valuation is None else _bindings(reason.valuation),
+    }
+
+
+def _bindings(mu: Valuation) -> Json:
+    return {variable: list(places) for variable, places in bindings_of(mu)}
+
+
+def _extent(S: Stream) -> str:
+    return f"{len(S)} events, 0 to {len(S) - 1}" if len(S) else "no events"
+
+
+class CelExplainer(Explainer[Explanation]):
+    """The derivations of matches of a formula, or why a set of positions is rejected."""
+
+    heading = "Why it matches, and why not"
+    legend = (
+        "(i, j) is the part of the stream from event i to event j that a step is about, and T -> {1} says that the "
+        "variable T binds event 1. A dot is an event of a match, the flag stands after the event at which it is "
+        "reported; diamonds are a set in question that is no match."
+    )
+
+    def __init__(self, phi: Formula, S: Stream) -> None:
+        self.phi, self.S, self.query = phi, S, show(phi)
+
+    def one(self, request: Request) -> Explanation | None:
+        if request.at is not None:
+            self.require_on_stream(request.at, "--at")
+        if not request.single:
+            return None
+        events = request.events if request.events is not None else sup(request.valuation or frozenset())
+        if request.at is None and not events:
+            raise InputError("the match of no event needs --at: it has no last event to be reported at")
+        at = max(events) if request.at is None else request.at
+        return explain(self.phi, self.S, events, at, valuation=request.valuation, count=request.count)
+
+    def all(self, request: Request) -> Listing[Explanation]:
+        first, last = (0, len(self.S) - 1) if request.at is None else (request.at, request.at)
+        found = explain_stream(self.phi, self.S, first, last, output=request.output)
+        return listing(found, request, len(self.S), lambda one: one.at)
+
+    def json(self, found: Explanation) -> Json:
+        return as_json(found, self.phi)
+
+    def listing_json(self, listing: Listing[Explanation]) -> Json:
+        answer = super().listing_json(listing)
+        at: dict[int, dict[tuple[int, ...], None]] = {n: {} for n in range(listing.first, listing.last + 1)}
+        for one in listing.found:
+            at[one.at][tuple(sorted(one.events))] = None
+        walked = [{"at": n, "matches": list(map(list, matches))} for n, matches in at.items()]
+        return {"query": answer.pop("query"), "steps": walked, **answer}
+
+    def view(self, found: Explanation) -> ExplanationView:
+        C, at, label = found.events, found.at, braces(found.events)
+        shown = partial(
+            ExplanationView,
+            summary(found),
+            isinstance(found, MatchExplanation),
+            tuple(sorted(C)),
+            at,
+            label,
+            listed=True,
+        )
+        if isinstance(found, MatchExplanation):
+            parts = numbered("derivation", [ExplanationPart(trees=(steps_of(root),)) for root in found.derivations])
+            bound: dict[int, list[str]] = {}
+            for variable, positions in bindings_of(found.derivations[0].valuation):
+                for p in positions:
+                    bound.setdefault(p, []).append(variable)
+            marks = {p: f"in {', '.join(names)}" for p, names in bound.items()}
+            drawing = Drawing((Row("common", sorted(C), at, f"match · {label} at {at}"),), marks)
+            return shown(parts, drawing, more="derivations" if found.more else "")
+        rejection = found.rejection
+        near = () if rejection.bindings else rejection.nearest or ()
+        rows = [Row("extra", sorted(C), at, f"{label} at {at}, no match")]
+        rows += [Row("common", sorted(D), at, f"nearest match · {braces(D)} at {at}") for D in near]
+        return shown(tuple(_rejection(found, near)), Drawing(tuple(rows)))
+
+
+def _rejection(found: Rejected, near: Iterable[ComplexEvent]) -> Iterator[ExplanationPart]:
+    rejection, at = found.rejection, found.at
+    if rejection.reasons:
+        yield ExplanationPart("rejected by", tuple(map(_reason_step, rejection.reasons)))
+    if text := relaxed_text(rejection):
+        yield ExplanationPart("without that it would be a match of", lines=(text,))
+    if rejection.bindings:
+        yield ExplanationPart(
+            f"{braces(found.events)} is a match at {at} with", lines=tuple(map(bindings_text, rejection.bindings))
+        )
+    yield from nearest(f" at {at}", near, found.events)
+    if lines := tuple(rejection_lines(rejection, at)):
+        yield ExplanationPart(lines=lines)
+
+
+def _reason_step(reason: Reason) -> ExplanationStep:
+    clause = f"{reason.clause}: {reason.message}"
+    if reason.valuation is None:
+        return ExplanationStep(show(reason.formula), clause=clause)
+    return ExplanationStep(show(reason.formula), f"({reason.i}, {reason.j})", bindings_text(reason.valuation), clause)

@@ -1,0 +1,267 @@
+"""The interpreter as an explanation asks it: with limits of its own and, where it may, about one set's events only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import TypeAlias, assert_never
+
+from cerify.explanations.explanation import braces, event, of_window, reasons_for
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, Valuations, interleavings, sup
+from cerify.semantics.cel.interpreter import Interpreter
+from cerify.semantics.cel.syntax import OPERATORS, show, show_window
+from cerify.semantics.errors import BudgetExceeded, InternalError
+from cerify.semantics.events import ComplexEvent, Event, Stream, Valuation
+from cerify.semantics.trees import subtrees
+
+ENOUGH = Budget(valuations=500_000)
+STEPS = 10_000_000
+CHECKED_TOGETHER = 1024  # steps between two looks at the clock: the clause of ALL may ask a million and find nothing
+
+ANY = "?"
+"""The variable of an event whose type an explanation leaves free; no text of a formula can say it."""
+
+
+class BoundedOracle(Interpreter):
+    """The denotational interpreter, which gives up after a number of questions about sub-formulas and intervals.
+
+    So an explanation ends on a long stream even if little matches there.
+    """
+
+    def __init__(
+        self, S: Stream, budget: Budget = ENOUGH, steps: int = STEPS, predicates: Predicates = NO_PREDICATES
+    ) -> None:
+        super().__init__(S, budget, predicates)
+        self._left = steps
+
+    def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
+        """The valuations of phi over the stream from i to j. Raises BudgetExceeded, Unsupported."""
+        self._left -= 1
+        if self._left % CHECKED_TOGETHER == 0:
+            check_time()
+        if self._left < 0:
+            raise BudgetExceeded(
+                f"an explanation asks the definition about every interval, and {len(self.S)} events have too many for "
+                "this formula; explain a shorter stream"
+            )
+        return super().meaning(phi, i, j)
+
+
+def alone(S: Stream, C: ComplexEvent) -> Stream:
+    """The stream in which every event outside C is of a type that no formula asks for."""
+    nobody = Event("")
+    return Stream(S[p] if p in C else nobody for p in range(len(S)))
+
+
+def is_hidden(phi: cel.Formula) -> bool:
+    """Whether a valuation of phi may come from events that are not in its support: under PROJECT."""
+    return any(isinstance(node, cel.Project) and node.variables != {ANY} for node in cel.subformulas(phi))
+
+
+def is_local(phi: cel.Formula) -> bool:
+    """Whether events outside C have no say in whether C is a complex event of phi, so that C alone decides.
+
+    They have one where matches are compared, where something must not occur, and under PROJECT. Asking about C alone
+    matters: a loose formula has few matches within one set, and very many on a stream.
+    """
+    beyond = cel.Next | cel.Last | cel.Max | cel.Unless
+    phi = cel.expanded(phi)
+    return not is_hidden(phi) and not any(isinstance(node, beyond) for node in cel.subformulas(phi))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Why a valuation belongs to a formula: its derivation by the clauses of tods21, Figure 3 and section 7.1.
+#
+# Letters as in cerify.semantics.cel.denote. The oracle is its Interpreter: a derivation is built downwards, and each
+# node's valuation is one that the interpreter itself gives for the node's formula and interval.
+
+FIGURE_3 = "tods21, Figure 3"
+STRATEGIES = "tods21, section 7.1"
+SUGAR = "tods21, section 4"
+
+Preference: TypeAlias = cel.Next | cel.Last | cel.Max
+"""The strategies that compare the valuations of an interval with each other."""
+
+_Restriction: TypeAlias = (
+    cel.Filter | cel.Start | cel.Unless | cel.Strict | Preference | cel.Within | cel.PartitionBy | cel.Derived
+)
+
+
+_Claim: TypeAlias = tuple[cel.Formula, Valuation, int, int]
+"""That a valuation belongs to a formula over the stream from one position to another."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A step of a derivation: valuation belongs to formula over the stream from i to j, because of the clause.
+
+    clause says in words which clause it is, citation where it is printed, detail what it was applied with, as in
+    "k = 4"; evidence are facts of the stream that its side conditions rest on.
+    """
+
+    formula: cel.Formula
+    i: int
+    j: int
+    valuation: Valuation
+    clause: str
+    citation: str
+    detail: str = ""
+    evidence: tuple[str, ...] = ()
+    children: tuple[Derivation, ...] = ()
+
+
+def derivations(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Interpreter) -> Iterator[Derivation]:
+    """All derivations of mu from phi over the oracle's stream from i to j, one at a time; none if mu does not belong.
+
+    The order is fixed. Raises BudgetExceeded, Unsupported.
+    """
+    try:
+        if mu in oracle.meaning(phi, i, j):
+            yield from _derive(phi, mu, i, j, oracle)
+    except RecursionError:
+        raise BudgetExceeded("the derivation is too deep; explain a shorter stream", phi.span) from None
+
+
+def nodes(root: Derivation) -> Iterator[Derivation]:
+    """All nodes of a derivation, each before its children."""
+    return subtrees(root, attrgetter("children"))
+
+
+def ordered(mus: Iterable[Valuation]) -> list[Valuation]:
+    """Valuations in an order that does not depend on the run."""
+    return sorted(mus, key=lambda mu: sorted((p, A) for A, p in mu))
+
+
+def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Interpreter) -> Iterator[Derivation]:
+    def over(detail: str, *operands: _Claim, evidence: tuple[str, ...] = ()) -> Iterator[Derivation]:
+        """A step for each choice of a derivation of each operand; there are one or two."""
+        title = OPERATORS[type(phi)].title
+        for first in _derive(*operands[0], oracle):
+            for rest in _derive(*operands[1], oracle) if len(operands) > 1 else [None]:
+                children = (first,) if rest is None else (first, rest)
+                yield Derivation(phi, i, j, mu, title, FIGURE_3, detail, evidence, children)
+
+    if mu not in oracle.meaning(phi, i, j):
+        raise InternalError(f"a derivation of {show(phi)} over ({i}, {j}) is not one by the interpreter", phi.span)
+    match phi:
+        case cel.EventAtom(R):
+            fact = event(j, oracle.S)
+            yield Derivation(phi, i, j, mu, "event type", FIGURE_3, f"S[{j}] has type {R}", (fact,))
+        case cel.In(psi, A):
+            for nu in ordered(oracle.meaning(psi, i, j)):
+                if frozenset(pair for pair in nu if pair[0] != A) | {(A, p) for p in sup(nu)} == mu:
+                    yield from over(f"{A} binds {braces(sup(nu))}", (psi, nu, i, j))
+        case cel.Seq(left, right) | cel.ContiguousSeq(left, right):
+            for k, one, two in _splits(phi, mu, i, j, oracle):
+                touching = f"the left side ends at {k}, the right side begins at {k + 1}"
+                evidence = (touching,) if isinstance(phi, cel.ContiguousSeq) else ()
+                yield from over(f"k = {k}", (left, one, i, k), (right, two, k + 1, j), evidence=evidence)
+        case cel.Plus(psi) | cel.ContiguousPlus(psi):
+            if mu in oracle.meaning(psi, i, j):
+                yield from over("the last round", (psi, mu, i, j))
+            for k, one, two in _splits(phi, mu, i, j, oracle):
+                yield from over(f"one round up to k = {k}, then more", (psi, one, i, k), (phi, two, k + 1, j))
+        case cel.Project(L, psi):
+            for nu in ordered(oracle.meaning(psi, i, j)):
+                if frozenset(pair for pair in nu if pair[0] in L) == mu:
+                    dropped = sup(nu) - sup(mu)
+                    yield from over(f"drops the positions {braces(dropped)}" if dropped else "", (psi, nu, i, j))
+        case cel.Or(left, right):
+            for side, psi in (("left", left), ("right", right)):
+                if mu in oracle.meaning(psi, i, j):
+                    yield from over(f"by the {side} side", (psi, mu, i, j))
+        case cel.And(left, right):
+            yield from over("the same valuation on both sides", (left, mu, i, j), (right, mu, i, j))
+        case cel.All(left, right):
+            for i1, j1, i2, j2 in sorted(interleavings(i, j)):
+                for one, two in _parts(mu, oracle.meaning(left, i1, j1), oracle.meaning(right, i2, j2)):
+                    where = f"({i1}, {j1}) on the left, ({i2}, {j2}) on the right"
+                    yield from over(where, (left, one, i1, j1), (right, two, i2, j2))
+        case (
+            cel.Filter() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
+            | cel.Within() | cel.PartitionBy() | cel.Derived()
+        ):  # fmt: skip
+            psi, alone = _unchanged(phi, mu, i, j, oracle)
+            for child in _derive(psi, mu, i, j, oracle):
+                yield replace(alone, children=(child,))
+        case _:
+            assert_never(phi)
+
+
+def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Interpreter) -> tuple[cel.Formula, Derivation]:
+    """The operand that phi takes mu from as it is, and the step of the derivation without what is below it."""
+    S = oracle.S
+
+    def node(clause: str, of: str, *evidence: str, detail: str = "") -> Derivation:
+        return Derivation(phi, i, j, mu, clause, of, detail, evidence)
+
+    match phi:
+        case cel.Filter(psi, condition):
+            return psi, node("filter", FIGURE_3, *reasons_for(condition, mu, S))
+        case cel.Start(psi):
+            return psi, node("anchoring", FIGURE_3, detail=f"the first position is i = {i}")
+        case cel.Unless(left, right):
+            fact = f"{show(right)} has no valuation over any interval within ({i}, {j})"
+            return left, node("guarded negation", FIGURE_3, fact)
+        case cel.Strict(psi):
+            span = f"{min(sup(mu))} to {max(sup(mu))}, without a gap" if mu else "nothing, which has no gap"
+            return psi, node("STRICT", STRATEGIES, detail=f"the support is {span}")
+        case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
+            lost = list(_losers(phi, sup(mu), supports(psi, i, j, oracle)))
+            detail = f"won against {len(lost)}" if lost else "there was no other candidate"
+            return psi, node(OPERATORS[type(phi)].symbol, STRATEGIES, *lost, detail=detail)
+        case cel.Within(psi, window):
+            return psi, node("window", SUGAR, f"within {show_window(window)}: {of_window(window, mu, S)}")
+        case cel.PartitionBy(psi, name):
+            return psi, node("partition", SUGAR, *sorted({event(p, S, [name]) for p in sup(mu)}))
+        case cel.Derived():
+            operator = OPERATORS[type(phi)]
+            return phi.expansion, node(operator.title, operator.clause, detail="by its expansion")
+        case _:
+            assert_never(phi)
+
+
+def supports(phi: cel.Formula, i: int, j: int, oracle: Interpreter) -> list[ComplexEvent]:
+    """The complex events of phi from i to j, in a fixed order."""
+    return sorted(set(map(sup, oracle.meaning(phi, i, j))), key=sorted)
+
+
+def _splits(
+    phi: cel.Seq | cel.ContiguousSeq | cel.Plus | cel.ContiguousPlus, mu: Valuation, i: int, j: int, oracle: Interpreter
+) -> Iterator[tuple[int, Valuation, Valuation]]:
+    """Every k with the valuations on its two sides that make up mu; the right side of an iteration is itself."""
+    left, right = (phi.left, phi.right) if isinstance(phi, cel.Seq | cel.ContiguousSeq) else (phi.phi, phi)
+    touching = isinstance(phi, cel.ContiguousSeq | cel.ContiguousPlus)
+    for k in range(i, j):
+        for one, two in _parts(mu, oracle.meaning(left, i, k), oracle.meaning(right, k + 1, j)):
+            if not touching or (one and two and max(sup(one)) == k and min(sup(two)) == k + 1):
+                yield k, one, two
+
+
+def _parts(
+    mu: Valuation, lefts: Iterable[Valuation], rights: Iterable[Valuation]
+) -> Iterator[tuple[Valuation, Valuation]]:
+    """The pairs of a left and a right valuation whose union is mu."""
+    fitting = ordered(nu for nu in rights if nu <= mu)
+    for one in ordered(nu for nu in lefts if nu <= mu) if fitting else ():
+        for two in fitting:
+            if one | two == mu:
+                yield one, two
+
+
+def _losers(phi: Preference, C: ComplexEvent, candidates: Iterable[ComplexEvent]) -> Iterator[str]:
+    """Each candidate that C won against by the strategy, with the reason."""
+    for other in candidates:
+        if other != C and (not isinstance(phi, cel.Max) or other < C):
+            yield comparison(OPERATORS[type(phi)].symbol, C, other)
+
+
+def comparison(strategy: str, winner: ComplexEvent, loser: ComplexEvent) -> str:
+    """Why MAX, NXT or LAST prefers one complex event to another."""
+    if strategy == "MAX":
+        return f"{braces(winner)} before {braces(loser)}: it contains it"
+    p, which = (min(winner ^ loser), "first") if strategy == "NXT" else (max(winner ^ loser), "last")
+    return f"{braces(winner)} before {braces(loser)}: it has {p}, the {which} position in which they differ"

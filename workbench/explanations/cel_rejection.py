@@ -1,0 +1,585 @@
+"""What of a formula can be relaxed, and the formula with some of that relaxed.
+
+To relax is to ask for less at one place: to leave a condition out, or to let the order or the type of events be free.
+A relaxed formula remembers, for each place, what stood there: so a derivation of it shows where the formula fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain, combinations, islice, pairwise, product
+from typing import Literal, TypeAlias, assert_never
+
+from cerify.explanations.cel_derivation import (
+    ANY,
+    BoundedOracle,
+    Derivation,
+    alone,
+    comparison,
+    derivations,
+    is_hidden,
+    is_local,
+    nodes,
+    ordered,
+    supports,
+)
+from cerify.explanations.explanation import braces, event, listed, of_window, positions, reasons_against
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, last_at_most, next_at_most, sup
+from cerify.semantics.cel.syntax import OPERATORS, show, show_window
+from cerify.semantics.errors import BudgetExceeded, InternalError
+from cerify.semantics.events import ComplexEvent, Stream, Valuation
+from cerify.semantics.trees import children
+
+RelaxationKind = Literal[
+    "filter", "window", "partition", "strategy", "contiguity", "anchor", "guard", "conjunction", "projection",
+    "order", "type",
+]  # fmt: skip
+LATE: tuple[RelaxationKind, ...] = ("projection", "order", "type")
+"""What is relaxed only if nothing else helps, one kind at a time: without it the formula asks for other events."""
+
+KINDS: Mapping[type, RelaxationKind] = {
+    cel.Within: "window",
+    cel.PartitionBy: "partition",
+    **dict.fromkeys((cel.Strict, cel.Next, cel.Last, cel.Max), "strategy"),
+    cel.Start: "anchor",
+    cel.Project: "projection",
+    cel.ContiguousPlus: "contiguity",
+    cel.Seq: "order",
+    cel.EventAtom: "type",
+}
+"""What can be relaxed of the operators of which that is one thing."""
+
+Restore: TypeAlias = Callable[[cel.Formula], cel.Formula]
+Path: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RelaxationPoint:
+    """One thing to relax at the node that a path of child numbers leads to; part numbers a filter's conjuncts."""
+
+    path: Path
+    kind: RelaxationKind
+    part: int = 0
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """A formula with some points relaxed. lost has, by the identity of a node, what stood in its place instead."""
+
+    formula: cel.Formula
+    lost: dict[int, list[tuple[RelaxationPoint, cel.Formula]]]
+
+
+def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
+    """All that can be relaxed in a formula, outer nodes first; what a guard forbids is left as it is."""
+    match phi:
+        case cel.Filter(_, condition):
+            for part, _ in enumerate(conjuncts(condition)):
+                yield RelaxationPoint(path, "filter", part)
+        case (
+            cel.Within() | cel.PartitionBy() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Start()
+            | cel.Project() | cel.ContiguousPlus() | cel.Seq() | cel.EventAtom()
+        ):  # fmt: skip
+            yield RelaxationPoint(path, KINDS[type(phi)])
+        case cel.ContiguousSeq():
+            yield from (RelaxationPoint(path, "contiguity"), RelaxationPoint(path, "order"))
+        case cel.Unless(left, _):
+            yield RelaxationPoint(path, "guard")
+            yield from points(left, (*path, 0))
+            return
+        case cel.And():
+            yield from (RelaxationPoint(path, "conjunction", part) for part in (0, 1))
+        case cel.In() | cel.Plus() | cel.Or() | cel.All() | cel.Derived():
+            pass
+        case _:
+            assert_never(phi)
+    for number, child in enumerate(children(phi)):
+        yield from points(child, (*path, number))
+
+
+def relax(phi: cel.Formula, chosen: Collection[RelaxationPoint], types: Iterable[str]) -> Relaxed:
+    """The formula with the chosen points relaxed; where the type is free, it is one of the types."""
+    return _Relaxing(chosen, tuple(sorted(types))).result(phi)
+
+
+def at_path(phi: cel.Formula, path: Path) -> cel.Formula:
+    """The part of a formula that a path of child numbers leads to."""
+    for number in path:
+        phi = children(phi)[number]
+    return phi
+
+
+def conjuncts(condition: cel.Condition) -> list[cel.Condition]:
+    """The conditions that an AND of a filter joins, left to right."""
+    if isinstance(condition, cel.Conjunction):
+        return conjuncts(condition.left) + conjuncts(condition.right)
+    return [condition]
+
+
+class _Relaxing:
+    """Builds one relaxed formula; every node of it is new, so that identity tells the places apart."""
+
+    def __init__(self, chosen: Collection[RelaxationPoint], types: tuple[str, ...]) -> None:
+        self.chosen = frozenset(chosen)
+        self.types = types
+        self.lost: dict[int, list[tuple[RelaxationPoint, cel.Formula]]] = {}
+
+    def result(self, phi: cel.Formula) -> Relaxed:
+        return Relaxed(self._at(phi, ()), self.lost)
+
+    def _at(self, phi: cel.Formula, path: Path) -> cel.Formula:
+        def below(number: int) -> cel.Formula:
+            return self._at(children(phi)[number], (*path, number))
+
+        def drop(kind: RelaxationKind, restore: Restore, part: int = 0, child: int = 0) -> cel.Formula | None:
+            point = RelaxationPoint(path, kind, part)
+            return self._instead(below(child), point, restore) if point in self.chosen else None
+
+        match phi:
+            case cel.EventAtom():
+                point = RelaxationPoint(path, "type")
+                return self._instead(self._any(), point, lambda _: phi) if point in self.chosen else replace(phi)
+            case cel.Filter(_, condition):
+                return self._filter(below(0), list(enumerate(conjuncts(condition))), path)
+            case (
+                cel.Within() | cel.PartitionBy() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Start()
+                | cel.Project()
+            ):  # fmt: skip
+                dropped = drop(KINDS[type(phi)], lambda psi: replace(phi, phi=psi))
+                return dropped or replace(phi, phi=below(0))
+            case cel.Unless():
+                dropped = drop("guard", lambda psi: replace(phi, left=psi))
+                return dropped or replace(phi, left=below(0))
+            case cel.And():
+                return (
+                    drop("conjunction", lambda psi: replace(phi, right=psi), part=0, child=1)
+                    or drop("conjunction", lambda psi: replace(phi, left=psi), part=1, child=0)
+                    or replace(phi, left=below(0), right=below(1))
+                )
+            case cel.ContiguousPlus():
+                rounds = replace(phi, phi=below(0))
+                return self._either(rounds, cel.Plus(rounds.phi), RelaxationPoint(path, "contiguity"))
+            case cel.ContiguousSeq() | cel.Seq():
+                left, right = below(0), below(1)
+                kept: cel.Formula = replace(phi, left=left, right=right)
+                if isinstance(phi, cel.ContiguousSeq):
+                    kept = self._either(kept, cel.Seq(left, right), RelaxationPoint(path, "contiguity"))
+                return self._either(kept, cel.All(left, right), RelaxationPoint(path, "order"))
+            case cel.In() | cel.Plus() | cel.Derived():
+                return replace(phi, phi=below(0))
+            case cel.Or() | cel.All():
+                return replace(phi, left=below(0), right=below(1))
+            case _:
+                assert_never(phi)
+
+    def _instead(self, formula: cel.Formula, point: RelaxationPoint, restore: Restore) -> cel.Formula:
+        self.lost.setdefault(id(formula), []).append((point, restore(formula)))
+        return formula
+
+    def _either(self, kept: cel.Formula, looser: cel.Formula, point: RelaxationPoint) -> cel.Formula:
+        return self._instead(looser, point, lambda _: kept) if point in self.chosen else kept
+
+    def _filter(self, psi: cel.Formula, parts: list[tuple[int, cel.Condition]], path: Path) -> cel.Formula:
+        dropped = {part for part, _ in parts if RelaxationPoint(path, "filter", part) in self.chosen}
+        kept = [condition for part, condition in parts if part not in dropped]
+        formula = cel.Filter(psi, reduce(cel.Conjunction, kept)) if kept else psi
+        for part, condition in parts:
+            if part in dropped:
+                restored = cel.Filter(formula, condition, span=condition.span)
+                self._instead(formula, RelaxationPoint(path, "filter", part), lambda _, restored=restored: restored)  # type: ignore[misc]
+        return formula
+
+    def _any(self) -> cel.Formula:
+        """One event of any of the types, bound to no variable of the formula; without types, of one that is not."""
+        if not self.types:
+            return cel.EventAtom(ANY)
+        each: list[cel.Formula] = [
+            cel.Project(frozenset({ANY}), cel.In(cel.EventAtom(name), ANY)) for name in self.types
+        ]
+        return reduce(cel.Or, each[1:], each[0])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What exactly is broken where a relaxed place of a formula is held against what stood there before.
+
+
+def violation(
+    point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node: Derivation, oracle: BoundedOracle
+) -> str:
+    """Why phi does not have the node's valuation, where the node's formula is phi with the point relaxed.
+
+    place is the part of the query that phi comes from: the two differ where something below is relaxed too.
+    """
+    i, j, mu, S = node.i, node.j, node.valuation, oracle.S
+    C = sup(mu)
+    match phi:
+        case cel.EventAtom(R):
+            return f"there is no event of type {R} at {j}: event {j} is of type {S[j].type}"
+        case cel.Filter(psi, condition):
+            broken = [a for a in cel.atoms(condition) if mu not in oracle.meaning(cel.Filter(psi, a), i, j)]
+            return "; ".join(reasons_against(atom, mu, S) for atom in broken)
+        case cel.Within(_, window):
+            return f"not within {show_window(window)}: {of_window(window, mu, S)}"
+        case cel.PartitionBy(_, name):
+            return f"the events differ in [{name}]: {listed(event(p, S, [name]) for p in sorted(C))}"
+        case cel.Strict():
+            left_out = sorted(set(range(min(C), max(C))) - C)
+            return f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {listed(map(str, left_out))}"
+        case cel.Next() | cel.Last() | cel.Max():
+            winner = next(w for w in supports(phi, i, j, oracle) if _beats(phi, w, C))
+            name = OPERATORS[type(phi)].symbol
+            return f"{name} prefers {comparison(name, winner, C)}"
+        case cel.Seq() | cel.ContiguousSeq() if point.kind == "order":
+            first, second = (show(side) for side in children(place))
+            one, two = (braces(sup(child.valuation)) for child in node.children)
+            return f"{first} has to come before {second}, but they are {one} and {two}"
+        case cel.ContiguousSeq():
+            return " and ".join(_apart([sup(child.valuation) for child in node.children], ":"))
+        case cel.ContiguousPlus():
+            return " and ".join(_apart(list(_rounds(node)), ":+"))
+        case cel.Start():
+            first = f"at {min(C)}" if C else "none"
+            return f"START wants the first event at {i}, where the interval begins; it is {first}"
+        case cel.Unless(_, right):
+            within = ((a, b) for b in range(i, j + 1) for a in range(i, b + 1))
+            found = next((other for a, b in within for other in supports(right, a, b, oracle)), C)
+            return f"UNLESS forbids {show(right)}, and {braces(found)} is one"
+        case cel.And(left, right):
+            other, side = (left, "left") if point.part == 0 else (right, "right")
+            same = C in supports(other, i, j, oracle)
+            what = "binds these events to other variables" if same else "does not have these events"
+            shown = show(children(place)[point.part])
+            return f"AND wants the same valuation on both sides, and the {side} side, {shown}, {what}"
+        case cel.Project(L, _):
+            dropped = sorted({p for A, p in mu if A not in L} - {p for A, p in mu if A in L})
+            return f"PROJECT keeps {', '.join(sorted(L)) or 'no variable'} only, which drops {braces(dropped)}"
+        case cel.In() | cel.Plus() | cel.Or() | cel.All() | cel.Seq() | cel.Derived():
+            raise InternalError(f"{show(phi)} has nothing to relax", place.span)
+        case _:
+            assert_never(phi)
+
+
+def _beats(phi: cel.Next | cel.Last | cel.Max, winner: ComplexEvent, C: ComplexEvent) -> bool:
+    match phi:
+        case cel.Next():
+            return winner != C and next_at_most(C, winner)
+        case cel.Last():
+            return winner != C and last_at_most(C, winner)
+        case cel.Max():
+            return winner > C
+        case _:
+            assert_never(phi)
+
+
+def _apart(parts: list[ComplexEvent], symbol: str) -> Iterator[str]:
+    for one, two in pairwise(parts):
+        if not one or not two:
+            yield f"a side without events is next to nothing (`{symbol}`)"
+        elif max(one) + 1 != min(two):
+            yield f"events {max(one)} and {min(two)} are not next to each other (`{symbol}`)"
+
+
+def _rounds(node: Derivation) -> Iterator[ComplexEvent]:
+    """The complex events of the rounds of an iteration."""
+    while len(node.children) == 2:
+        yield sup(node.children[0].valuation)
+        node = node.children[1]
+    yield sup(node.children[0].valuation)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Why a set of positions is no match: the clauses that reject it, and the matches nearest to it.
+#
+# A relaxed formula of which the set is a match shows what is in the way: in the set's derivation by that formula, each
+# relaxed place is held against what stood there before. All verdicts are the interpreter's.
+
+NEAREST = 5  # matches named as nearest; those beyond are as near as the last
+PAIRS = 40  # points of a formula up to which every two of them are tried together
+DERIVATIONS = 100  # derivations of one valuation that are compared
+SEARCH = Budget(valuations=300_000)  # for each kind of relaxation, as are the steps
+SEARCH_STEPS = 1_000_000
+
+
+SHOWN = 4
+KEEPING = (
+    cel.In | cel.Filter | cel.Start | cel.Unless | cel.Within | cel.PartitionBy
+    | cel.Strict | cel.Next | cel.Last | cel.Max
+)  # fmt: skip
+"""The operators that keep matches of their first operand as they are, so that they change no number of events."""
+
+
+def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str] | None:
+    """The part of phi whose clause makes C too large or too small, the clause, and why; None if the number is right."""
+    while isinstance(phi, KEEPING):
+        phi = children(phi)[0]
+    most = len(C) + sum(isinstance(psi, cel.EventAtom) for psi in cel.subformulas(cel.expanded(phi)))
+    possible = counts(phi, most)
+    if not possible or len(C) in possible:
+        return None
+    few = len(C) < min(possible)
+    how = (
+        "too few events" if few else "too many events" if len(C) > max(possible) else "a number of events that is wrong"
+    )
+    message = f"{braces(C)} has {how}: {show(phi)} takes {_words(sorted(possible), most, endless(phi))}, not {len(C)}"
+    return phi, OPERATORS[type(phi)].title, message
+
+
+def counts(phi: cel.Formula, most: int) -> frozenset[int]:
+    """The numbers of events, up to a bound, that the clauses alone let a match of phi have."""
+    found: dict[int, frozenset[int]] = {}
+    for psi in reversed(list(cel.subformulas(phi))):
+        below = [found[id(child)] for child in children(psi)]
+        match psi:
+            case cel.EventAtom():
+                numbers = {1}
+            case cel.Seq() | cel.ContiguousSeq():
+                numbers = {a + b for a, b in product(*below)}
+            case cel.Plus() | cel.ContiguousPlus():
+                numbers = _sums(below[0], most)
+            case cel.Or():
+                numbers = {*below[0], *below[1]}
+            case cel.And():
+                numbers = {*below[0]} & below[1]
+            case cel.All():  # the two may share events
+                numbers = {n for a, b in product(*below) for n in range(max(a, b), a + b + 1)}
+            case cel.Project():  # any of the events may be dropped, also of more than are counted here
+                numbers = set(range(most + 1 if endless(psi) else max(below[0], default=-1) + 1))
+            case (
+                cel.In() | cel.Filter() | cel.Start() | cel.Unless() | cel.Within() | cel.PartitionBy()
+                | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
+            ):  # fmt: skip
+                numbers = {*below[0]}
+            case cel.Derived():
+                numbers = {*counts(psi.expansion, most)}
+            case _:
+                assert_never(psi)
+        found[id(psi)] = frozenset(n for n in numbers if n <= most)
+    return found[id(phi)]
+
+
+def endless(phi: cel.Formula) -> bool:
+    """Whether there is an iteration in phi, so that it may have matches of any size."""
+    return any(isinstance(part, cel.Plus | cel.ContiguousPlus) for part in cel.subformulas(cel.expanded(phi)))
+
+
+def _sums(numbers: Iterable[int], most: int) -> set[int]:
+    """The sums of one or more of the numbers."""
+    found = set(numbers)
+    pending = list(found)
+    while pending:
+        a = pending.pop()
+        new = {a + b for b in numbers if a + b <= most} - found
+        found |= new
+        pending += new
+    return found
+
+
+def _words(possible: list[int], most: int, more: bool) -> str:
+    """The numbers in words; a run up to the bound goes on, and there may be more beyond it."""
+    start = most
+    while start - 1 in possible:
+        start -= 1
+    runs_on = more and most in possible and start < most
+    listed = [str(n) for n in possible if not runs_on or n < start] + ([f"{start} or more"] if runs_on else [])
+    if len(listed) > SHOWN or (more and not runs_on):
+        return ", ".join(listed[:SHOWN]) + " and so on"
+    return listed[0] if len(listed) == 1 else ", ".join(listed[:-1]) + " or " + listed[-1]
+
+
+def misbound(phi: cel.Formula, mu: Valuation, nearest: Valuation) -> Iterator[tuple[cel.Formula, str, str]]:
+    """For each variable that binds something else in nearest: the part of phi that binds it, the clause, and why."""
+    for A in sorted({A for A, _ in mu ^ nearest}):
+        asked, bound = (braces(positions(nu, A)) for nu in (mu, nearest))
+        binders = [psi for psi in cel.subformulas(phi) if _binds(psi, A)]
+        hiding = [psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Project) and A not in psi.variables]
+        if not binders:
+            yield phi, "variable binding", f"nothing in the formula binds {A}"
+        elif hiding and not positions(nearest, A):
+            kept = ", ".join(sorted(hiding[0].variables)) or "no variable"
+            yield hiding[0], "projection", f"PROJECT keeps {kept} only, so {A} binds nothing, not {asked}"
+        else:
+            clause = "variable binding" if isinstance(binders[0], cel.In) else "event type"
+            binding = " or ".join(dict.fromkeys(map(show, binders)))
+            yield binders[0], clause, f"{binding} binds {A} to {bound}, not to {asked}"
+
+
+def _binds(psi: cel.Formula, A: str) -> bool:
+    return (isinstance(psi, cel.In) and psi.variable == A) or (isinstance(psi, cel.EventAtom) and psi.type == A)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A clause that rejects the set.
+
+    formula is the part of the query where it stands, i and j the interval, valuation what the clause rejects: it
+    would belong to formula if the clause asked for less. A reason about the position has no valuation.
+    """
+
+    clause: str
+    message: str
+    formula: cel.Formula
+    i: int
+    j: int
+    valuation: Valuation | None = None
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Why the set is no match at n.
+
+    reasons: all have to go before it is one; empty if none was found.
+    relaxed: the derivation of the set by the formula without them, where there is one. nearest: the matches at n that
+    differ in the fewest positions; None if those could not all be found. gave_up: the search for reasons ran out of
+    budget. bindings: where the set is a match and a valuation of it was asked about, the valuations nearest to that.
+    """
+
+    reasons: tuple[Reason, ...]
+    relaxed: Derivation | None
+    nearest: tuple[ComplexEvent, ...] | None
+    gave_up: bool = False
+    bindings: tuple[Valuation, ...] = ()
+
+
+def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates = NO_PREDICATES) -> Rejection:
+    """Why C is not among the complex events of phi at n; it must not be one. Raises Unsupported, BudgetExceeded."""
+    nearest = _nearest(phi, C, n, BoundedOracle(S, predicates=predicates))
+    last = max(C, default=n)
+
+    def position(message: str) -> Reason:
+        return Reason("position", message, phi, 0, n)
+
+    if last > n:
+        late = position(f"event {last} comes after position {n}, at which the match would be reported")
+        return Rejection((late,), None, nearest)
+    if last < n and is_match(phi, C, last, oracle_for(phi, C, S, predicates)):
+        early = position(f"{braces(C)} is a match at {last}, where its last event is; it is not one at {n}")
+        return Rejection((early,), None, nearest)
+    gave_up = False
+    for at, psi in product(dict.fromkeys((n, last)), dict.fromkeys((phi, cel.expanded(phi)))):
+        search = _Search(psi, C, at, S, predicates)
+        if found := search.smallest():
+            reasons, relaxed = found
+            moved = position(f"a match of {braces(C)} would be reported at {at}, where its last event is, not at {n}")
+            return Rejection(reasons if at == n else (moved, *reasons), relaxed, nearest)
+        gave_up |= search.gave_up
+    if found_count := miscounted(phi, C):
+        place, clause, message = found_count
+        return Rejection((Reason(clause, message, place, 0, n),), None, nearest)
+    return Rejection((), None, nearest, gave_up)
+
+
+def reject_binding(phi: cel.Formula, mu: Valuation, known: Sequence[Valuation], n: int) -> Rejection:
+    """Why mu is not among the valuations of phi at n; known are those with the same positions, one or more."""
+    distance = min(len(mu ^ nu) for nu in known)
+    nearest = tuple(nu for nu in known if len(mu ^ nu) == distance)[:NEAREST]
+    reasons = (Reason(clause, why, place, 0, n) for place, clause, why in misbound(phi, mu, nearest[0]))
+    return Rejection(tuple(reasons), None, (sup(mu),), bindings=nearest)
+
+
+def oracle_for(phi: cel.Formula, C: ComplexEvent, S: Stream, predicates: Predicates = NO_PREDICATES) -> BoundedOracle:
+    """An oracle that can tell whether C is a complex event of phi over S."""
+    return BoundedOracle(alone(S, C) if is_local(phi) else S, predicates=predicates)
+
+
+def is_match(phi: cel.Formula, C: ComplexEvent, n: int, oracle: BoundedOracle) -> bool:
+    """Whether C is a complex event of phi at n."""
+    return any(sup(mu) == C for mu in oracle.meaning(phi, 0, n))
+
+
+def _nearest(phi: cel.Formula, C: ComplexEvent, n: int, oracle: BoundedOracle) -> tuple[ComplexEvent, ...] | None:
+    try:
+        candidates = supports(phi, 0, n, oracle)
+    except BudgetExceeded:
+        return None
+    distance = min((len(C ^ other) for other in candidates), default=0)
+    return tuple(other for other in candidates if len(C ^ other) == distance)[:NEAREST]
+
+
+class _Search:
+    """Looks for the smallest relaxation of which C is a match."""
+
+    def __init__(self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates) -> None:
+        self.phi, self.C, self.n, self.S, self.predicates = phi, C, n, S, predicates
+        self.types = {S[p].type for p in C}
+        self.gave_up = False
+        self._renew()
+
+    def _renew(self) -> None:
+        self.alone = BoundedOracle(alone(self.S, self.C), SEARCH, SEARCH_STEPS, self.predicates)
+        self.whole = BoundedOracle(self.S, SEARCH, SEARCH_STEPS, self.predicates)
+
+    def smallest(self) -> tuple[tuple[Reason, ...], Derivation] | None:
+        """The reasons of the smallest relaxation found, and the derivation by it; None if there is none."""
+        everything = list(points(self.phi))
+        early = [point for point in everything if point.kind not in LATE]
+        late = [[point for point in everything if point.kind == kind] for kind in LATE]
+        for more in ([], *late, list(chain(*late))):
+            try:
+                if found := self._within(early + more):
+                    return found
+            except BudgetExceeded:
+                self.gave_up = True
+                self._renew()
+        return None
+
+    def _within(self, level: Sequence[RelaxationPoint]) -> tuple[tuple[Reason, ...], Derivation] | None:
+        if not self._matches(level):
+            return None
+        chosen = next(self._few(level), None) or self._minimal(level)
+        return self._explained(relax(self.phi, chosen, self.types))
+
+    def _few(self, level: Sequence[RelaxationPoint]) -> Iterator[Sequence[RelaxationPoint]]:
+        for size in (1, 2) if len(level) <= PAIRS else (1,):
+            yield from (chosen for chosen in combinations(level, size) if self._matches(chosen))
+
+    def _minimal(self, chosen: Sequence[RelaxationPoint]) -> Sequence[RelaxationPoint]:
+        """A relaxation none of whose points can be taken back; those of order and type are taken back first."""
+        for point in sorted(chosen, key=lambda p: (p.kind not in LATE, -len(p.path))):
+            fewer = [other for other in chosen if other != point]
+            if self._matches(fewer):
+                chosen = fewer
+        return chosen
+
+    def _matches(self, chosen: Sequence[RelaxationPoint]) -> bool:
+        phi = relax(self.phi, chosen, self.types).formula
+        if not is_hidden(phi) and not is_match(phi, self.C, self.n, self.alone):
+            return False
+        return is_local(phi) or is_match(phi, self.C, self.n, self.whole)
+
+    def _explained(self, relaxed: Relaxed) -> tuple[tuple[Reason, ...], Derivation] | None:
+        """The reasons that the derivation of C with the fewest broken places shows, and that derivation."""
+        oracle = self.alone if is_local(relaxed.formula) else self.whole
+        found = (
+            (self._reasons(node, relaxed), node)
+            for mu in ordered(oracle.meaning(relaxed.formula, 0, self.n))
+            if sup(mu) == self.C
+            for node in islice(derivations(relaxed.formula, mu, 0, self.n, oracle), DERIVATIONS)
+            if not _overlaps(node, relaxed)
+        )
+        return min(found, key=lambda pair: len(pair[0]), default=None)
+
+    def _reasons(self, root: Derivation, relaxed: Relaxed) -> tuple[Reason, ...]:
+        reasons: dict[str, Reason] = {}
+        later_rounds = {id(child) for node in nodes(root) for child in node.children if child.formula is node.formula}
+        for node in nodes(root):
+            for point, formula in relaxed.lost.get(id(node.formula), ()) if id(node) not in later_rounds else ():
+                oracle = self.alone if is_local(formula) else self.whole
+                if node.valuation not in oracle.meaning(formula, node.i, node.j):
+                    place = at_path(self.phi, point.path)
+                    message = violation(point, formula, place, node, oracle)
+                    reasons.setdefault(message, Reason(point.kind, message, place, node.i, node.j, node.valuation))
+        return tuple(reasons.values())
+
+
+def _overlaps(root: Derivation, relaxed: Relaxed) -> bool:
+    """Whether the two sides of a sequence whose order is free share an event: then the order is not the reason."""
+    return any(
+        sup(node.children[0].valuation) & sup(node.children[1].valuation)
+        for node in nodes(root)
+        for point, _ in relaxed.lost.get(id(node.formula), ())
+        if point.kind == "order"
+    )

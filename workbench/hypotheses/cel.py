@@ -1,0 +1,690 @@
+"""Hypotheses about CEL: an interpreter of Figure 3 of tods21 in which the meaning of each operator is a choice.
+
+Letters as in cerify.semantics.cel.denote: phi and psi are formulas, i and j the ends of an interval, mu a valuation.
+Read it beside that module: at the default of every axis each case is the clause there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from itertools import chain, product
+from typing import Any, assert_never
+
+from cerify.automata.evaluator import Output
+from cerify.hypotheses.interpretation import (
+    AT_MOST,
+    AT_MOST_SAYS,
+    CONDITIONS,
+    EMIT,
+    OVERLAP,
+    TIES,
+    WINDOW_DEFAULT,
+    Axis,
+    Choices,
+    ConditionVariant,
+    Interpretation,
+    Stage,
+    Template,
+    axes,
+    conditions,
+    events,
+    selections,
+    sentence,
+    types,
+)
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.denote import (
+    NONE,
+    SECONDS,
+    Valuations,
+    at,
+    bind,
+    contiguous,
+    first,
+    interleavings,
+    last,
+    last_at_most,
+    next_at_most,
+    sup,
+)
+from cerify.semantics.cel.syntax import OPERATORS
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bindings_of
+from cerify.semantics.predicates import Predicate, compare, mentions
+from cerify.semantics.values import kind
+
+SEQUENCES = ("any", "next-from-left", "next-from-right", "strict")
+LOOPS = ("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next", *AT_MOST)
+WINDOWS = ("closed", "open", "off-by-one", "integer", "tumbling")
+MEASURES = {cel.EventWindow: "events", cel.TimeWindow: "time", cel.AttributeWindow: "attribute"}
+SELECTIONS = ("as-defined", "ignored", "strict", "nxt", "last", "max")
+
+SEQUENCE_MEANS = {
+    "any": "any",
+    "next-from-left": "the first that can follow",
+    "next-from-right": "after the last that can precede",
+    "strict": "the next event",
+}
+LOOP_MEANS = {
+    "all": "any",
+    "omit-nothing": "none that fits is omitted from the first one taken until what follows",
+    "contiguous": "neighbours",
+    "greedy": "the longest only",
+    "at-least-two": "two or more",
+    "single": "one",
+    "until-next": "as any, up to the first event with which what follows can begin",
+    **AT_MOST_SAYS,
+}
+WINDOW_MEANS = {
+    "closed": "is in",
+    "open": "is out",
+    "off-by-one": "is in, and so is one that spans the width plus one",
+    "integer": "is in, with spans and widths cut to whole numbers",
+    "tumbling": "is in if it is in one of the windows, which lie side by side and do not slide",
+}
+
+
+def sequence_axis(name: str, values: tuple[str, ...]) -> Axis:
+    """The axis of what an engine may mean by a sequence of this name."""
+    return Axis(
+        name, values, (name.rpartition("@")[2],), sentence("the second part after the first", values, SEQUENCE_MEANS)
+    )
+
+
+def loop_axis(name: str, values: tuple[str, ...], operator: str) -> Axis:
+    """The axis of what an engine may mean by an iteration, written with this operator."""
+    return Axis(name, values, (operator,), sentence("rounds of an iteration", values, LOOP_MEANS))
+
+
+def _window(measure: str, values: tuple[str, ...] = WINDOWS) -> Axis:
+    says = sentence("a match that spans the width exactly", values, WINDOW_MEANS)
+    return Axis(f"window@{measure}", values, (f"within-{measure}",), says)
+
+
+def _selection(name: str) -> Axis:
+    values = tuple(v for v in SELECTIONS if v != name)
+    means = {"as-defined": "as defined", "ignored": "ignored"}
+    says = sentence("the strategy is", values, {v: f"taken for {v.upper()}" for v in values} | means)
+    return Axis(f"selection@{name}", values, (name,), says)
+
+
+FILTER = Axis("filter", ("as-defined", "ignored"), ("filter",), "FILTER is as defined; is ignored")
+FILTER_CONNECTIVES = Axis(
+    "filter-connectives",
+    ("as-defined", "and-as-or", "or-as-and"),
+    ("filter",),
+    "AND and OR between conditions are as defined; AND is taken for OR; OR is taken for AND",
+)
+FILTER_CONDITIONS = tuple(Axis(one.name, one.values, ("filter",), one.says) for one in CONDITIONS)
+OR = Axis(
+    "or", ("both", "left-first"), ("or",), "OR has the matches of both sides; of the right where the left has none"
+)
+STRATEGIES = ("strict", "nxt", "last", "max")
+SELECTION_AXES = tuple(map(_selection, STRATEGIES))
+
+AXES = axes(
+    sequence_axis("seq", SEQUENCES),
+    sequence_axis("seq@cseq", ("strict", "any", "next-from-left", "next-from-right")),
+    loop_axis("loop", LOOPS, "plus"),
+    loop_axis("loop@cplus", ("contiguous", "all", "greedy", "at-least-two", "single", *AT_MOST), "cplus"),
+    OVERLAP,
+    EMIT,
+    TIES,
+    WINDOW_DEFAULT,
+    _window("events", tuple(w for w in WINDOWS if w != "integer")),
+    _window("time"),
+    _window("attribute"),
+    Axis(
+        "partition",
+        ("filter", "substream", "ignored"),
+        ("partition",),
+        "PARTITION BY keeps matches that agree; is evaluated over the events of each key alone; is ignored",
+    ),
+    FILTER,
+    Axis(
+        "filter-loop",
+        ("every", "some", "first", "last"),
+        ("filter",),
+        "a filter on a variable of several events holds of every one; of some; of the first; of the last",
+    ),
+    Axis("unbound", ("true", "false"), ("filter",), "a filter on a variable that has no event is true; is false"),
+    FILTER_CONNECTIVES,
+    *FILTER_CONDITIONS,
+    OR,
+    Axis("and", ("valuations", "events"), ("and",), "AND: the same valuations on both sides; the same events suffice"),
+    Axis(
+        "all",
+        ("as-defined", "disjoint", "one-after-the-other"),
+        ("all",),
+        "ALL: the sides interleave and may share events; share none; come one after the other",
+    ),
+    Axis(
+        "negation",
+        ("all", "next", "any-between", "whole", "ignored"),
+        ("unless",),
+        "UNLESS looks for its right side from the beginning of the stream to the end of the match; at the event after "
+        "the first event of the match; between its first and last event; for one that ends with the match; nowhere",
+    ),
+    Axis("start", ("interval", "stream", "ignored"), ("start",), "START: of the interval; of the stream; ignored"),
+    Axis("in", ("all", "last"), ("in",), "IN binds all events; the last one only"),
+    Axis("project", ("as-defined", "ignored"), ("project",), "PROJECT is as defined; is ignored"),
+    *SELECTION_AXES,
+)
+CLOSING = frozenset({"omit-nothing", "greedy"})  # values of the axis loop for which it matters what follows the loop
+
+
+def found(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
+    """The matches at all positions. Raises EngineError, Unsupported and BudgetExceeded."""
+    interpreter = CelVariant(S, choices, budget)
+    with_bindings = output == "valuations"
+    return [
+        Match(n, events, bindings)
+        for n in range(len(S))
+        for events, bindings in {
+            (tuple(sorted(sup(mu))), bindings_of(mu) if with_bindings else None)
+            for mu in interpreter.meaning(phi, 0, n)
+        }
+    ]
+
+
+def operators(phi: cel.Formula) -> frozenset[str]:
+    """The names of the operators in a formula; that of a window has its kind."""
+    names = set()
+    for psi in cel.subformulas(cel.expanded(phi)):
+        name = OPERATORS[type(psi)].name
+        names.add(f"{name}-{MEASURES[type(psi.window)]}" if isinstance(psi, cel.Within) else name)
+    return frozenset(names)
+
+
+class CelVariant:
+    """The valuations of formulas over one stream for an engine with these choices; each is computed once."""
+
+    def __init__(self, S: Stream, choices: Choices, budget: Budget) -> None:
+        self.S, self.choices, self.budget = S, choices, budget
+        self.conditions = ConditionVariant(choices)
+        self._made = 0
+        self._computed: dict[tuple[int, int, int, int], Valuations] = {}
+        self._rounds: dict[int, cel.Formula | None] = {}
+        self._substreams: dict[tuple[str, Any], tuple[list[int], CelVariant]] = {}
+        self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
+
+    def meaning(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None = None) -> Valuations:
+        """The valuations of phi from i to j where follow, if it is given, comes next. Raises BudgetExceeded."""
+        key = (id(phi), i, j, id(follow))
+        if (mus := self._computed.get(key)) is None:
+            self._alive.append(phi)
+            mus = self._computed[key] = frozenset(self.clause(phi, i, j, follow))
+            self._made += 1 + len(mus)
+            if self._made > self.budget.valuations:
+                raise BudgetExceeded(f"more than {self.budget.valuations} valuations; shorten the stream")
+        return mus
+
+    def clause(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None) -> Iterable[Valuation]:
+        """The valuations of phi from i to j, given those of any formula over any interval."""
+        choices = self.choices
+        match phi:
+            case cel.EventAtom(R):
+                return {bind(R, {j})} if self.S[j].type == R else NONE
+            case cel.In(psi, A):
+                return (mu - at(mu, A) | bind(A, self.bound(mu)) for mu in self.meaning(psi, i, j, follow))
+            case cel.Filter(psi, condition):
+                mus = self.meaning(psi, i, j, follow)
+                if choices["filter"] == "ignored":
+                    return mus
+                return (mu for mu in mus if self.satisfies(mu, condition))
+            case cel.Seq(left, right):
+                return self.sequenced(left, right, i, j, choices["seq"], follow)
+            case cel.ContiguousSeq(left, right):
+                return self.sequenced(left, right, i, j, choices["seq@cseq"], follow)
+            case cel.Plus(psi):
+                return self.iterated(phi, psi, i, j, choices["loop"], follow)
+            case cel.ContiguousPlus(psi):
+                return self.iterated(phi, psi, i, j, choices["loop@cplus"], follow)
+            case cel.Project(L, psi):
+                mus = self.meaning(psi, i, j, follow)
+                if choices["project"] == "ignored":
+                    return mus
+                return (frozenset((A, p) for A, p in mu if A in L) for mu in mus)
+            case cel.Start(psi):
+                begin = {"interval": i, "stream": 0}.get(choices["start"])
+                mus = self.meaning(psi, i, j, follow)
+                return mus if begin is None else (mu for mu in mus if mu and first(mu) == begin)
+            case cel.Or(left, right):
+                mus = self.meaning(left, i, j, follow)
+                return mus if mus and choices["or"] == "left-first" else mus | self.meaning(right, i, j, follow)
+            case cel.And(left, right):
+                return self.conjoined(self.meaning(left, i, j), self.meaning(right, i, j))
+            case cel.All(left, right):
+                return self.interleaved(left, right, i, j)
+            case cel.Unless(left, right):
+                return (mu for mu in self.meaning(left, i, j) if not self.spoilt(mu, right, i, j))
+            case cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
+                name = OPERATORS[type(phi)].name
+                chosen = choices[f"selection@{name}"]
+                return selected(name if chosen == "as-defined" else chosen, self.meaning(psi, i, j))
+            case cel.Within(psi, window):
+                return (mu for mu in self.meaning(psi, i, j, follow) if self.fits(window, sup(mu)))
+            case cel.PartitionBy(psi, a):
+                return self.partitioned(psi, a, i, j, follow)
+            case cel.Derived():
+                return self.meaning(phi.expansion, i, j, follow)
+            case _:
+                assert_never(phi)
+
+    # --- sequences and iterations -------------------------------------------------------------------------------------
+
+    def sequenced(
+        self, left: cel.Formula, right: cel.Formula, i: int, j: int, contiguity: str, follow: cel.Formula | None
+    ) -> Iterator[Valuation]:
+        """left ; right, or left : right, with what may lie between them as the choice says."""
+        if isinstance(left, cel.Or) and self.choices["loop"] in CLOSING:  # a side may end with an iteration
+            yield from self.sequenced(left.left, right, i, j, contiguity, follow)
+            yield from self.sequenced(left.right, right, i, j, contiguity, follow)
+            return
+        another = self.another_round(left) if self.choices["loop"] in CLOSING else None
+        for k, mu1, mu2 in self.pairs(left, right, i, j, contiguity, follow):
+            if another is None or not self.occurs(another, k + 1, first(mu2) if mu2 else k + 1):
+                yield mu1 | mu2
+
+    def pairs(
+        self, left: cel.Formula, right: cel.Formula, i: int, j: int, contiguity: str, follow: cel.Formula | None
+    ) -> Iterator[tuple[int, Valuation, Valuation]]:
+        """The end of a valuation of left, this valuation, and one of right that may come after it."""
+        for k in range(i, j):
+            lefts, rights = self.meaning(left, i, k, right), self.meaning(right, k + 1, j, follow)
+            for mu1 in lefts if rights else ():
+                for mu2 in rights:
+                    start = first(mu2) if mu2 else k + 1
+                    match contiguity:
+                        case "any":
+                            allowed = True
+                        case "strict":
+                            allowed = bool(mu1) and last(mu1) == k and bool(mu2) and start == k + 1
+                        case "next-from-left":
+                            allowed = not self.begins(right, k + 1, start, j)
+                        case "next-from-right":
+                            allowed = not any(self.meaning(left, i, b, right) for b in range(k + 1, start))
+                        case _:
+                            raise Unsupported(f"the contiguity {contiguity} of a sequence")
+                    if allowed:
+                        yield k, mu1, mu2
+
+    def iterated(
+        self, phi: cel.Formula, psi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
+    ) -> Iterable[Valuation]:
+        """psi+ or psi:+, whose rounds are as the choice says."""
+        once = self.meaning(psi, i, j)
+        match loop:
+            case "single":
+                return once
+            case "contiguous":
+                return chain(once, contiguous(psi, phi, i, j, self.meaning))
+            case "all" | "omit-nothing" | "until-next":
+                return chain(once, self.rounds(psi, phi, i, j, loop, follow))
+            case "greedy":
+                return selected("max", self.any_rounds(psi, i, j, type(phi) is cel.ContiguousPlus))
+            case _ if loop in AT_MOST:
+                return self.any_rounds(psi, i, j, type(phi) is cel.ContiguousPlus, AT_MOST[loop])
+            case "at-least-two":
+                adjacent = type(phi) is cel.ContiguousPlus
+                return frozenset(
+                    mu1 | mu2
+                    for k in range(i, j)
+                    for mu1 in self.meaning(psi, i, k)
+                    for mu2 in self.any_rounds(psi, k + 1, j, adjacent)
+                    if not adjacent or (mu1 and mu2 and last(mu1) == k and first(mu2) == k + 1)
+                )
+            case _:
+                raise Unsupported(f"iteration with {loop} rounds")
+
+    def rounds(
+        self, psi: cel.Formula, phi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
+    ) -> Iterator[Valuation]:
+        """psi ; phi, the rounds after the first one being those of phi itself."""
+        for k in range(i, j):
+            for mu1 in self.meaning(psi, i, k):
+                for mu2 in self.meaning(phi, k + 1, j, follow):
+                    start = first(mu2) if mu2 else k + 1
+                    if loop == "omit-nothing" and self.occurs(psi, k + 1, start):
+                        continue
+                    if (
+                        loop == "until-next"
+                        and follow is not None
+                        and self.begins(follow, k + 1, start, len(self.S) - 1)
+                    ):
+                        continue
+                    yield mu1 | mu2
+
+    def any_rounds(self, psi: cel.Formula, i: int, j: int, adjacent: bool, most: int | None = None) -> Valuations:
+        """psi+ or psi:+ as defined, or with at most `most` rounds."""
+        mus = set(self.meaning(psi, i, j))
+        for k in range(i, j) if most != 1 else ():
+            for mu1 in self.meaning(psi, i, k):
+                for mu2 in self.any_rounds(psi, k + 1, j, adjacent, most and most - 1):
+                    if not adjacent or (mu1 and mu2 and last(mu1) == k and first(mu2) == k + 1):
+                        mus.add(mu1 | mu2)
+        return frozenset(mus)
+
+    def occurs(self, phi: cel.Formula, since: int, before: int) -> bool:
+        """Whether phi has a valuation from one position on, up to the position before another."""
+        return any(self.meaning(phi, since, b) for b in range(since, before))
+
+    def begins(self, phi: cel.Formula, since: int, before: int, until: int) -> bool:
+        """Whether phi has a valuation that begins from one position on, before another, and ends by a third."""
+        return any(
+            since <= first(mu) < before
+            for b in range(since, until + 1)
+            for mu in self.meaning(phi, since, b)
+            if mu and before > since
+        )
+
+    def another_round(self, phi: cel.Formula) -> cel.Formula | None:
+        """The formula of one round more of the iteration with which phi ends; None if it does not end with one."""
+        if id(phi) not in self._rounds:
+            self._alive.append(phi)
+            self._rounds[id(phi)] = self._another_round(phi)
+        return self._rounds[id(phi)]
+
+    def _another_round(self, phi: cel.Formula) -> cel.Formula | None:
+        match phi:
+            case cel.Plus(psi):
+                return psi
+            case cel.In(psi, A):
+                return None if (more := self.another_round(psi)) is None else cel.In(more, A)
+            case cel.Filter(psi, condition):
+                return None if (more := self.another_round(psi)) is None else cel.Filter(more, condition)
+            case cel.Seq(_, right) | cel.ContiguousSeq(_, right):
+                return self.another_round(right)
+            case cel.Project(_, psi) | cel.Start(psi) | cel.Within(psi, _) | cel.PartitionBy(psi, _):
+                return self.another_round(psi)
+            case cel.Derived():
+                return self.another_round(phi.expansion)
+            case cel.Or(left, right) | cel.And(left, right) | cel.All(left, right) | cel.Unless(left, right):
+                if self.another_round(left) is None and self.another_round(right) is None:
+                    return None
+                raise Unsupported("iteration inside an operand that another formula follows", phi.span)
+            case cel.EventAtom() | cel.ContiguousPlus() | cel.Strict() | cel.Next() | cel.Last() | cel.Max():
+                return None
+            case _:
+                assert_never(phi)
+
+    # --- the other operators ------------------------------------------------------------------------------------------
+
+    def bound(self, mu: Valuation) -> Iterable[int]:
+        """The positions that IN binds."""
+        C = sup(mu)
+        return {max(C)} if C and self.choices["in"] == "last" else C
+
+    def conjoined(self, left: Valuations, right: Valuations) -> Iterable[Valuation]:
+        """left AND right."""
+        if self.choices["and"] == "valuations":
+            return left & right
+        Cs = set(map(sup, right))
+        return (mu for mu in left if sup(mu) in Cs)
+
+    def interleaved(self, left: cel.Formula, right: cel.Formula, i: int, j: int) -> Iterator[Valuation]:
+        """left ALL right."""
+        for i1, j1, i2, j2 in interleavings(i, j):
+            for mu1 in self.meaning(left, i1, j1):
+                for mu2 in self.meaning(right, i2, j2):
+                    match self.choices["all"]:
+                        case "as-defined":
+                            allowed = True
+                        case "disjoint":
+                            allowed = sup(mu1).isdisjoint(sup(mu2))
+                        case _:
+                            allowed = bool(mu1 and mu2) and (last(mu1) < first(mu2) or last(mu2) < first(mu1))
+                    if allowed:
+                        yield mu1 | mu2
+
+    def spoilt(self, mu: Valuation, guard: cel.Formula, i: int, j: int) -> bool:
+        """Whether UNLESS excludes a valuation of its left side, since its right side is there."""
+        match self.choices["negation"]:
+            case "all":
+                intervals = [(a, b) for b in range(i, j + 1) for a in range(i, b + 1)]
+            case "next":
+                intervals = [(first(mu) + 1, first(mu) + 1)] if mu and first(mu) < j else []
+            case "any-between":
+                inside = range(first(mu), last(mu) + 1) if mu else range(0)
+                intervals = [(a, b) for b in inside for a in inside if a <= b]
+            case "whole":
+                intervals = [(i, j)]
+            case _:
+                intervals = []
+        return any(self.meaning(guard, a, b) for a, b in intervals)
+
+    def satisfies(self, mu: Valuation, condition: cel.Condition) -> bool:
+        """Whether the events that mu binds satisfy the condition of a filter."""
+        match condition:
+            case cel.Every(A, P):
+                return self.holds_of([(self.S[p],) for _, p in sorted(at(mu, A))], P)
+            case cel.Correlated(P):
+                ranges = [[self.S[p] for _, p in sorted(at(mu, m.variable))] for m in mentions(P)]
+                return self.holds_of(list(product(*ranges)), P)
+            case cel.Conjunction(left, right):
+                parts = (self.satisfies(mu, left), self.satisfies(mu, right))
+                return any(parts) if self.choices["filter-connectives"] == "and-as-or" else all(parts)
+            case cel.Disjunction(left, right):
+                parts = (self.satisfies(mu, left), self.satisfies(mu, right))
+                return all(parts) if self.choices["filter-connectives"] == "or-as-and" else any(parts)
+            case cel.Named():
+                raise Unsupported("a registered predicate", condition.span)
+            case _:
+                assert_never(condition)
+
+    def holds_of(self, tuples: list[tuple[Any, ...]], P: Predicate) -> bool:
+        """Whether a predicate holds of tuples of events, of all or of those that the choice names."""
+        if not tuples:
+            return self.choices["unbound"] == "true"
+        match self.choices["filter-loop"]:
+            case "first":
+                tuples = tuples[:1]
+            case "last":
+                tuples = tuples[-1:]
+        truths = [self.holds(P, events) for events in tuples]
+        return any(truths) if self.choices["filter-loop"] == "some" else all(truths)
+
+    def holds(self, P: Predicate, events: tuple[Any, ...]) -> bool:
+        """The truth of a predicate on one event, or with an event for each attribute that it mentions."""
+        if len(events) == 1:
+            return self.conditions.satisfied(P, lambda a: events[0].get(a.name), events[0].type)
+        remaining = iter(events)
+        return self.conditions.satisfied(P, lambda a: next(remaining).get(a.name))
+
+    def fits(self, window: cel.Window, C: ComplexEvent) -> bool:
+        """Whether the events are in the window."""
+        match window:
+            case cel.EventWindow(count):
+                how = self.choices["window@events"]
+                if how == "tumbling":
+                    return bool(C) and min(C) // count == max(C) // count
+                return bool(C) and within(max(C) - min(C) + 1, count, how)
+            case cel.TimeWindow(amount, unit):
+                return self.spans(C, "time", amount * SECONDS[unit], self.choices["window@time"])
+            case cel.AttributeWindow(width, a):
+                return self.spans(C, a, width, self.choices["window@attribute"])
+            case _:
+                assert_never(window)
+
+    def spans(self, C: ComplexEvent, a: str, width: float, how: str) -> bool:
+        """Whether the values of an attribute, all numbers or all times, are within the width."""
+        values = [value for p in C if (value := self.S[p].get(a)) is not None]
+        if not values or len(values) < len(C) or len(set(map(kind, values))) > 1 or any(v != v for v in values):
+            return False
+        match min(values), max(values):
+            case (datetime() as low, datetime() as high):
+                begin, end = low.timestamp(), high.timestamp()
+                difference = (high - low).total_seconds()
+            case (int() | float() as low, int() | float() as high) if not isinstance(low, bool):
+                begin, end, difference = low, high, high - low
+            case _:
+                return False
+        if how == "tumbling":
+            return width > 0 and begin // width == end // width
+        return within(difference, width, how)
+
+    def partitioned(self, psi: cel.Formula, a: str, i: int, j: int, follow: cel.Formula | None) -> Iterable[Valuation]:
+        """psi PARTITION BY [a]."""
+        if self.choices["partition"] == "ignored":
+            return self.meaning(psi, i, j, follow)
+        if self.choices["partition"] == "filter":
+            S = self.S
+            return (
+                mu
+                for mu in self.meaning(psi, i, j, follow)
+                if all(compare("=", S[p].get(a), S[q].get(a)) for p in sup(mu) for q in sup(mu))
+            )
+        value = self.S[j].get(a)
+        if value is None:
+            return NONE
+        if (a, value) not in self._substreams:
+            places = [p for p in range(len(self.S)) if compare("=", self.S[p].get(a), value)]
+            inner = CelVariant(Stream([self.S[p] for p in places], self.S.schema), self.choices, self.budget)
+            self._substreams[a, value] = places, inner
+        places, inner = self._substreams[a, value]
+        if j not in places:
+            return NONE
+        begin = next(n for n, p in enumerate(places) if p >= i)
+        mus = inner.meaning(psi, begin, places.index(j), follow)
+        return (frozenset((A, places[p]) for A, p in mu) for mu in mus)
+
+
+def within(span: float, width: float, how: str) -> bool:
+    """Whether a span is within a width."""
+    match how:
+        case "closed":
+            return span <= width
+        case "open":
+            return span < width
+        case "off-by-one":
+            return span <= width + 1
+        case "integer":
+            return span < int(width) + 1
+        case _:
+            raise Unsupported(f"windows that are {how}")
+
+
+def selected(strategy: str, mus: Iterable[Valuation]) -> Iterable[Valuation]:
+    """The valuations that a selection strategy keeps, by the definitions of section 7.1."""
+    mus = list(mus)
+    Cs = set(map(sup, mus))
+    return [mu for mu in mus if KEEPS[strategy](sup(mu), Cs)]
+
+
+KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
+    "ignored": lambda C, rivals: True,
+    "strict": lambda C, rivals: not C or max(C) - min(C) < len(C),
+    "nxt": lambda C, rivals: all(next_at_most(other, C) for other in rivals),
+    "last": lambda C, rivals: all(last_at_most(other, C) for other in rivals),
+    "max": lambda C, rivals: not any(other > C for other in rivals),
+}
+"""Of each strategy, and of none, whether it keeps a complex event beside its rivals."""
+
+INTERPRETATION = Interpretation(AXES, found, operators, strategies=frozenset(STRATEGIES))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The questions about CEL.
+
+AB, ABC = types("A B"), types("A B C")
+MANY = types("A")  # for long streams
+
+STAGES = (
+    Stage(
+        ("emit", "overlap", "seq"),
+        (
+            Template("A", AB, 3),
+            Template("A ; B", ABC, 5),
+            Template("A ; A", AB, 4),
+            Template("(A ; B) OR C", ABC, 4),
+        ),
+    ),
+    Stage(("ties",), (Template("A ; B", events("A B", after=(0, 1)), 4),)),
+    Stage(("window-default",), (Template("A ; B", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
+    Stage(("seq@cseq",), (Template("A : B", ABC, 5), Template("A : A", AB, 5))),
+    Stage(
+        ("loop",),
+        (
+            Template("A+", AB, 4),
+            Template("A+ ; B", AB, 5),
+            Template("C ; A+", types("A B C"), 5),
+            Template("A+", MANY, 8),
+        ),
+    ),
+    Stage(("loop@cplus",), (Template("A:+", AB, 5), Template("A:+ ; B", AB, 5), Template("A:+", MANY, 8))),
+    Stage(
+        ("window@events",),
+        (Template("(A ; B) WITHIN 2 EVENTS", ABC, 5), Template("(A : B) WITHIN 2 EVENTS", ABC, 4)),
+    ),
+    Stage(
+        ("window@time",),
+        (
+            Template("(A ; B) WITHIN 2 seconds", events("A B", after=(1, 2, 3)), 3),
+            Template("(A ; B) WITHIN 2 seconds", events("A B", after=(0.5, 1.0, 1.5)), 3),
+        ),
+    ),
+    Stage(("window@attribute",), (Template("(A ; B) WITHIN 2 [x]", events("A B", x=(0, 1, 2, 3, 2.5, 3.5)), 2),)),
+    *conditions("A FILTER A[{}]", also=("filter",)),
+    Stage(
+        ("partition",),
+        (
+            Template("(A ; A) PARTITION BY [k]", events("A", k=(1, 2)), 4),
+            Template("(A : A) PARTITION BY [k]", events("A", k=(1, 2)), 5),
+        ),
+    ),
+    Stage(
+        ("filter-loop",),
+        (
+            Template("A+ FILTER A.x = 1", events("A", x=(0, 1)), 4),
+            Template("(A ; A) FILTER A.x = 1", events("A", x=(0, 1)), 4),
+            Template("A:+ FILTER A.x = 1", events("A", x=(0, 1)), 4),
+        ),
+    ),
+    Stage(("or",), (Template("A OR (A ; A)", AB, 3), Template("(A ; A) OR A", AB, 3))),
+    Stage(("unbound",), (Template("(A OR B) FILTER A.x = 1", events("A B", x=(0, 1)), 2),)),
+    Stage(
+        ("filter-connectives",),
+        (
+            Template("A FILTER A.x = 1 AND A.y = 1", events("A", x=(0, 1), y=(0, 1)), 1),
+            Template("A FILTER A.x = 1 OR A.y = 1", events("A", x=(0, 1), y=(0, 1)), 1),
+        ),
+    ),
+    Stage(("and",), (Template("A AND (A IN X)", AB, 2),)),
+    Stage(
+        ("all",),
+        (
+            Template("A ALL B", ABC, 4),
+            Template("A ALL A", AB, 3),
+            Template("(A ; B) ALL A", AB, 5),
+            Template("(A ; C) ALL B", ABC, 4),
+        ),
+    ),
+    Stage(("negation",), (Template("(A ; C) UNLESS B", ABC, 5), Template("(A ; C) UNLESS (B ; C)", ABC, 4))),
+    Stage(("start",), (Template("B ; START(A)", AB, 5), Template("START(A)", AB, 3), Template("A OR START(B)", AB, 3))),
+    Stage(("in",), (Template("(A ; A) IN X FILTER X.x = 1", events("A", x=(0, 1)), 4),)),
+    Stage(("project",), (Template("PROJECT[A](A ; B)", AB, 4),)),
+    *selections(
+        ("A ; B", ABC, 5),
+        ("A OR (A ; B)", AB, 4),
+        ("A ; B ; C", ABC, 6),
+        ("A OR (A ; A) OR (A ; A ; A)", AB, 5),
+        ("B OR (A ; B) OR (A ; A ; B)", AB, 5),
+    ),
+    Stage(
+        (),
+        (
+            Template("A ; B+ ; C", ABC, 5),
+            Template("(A+ ; B) FILTER A.x = 1", events("A B", x=(0, 1)), 4),
+            Template("(A ; B+) WITHIN 3 EVENTS", ABC, 5),
+            Template("NXT(A+ ; B)", AB, 5),
+            Template("(A : B) OR (A ; C)", ABC, 4),
+            Template("(A ; B+ ; C) UNLESS (C ; B)", ABC, 5),
+            Template("(A ; A+) PARTITION BY [k]", events("A", k=(1, 2)), 5),
+            Template("MAX(A ; (B OR C)+)", ABC, 4),
+            Template("(A ALL B) ; C", ABC, 4),
+            Template("((A ; B) IN X) ; C FILTER X.x = 1", events("A B C", x=(0, 1)), 3),
+        ),
+    ),
+)

@@ -1,0 +1,613 @@
+"""Axes: the independent questions on which engines differ, each with its possible answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import groupby, product
+from typing import Any, Literal, TypeAlias, assert_never, cast, get_args
+
+from cerify.automata.evaluator import Output
+from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TIME, Event, Match, Stream
+from cerify.semantics.json_events import stream_of_json
+from cerify.semantics.patterns import matches
+from cerify.semantics.predicates import Attribute, Comparator, Predicate, Term
+from cerify.semantics.values import Value
+
+Choices: TypeAlias = Mapping[str, str]
+"""The value of each axis of a language by the axis's name."""
+
+AT_MOST = {f"at-most-{n}": n for n in range(2, 8)}
+"""Values of the axis of an iteration: the most rounds."""
+
+AT_MOST_SAYS = {name: f"at most {n}" for name, n in AT_MOST.items()}
+"""What these values mean."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One question with its possible answers, the values; default is the answer of the definition.
+
+    A name as seq@cseq is the axis seq for the operator cseq; a hypothesis that names seq alone means each axis seq@...
+    that has the value and that it does not name, unless seq is an axis itself. operators: the names of the operators
+    on which the axis bears, as in the table of operators of the language; empty if it bears on every query.
+    says: what the values mean, in a sentence with a part for each value, in their order: "subject: one; another".
+    """
+
+    name: str
+    values: tuple[str, ...]
+    operators: tuple[str, ...] = ()
+    says: str = ""
+
+    @property
+    def default(self) -> str:
+        """The value at which the meaning is that of the definition."""
+        return self.values[0]
+
+    @property
+    def subject(self) -> str:
+        """What the values are about; "" if the meaning of the first value names it."""
+        first, _, _ = self.says.partition("; ")
+        return first.rpartition(": ")[0]
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """What each value means; empty for an axis whose sentence does not tell."""
+        parts = self.says.removeprefix(f"{self.subject}: ").split("; ")
+        return dict(zip(self.values, parts, strict=True)) if len(parts) == len(self.values) else {}
+
+    @property
+    def base(self) -> str:
+        """The name without the operator."""
+        return self.name.partition("@")[0]
+
+
+def axes(*given: Axis) -> Mapping[str, Axis]:
+    """The axes by name."""
+    return {axis.name: axis for axis in given}
+
+
+def sentence(subject: str, values: Iterable[str], meanings: Mapping[str, str]) -> str:
+    """What these values of an axis mean, as a sentence."""
+    return f"{subject}: {'; '.join(meanings[value] for value in values)}"
+
+
+def choices_of(hypothesis: Mapping[str, str], of: Mapping[str, Axis]) -> Choices:
+    """The value of every axis. Raises InputError for an axis or a value that does not exist."""
+    for name, value in hypothesis.items():
+        concerned_axes = [axis for axis in of.values() if name in (axis.name, axis.base)]
+        if not concerned_axes:
+            raise InputError(f"there is no axis {name!r}; there are {', '.join(of)}")
+        if not any(allows(axis, value) for axis in concerned_axes):
+            values = dict.fromkeys(v for axis in concerned_axes for v in axis.values)
+            raise InputError(f"the axis {name} has the values {', '.join(values)}, not {value!r}")
+    return {name: _value(axis, hypothesis, of) for name, axis in of.items()}
+
+
+def _value(axis: Axis, hypothesis: Mapping[str, str], of: Mapping[str, Axis]) -> str:
+    if axis.name in hypothesis:
+        return hypothesis[axis.name]
+    general = hypothesis.get(axis.base) if axis.base not in of else None
+    return general if general is not None and allows(axis, general) else axis.default
+
+
+def allows(axis: Axis, value: str) -> bool:
+    """Whether the axis has the value; the axis window-default has every width in seconds."""
+    return value in axis.values or (axis.name == "window-default" and value.isdigit())
+
+
+def concerned(of: Mapping[str, Axis], operators: Iterable[str]) -> list[Axis]:
+    """The axes that bear on a query with these operators."""
+    present = set(operators)
+    return [axis for axis in of.values() if not axis.operators or not present.isdisjoint(axis.operators)]
+
+
+def read_hypothesis(texts: Iterable[str], of: Mapping[str, Axis]) -> dict[str, str]:
+    """The hypothesis of texts as seq=strict. Raises InputError for another axis or value."""
+    hypothesis: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise InputError(f"{text!r} is no AXIS=VALUE, for instance {next(iter(of.values())).name}=…")
+        hypothesis[name.strip()] = value.strip()
+    choices_of(hypothesis, of)
+    return hypothesis
+
+
+class EngineError(Exception):
+    """The engine that is modelled answers with an error."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which of the matches found an engine reports, and at which position: the axes that bear on every query.
+
+Overlap = Literal["shared", "past-last", "to-next", "consume"]
+Emit = Literal[
+    "complete",
+    "one-per-position",
+    "longest-per-position",
+    "shortest-per-position",
+    "one-per-start",
+    "at-end",
+    "at-first-event",
+    "one-later",
+]
+
+OVERLAP = Axis(
+    "overlap",
+    get_args(Overlap),
+    says="whether two matches may share events: yes; no, the next one begins after the last event of the one before; "
+    "no, the next one begins after the first event of the one before; no event is used twice",
+)
+EMIT = Axis(
+    "emit",
+    get_args(Emit),
+    says="which matches are reported, and when: all as they are complete; of those at one position the first; "
+    "of those at one position the longest; of those at one position the shortest; the first of each first event; "
+    "all at the end of the stream; at their first event; one position later",
+)
+TIES = Axis(
+    "ties",
+    ("in-order", "no-match"),
+    says="events with the same time: they are in the order of their arrival; they are never in one match",
+)
+WINDOW_DEFAULT = Axis(
+    "window-default",
+    ("none", "60", "3600", "86400"),
+    says="the longest time in seconds between the first and the last event of a match where the query has no window",
+)
+
+REPORTING = frozenset(axis.name for axis in (OVERLAP, EMIT, TIES, WINDOW_DEFAULT))
+"""The names of these axes."""
+
+
+def reported(found: Iterable[Match], S: Stream, choices: Choices, *, windowed: bool) -> Iterable[Match]:
+    """The matches that are reported, at the positions at which they are; windowed: whether the query has a window."""
+    possible = [m for m in found if _may_tie(m, S, choices) and (windowed or _in_default_window(m, S, choices))]
+    return emitted(apart(possible, cast("Overlap", choices.get("overlap", "shared"))), len(S), choices)
+
+
+def _may_tie(m: Match, S: Stream, choices: Choices) -> bool:
+    if choices.get("ties", "in-order") == "in-order":
+        return True
+    times = [S[p].get(TIME) for p in m.events]
+    present = [time for time in times if time is not None]
+    return len(set(present)) == len(present)
+
+
+def _in_default_window(m: Match, S: Stream, choices: Choices) -> bool:
+    width = choices.get("window-default", "none")
+    if width == "none" or not m.events:
+        return True
+    seconds = seconds_between(S[m.events[0]], S[m.events[-1]])
+    return seconds is None or seconds <= int(width)
+
+
+def seconds_between(first: Event, last: Event) -> float | None:
+    """The seconds from one event's time to the other's; None where their times cannot be compared."""
+    match first.get(TIME), last.get(TIME):
+        case (datetime() as t1, datetime() as t2):
+            return (t2 - t1).total_seconds()
+        case (int() | float() as t1, int() | float() as t2) if not isinstance(t1, bool) and not isinstance(t2, bool):
+            return t2 - t1
+        case _:
+            return None
+
+
+def apart(found: list[Match], overlap: Overlap) -> list[Match]:
+    """The matches that are left when each is taken, in the order of their ends, unless it overlaps one taken before.
+
+    Of those that end at one position the first is the one that begins first. Matches with the same events count as one.
+    """
+    if overlap == "shared":
+        return found
+    taken: set[tuple[int, ...]] = set()
+    result: list[Match] = []
+    used: set[int] = set()
+    since = -1
+    for m in sorted(found, key=lambda m: (m.at, m.events)):
+        if m.events not in taken and m.events:
+            match overlap:
+                case "past-last" | "to-next":
+                    free = m.events[0] > since
+                case "consume":
+                    free = used.isdisjoint(m.events)
+                case _:
+                    assert_never(overlap)
+            if not free:
+                continue
+            since = m.events[-1] if overlap == "past-last" else m.events[0]
+            used.update(m.events)
+            taken.add(m.events)
+        result.append(m)
+    return result
+
+
+def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
+    """The matches that are reported of those that are left, with their positions."""
+    emit = cast("Emit", choices.get("emit", "complete"))
+    match emit:
+        case "complete":
+            return found
+        case "one-per-position":
+            return _best(found, lambda m: m.at, lambda m: (m.events,))
+        case "longest-per-position":
+            return _best(found, lambda m: m.at, lambda m: (-len(m.events), m.events))
+        case "shortest-per-position":
+            return _best(found, lambda m: m.at, lambda m: (len(m.events), m.events))
+        case "one-per-start":
+            return _best(found, lambda m: m.events[:1], lambda m: (m.at, m.events))
+        case "at-end":
+            return [replace(m, at=length - 1) for m in found]
+        case "at-first-event":
+            return [replace(m, at=m.events[0] if m.events else m.at) for m in found]
+        case "one-later":
+            return [replace(m, at=m.at + 1) for m in found if m.at + 1 < length]
+        case _:
+            assert_never(emit)
+
+
+def _best(found: list[Match], group: Any, order: Any) -> list[Match]:
+    """Of each group the first complex event in the order, with all its bindings."""
+    result: list[Match] = []
+    for _, some in groupby(sorted(found, key=group), key=group):
+        matches = list(some)
+        first = min(map(order, matches))
+        result += [m for m in matches if order(m) == first]
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the hypotheses about one language consist of: axes, and an interpreter that takes a value for each.
+
+BUDGET = Budget(valuations=200_000, matches=20_000, seconds=2.0)
+"""The budget of one answer."""
+
+Found = Callable[[Any, Stream, Choices, Output, Budget], Iterable[Match]]
+"""The matches of a syntax tree over a stream, before it is decided which of them are reported, and when."""
+
+
+@dataclass(frozen=True)
+class Interpretation:
+    """The axes of a language and its interpreter.
+
+    operators gives the names of the operators in a syntax tree. require raises IllFormed for a tree that found does not
+    take. compared: whether a profile compares matches by position and events ("matches"), or wholly. strategies: those
+    of the operators that are selection strategies.
+    """
+
+    axes: Mapping[str, Axis]
+    found: Found
+    operators: Callable[[Any], frozenset[str]]
+    require: Callable[[Any], None] = lambda query: None
+    compared: Output = "matches"
+    strategies: frozenset[str] = frozenset()
+
+    def matches(
+        self, query: Any, S: Stream, choices: Choices, output: Output = "matches", budget: Budget = BUDGET
+    ) -> frozenset[Match]:
+        """The matches of a syntax tree that are reported.
+
+        Raises EngineError where the engine answers with an error, IllFormed, Unsupported and BudgetExceeded.
+        """
+        self.require(query)
+        found = self.found(query, S, choices, output, budget)
+        return frozenset(reported(found, S, choices, windowed=self.has_window(query)))
+
+    def has_window(self, query: Any) -> bool:
+        """Whether a syntax tree has a window."""
+        return any(name.startswith("within") for name in self.operators(query))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The truth of conditions on attributes where absent values, arithmetic and comparison are choices.
+
+ABSENT = Axis(
+    "absent",
+    ("false", "unknown", "null-equal", "null-unequal", "zero", "error"),
+    says="a comparison with an absent attribute: false; unknown, so that its negation is not true either; absent "
+    "equals absent and differs from all else; absent differs from all, and equals nothing; absent is 0; an error",
+)
+DIVISION = Axis(
+    "integer-division",
+    ("exact", "truncating"),
+    says="the quotient of two integers: exact; without what is behind the point",
+)
+COMPARISON = Axis(
+    "comparison",
+    ("exact", "inclusive", "exclusive", "reversed"),
+    says="< and > mean what they say; are taken for <= and >=; <= and >= are taken for < and >; < is taken for >",
+)
+CONNECTIVES = Axis(
+    "connectives",
+    ("exact", "and-as-or", "or-as-and", "not-ignored"),
+    says="and, or and not inside a condition on one event: as they are; and taken for or; or for and; not is ignored",
+)
+STRINGS = Axis(
+    "strings",
+    ("exact", "any-case"),
+    says="strings are compared as they are; without regard to upper and lower case",
+)
+LIKE = Axis(
+    "like",
+    ("whole", "beginning", "anywhere"),
+    says="like matches the whole string; its beginning; a part of it",
+)
+RANGE = Axis(
+    "range",
+    ("closed", "open-below", "open-above"),
+    says="in range(a, b): both ends are in; a is not; b is not",
+)
+FLOATS = Axis(
+    "floats", ("exact", "truncated"), says="floats are compared as they are; without what is behind the point"
+)
+
+CONDITIONS = (ABSENT, DIVISION, COMPARISON, CONNECTIVES, STRINGS, LIKE, RANGE, FLOATS)
+"""The axes of conditions, which all languages have."""
+
+ValueOf: TypeAlias = Callable[[Attribute], Value | None]
+
+INCLUSIVE: dict[Comparator, Comparator] = {"<": "<=", ">": ">="}
+EXCLUSIVE: dict[Comparator, Comparator] = {"<=": "<", ">=": ">"}
+REVERSED: dict[Comparator, Comparator] = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+class ConditionVariant:
+    """The truth of tuple predicates under the choices."""
+
+    def __init__(self, choices: Choices) -> None:
+        self.choices = choices
+        self.truncates = choices.get("integer-division") == "truncating"
+        self.as_defined = all(choices.get(axis.name, axis.default) == axis.default for axis in CONDITIONS)
+
+    def satisfied(self, predicate: Predicate, value_of: ValueOf, type_: str = "") -> bool:
+        """Whether the predicate is true. Raises EngineError where the engine answers with an error."""
+        if self.as_defined:
+            return pred.satisfied(predicate, value_of, type_)
+        return self.truth(predicate, value_of, type_) is True
+
+    def truth(self, P: Predicate, value_of: ValueOf, type_: str) -> bool | None:
+        """The truth value; None is unknown, which only `absent=unknown` has."""
+        match P:
+            case pred.Anything():
+                return True
+            case pred.OfType(name):
+                return type_ == name
+            case pred.Comparison(comparator, left, right):
+                return self.compared(comparator, self.value(left, value_of), self.value(right, value_of))
+            case pred.OneOf(term, values):
+                value = self.value(term, value_of)
+                return self.either([self.compared("=", value, self.read(v)) for v in values])
+            case pred.InRange(term, low, high):
+                value = self.value(term, value_of)
+                above: Comparator = "<" if self.choices["range"] == "open-below" else "<="
+                below: Comparator = "<" if self.choices["range"] == "open-above" else "<="
+                return self.both(
+                    [self.ordered(above, self.read(low), value), self.ordered(below, value, self.read(high))]
+                )
+            case pred.Like(term, pattern):
+                return self.like(pattern, self.value(term, value_of))
+            case pred.Not(inner):
+                found = self.truth(inner, value_of, type_)
+                return found if found is None or self.choices["connectives"] == "not-ignored" else not found
+            case pred.Both(left_, right_):
+                parts = [self.truth(left_, value_of, type_), self.truth(right_, value_of, type_)]
+                return self.either(parts) if self.choices["connectives"] == "and-as-or" else self.both(parts)
+            case pred.Either(left_, right_):
+                parts = [self.truth(left_, value_of, type_), self.truth(right_, value_of, type_)]
+                return self.both(parts) if self.choices["connectives"] == "or-as-and" else self.either(parts)
+            case _:
+                assert_never(P)
+
+    def both(self, parts: list[bool | None]) -> bool | None:
+        """Conjunction of three-valued logic."""
+        return False if False in parts else None if None in parts else True
+
+    def either(self, parts: list[bool | None]) -> bool | None:
+        """Disjunction of three-valued logic."""
+        return True if True in parts else None if None in parts else False
+
+    def compared(self, comparator: Comparator, left: Value | None, right: Value | None) -> bool | None:
+        """A comparison that is written in the query, by the choice about comparison."""
+        match self.choices["comparison"]:
+            case "inclusive":
+                comparator = INCLUSIVE.get(comparator, comparator)
+            case "exclusive":
+                comparator = EXCLUSIVE.get(comparator, comparator)
+            case "reversed":
+                comparator = REVERSED.get(comparator, comparator)
+        return self.ordered(comparator, left, right)
+
+    def ordered(self, comparator: Comparator, left: Value | None, right: Value | None) -> bool | None:
+        """The comparison of two values, by the choice about absent ones."""
+        if left is None or right is None:
+            match self.choices["absent"]:
+                case "unknown":
+                    return None
+                case "null-equal":
+                    return (left is right) == (comparator == "=") if comparator in ("=", "!=") else False
+                case "null-unequal":
+                    return comparator == "!="
+                case "error":
+                    raise EngineError("an attribute of the condition is absent")
+        return pred.compare(comparator, left, right)
+
+    def like(self, pattern: str, value: Value | None) -> bool | None:
+        """Whether the string is as the pattern, by the choice about what the pattern covers."""
+        if value is None and self.choices["absent"] == "unknown":
+            return None
+        if value is None and self.choices["absent"] == "error":
+            raise EngineError("an attribute of the condition is absent")
+        match self.choices["like"]:
+            case "beginning":
+                pattern = f"(?:{pattern})(?s:.*)"
+            case "anywhere":
+                pattern = f"(?s:.*)(?:{pattern})(?s:.*)"
+        return matches(f"(?i:{pattern})" if self.choices["strings"] == "any-case" else pattern, value)
+
+    def value(self, term: Term, value_of: ValueOf) -> Value | None:
+        """The value of a term, None where it has none."""
+        match term:
+            case Attribute():
+                found = value_of(term)
+                return 0 if found is None and self.choices["absent"] == "zero" else self.read(found)
+            case pred.Constant(value):
+                return self.read(value)
+            case pred.Arithmetic(symbol, left, right):
+                a, b = self.value(left, value_of), self.value(right, value_of)
+                if a is None or b is None:
+                    return None
+                if symbol == "/" and type(a) is int and type(b) is int and b and self.truncates:
+                    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+                return pred.evaluate(pred.Arithmetic(symbol, pred.Constant(a), pred.Constant(b)), lambda _: None)
+            case _:
+                assert_never(term)
+
+    def read(self, value: Value | None) -> Value | None:
+        """A value as the engine reads it."""
+        match value:
+            case str() if self.choices["strings"] == "any-case":
+                return value.lower()
+            case float() if self.choices["floats"] == "truncated" and abs(value) < float("inf"):
+                return float(int(value))
+        return value
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The questions that an engine may be asked: queries, and for each the streams over a few events.
+
+Json = dict[str, Any]
+MOST_STREAMS = 250  # streams of one template that are looked at, the shortest first
+
+
+@dataclass(frozen=True)
+class Template:
+    """A query and the events of which its streams consist.
+
+    letters: events as JSON. The key "after" is the number of seconds since the event before; the stream then has
+    times: whole seconds, or ISO 8601 if some "after" is a float. longest: the length of the longest stream. before:
+    events with which every stream begins.
+    """
+
+    query: str
+    letters: tuple[Json, ...]
+    longest: int
+    before: tuple[Json, ...] = ()
+
+    def streams(self) -> Iterator[list[Json]]:
+        """The streams as JSON, the shortest first."""
+        number = 0
+        for length in range(1, self.longest + 1):
+            for word in product(self.letters, repeat=length):
+                if number == MOST_STREAMS:
+                    return
+                number += 1
+                yield self.timed([*self.before, *word])
+
+    def timed(self, word: list[Json]) -> list[Json]:
+        """The events with their times."""
+        if not any("after" in event for event in self.letters):
+            return [dict(event) for event in word]
+        exact = any(isinstance(event.get("after"), float) for event in self.letters)
+        now, events = 0.0, []
+        for event in word:
+            now += event.get("after", 0)
+            text = (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=now)).isoformat()
+            events.append({k: v for k, v in event.items() if k != "after"} | {"time": text if exact else int(now)})
+        return events
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Axes that are identified together, by these templates; the templates use no axis of a later stage."""
+
+    axes: tuple[str, ...]
+    templates: tuple[Template, ...]
+
+
+@dataclass(frozen=True)
+class EngineQuestion:
+    """One query over one stream; key is the stream as text."""
+
+    query: str
+    events: tuple[Mapping[str, Any], ...]
+    S: Stream
+    key: str
+
+
+def questions(template: Template) -> Iterator[EngineQuestion]:
+    """The questions of a template, the shortest first."""
+    for events in template.streams():
+        yield EngineQuestion(
+            template.query, tuple(events), stream_of_json(events, None, "a question"), json.dumps(events)
+        )
+
+
+def types(text: str) -> tuple[Json, ...]:
+    """Events of these types without attributes: "A B"."""
+    return tuple({"type": name} for name in text.split())
+
+
+def events(names: str, **columns: tuple[Any, ...]) -> tuple[Json, ...]:
+    """Every type with every combination of values; None leaves the attribute out."""
+    return tuple(
+        {"type": name} | {a: v for a, v in zip(columns, values, strict=True) if v is not None}
+        for name in names.split()
+        for values in product(*columns.values())
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Stages that several languages have: about conditions on one event, and about strategies around a query.
+
+CONDITION_STAGES = (
+    ("comparison", events("A", x=(0, 1, 2)), 1, ("{0}x > 1", "{0}x < 1", "{0}x >= 1", "{0}x <= 1", "{0}x = 1")),
+    (
+        "connectives",
+        events("A", x=(0, 1), y=(0, 1)),
+        1,
+        ("{0}x = 1 and {0}y = 1", "{0}x = 1 or {0}y = 1", "not {0}x = 1"),
+    ),
+    (
+        "absent",
+        events("A", x=(None, 0, 1), y=(None, 0)),
+        2,
+        ("{0}x = 0", "not {0}x = 1", "{0}x = {0}y", "{0}x != 1", "{0}x < 1"),
+    ),
+    ("integer-division", events("A", x=(3,)), 1, ("{0}x / 2 = 1",)),
+    ("strings", events("A", s=("a", "A")), 1, ("{0}s = 'a'", "{0}s != 'a'")),
+    ("like", events("A", s=("a", "ab", "ba")), 1, ("{0}s like 'a'",)),
+    ("range", events("A", x=(1, 2, 3)), 1, ("{0}x in range(1, 3)",)),
+    ("floats", events("A", x=(1.0, 1.5)), 1, ("{0}x = 1", "{0}x > 1")),
+)
+"""Of each axis the events, the length of the longest stream, and the conditions; {0} is before an attribute."""
+
+
+def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tuple[Stage, ...]:
+    """The stages about conditions on one event; query has a place for a condition on the attributes of A.
+
+    before: what is written before an attribute. also: axes that are identified together with the comparisons.
+    """
+    return tuple(
+        Stage(
+            (*(also if axis == "comparison" else ()), axis),
+            tuple(Template(query.format(text.format(before)), letters, longest) for text in texts),
+        )
+        for axis, letters, longest, texts in CONDITION_STAGES
+    )
+
+
+def selections(*asked: tuple[str, tuple[Json, ...], int]) -> tuple[Stage, ...]:
+    """A stage for each strategy, which is put around queries, given with their events and the longest stream."""
+    return tuple(
+        Stage(
+            (f"selection@{name}",),
+            tuple(Template(f"{name.upper()}({query})", letters, longest) for query, letters, longest in asked),
+        )
+        for name in ("nxt", "last", "max", "strict")
+    )

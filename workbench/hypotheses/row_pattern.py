@@ -1,0 +1,551 @@
+"""An engine for MATCH_RECOGNIZE that departs from the definition in one step, with which it shares the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, reduce
+from itertools import islice
+from typing import Any, TypeAlias, get_args, get_type_hints
+
+from cerify.automata.evaluator import Output
+from cerify.hypotheses.interpretation import Axis, Choices, EngineError, Interpretation, Stage, Template, axes, events
+from cerify.semantics import trees
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import IllFormed
+from cerify.semantics.events import Match, Stream
+from cerify.semantics.row_pattern import denote, interpreter
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.check import require_wellformed
+from cerify.semantics.row_pattern.denote import Frame, Labelling, MatchAt, Meaning, Row, RowMatch
+from cerify.semantics.row_pattern.interpreter import RowOutput
+from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading, columns_of, resolved
+from cerify.semantics.row_pattern.syntax import MatchRecognize, RowSkip, features
+
+Rewritten: TypeAlias = Callable[[MatchRecognize], MatchRecognize]
+Preferred: TypeAlias = Callable[[Iterator[Labelling]], "Labelling | None"]
+Looks: TypeAlias = Callable[[Frame], Frame]
+Looked: TypeAlias = Callable[[Frame, Sequence[Row], int], Frame]
+"""What is looked at in place of a frame: given the rows of all partitions, and where this one begins among them."""
+Searched: TypeAlias = Callable[[MatchRecognize, int, int, int, RowReading, MatchAt], "RowMatch | None"]
+Parts: TypeAlias = Callable[[MatchRecognize, Sequence[Row], RowReading], list[list[int]]]
+
+
+@dataclass(frozen=True)
+class LookingMeaning(Meaning):
+    """The meaning, where conditions look at another frame."""
+
+    looks: Looks
+
+    def frame(self, w: Labelling, current: int) -> Frame:
+        return self.looks(super().frame(w, current))
+
+
+@dataclass(frozen=True)
+class LookingOutput(RowOutput):
+    """The output of matches in these partitions, where measures look at another frame."""
+
+    looks: Looks = lambda f: f
+    parts: Sequence[list[int]] = ()
+
+    @cached_property
+    def partitions(self) -> list[list[int]]:
+        return list(self.parts)
+
+    def frame(self, match: NumberedMatch, labels: tuple[str, ...], current: int) -> Frame:
+        return self.looks(super().frame(match, labels, current))
+
+
+def as_it_is(q: MatchRecognize) -> MatchRecognize:
+    """The clause itself."""
+    return q
+
+
+def the_first(labellings: Iterator[Labelling]) -> Labelling | None:
+    """The first labelling."""
+    return next(labellings, None)
+
+
+def the_same(f: Frame, table: Sequence[Row], start: int) -> Frame:
+    """The frame itself."""
+    return f
+
+
+@dataclass(frozen=True)
+class Departure:
+    """What an engine does otherwise than the definition; the defaults are the definition's.
+
+    clause: the clause that it reads, in which columns are named as in the table. preferred: which labelling is the
+    match. looks, shows: what conditions and measures look at. parts: the partitions. searched: what a search at a row
+    finds. before: the number before that of the first match. counts_on: whether numbers go on in the next partition.
+    reported: which matches it reports.
+    """
+
+    clause: Rewritten = as_it_is
+    reading: RowReading = STANDARD
+    preferred: Preferred = the_first
+    looks: Looked = the_same
+    shows: Looked = the_same
+    meaning: type[LookingMeaning] = LookingMeaning
+    output: type[LookingOutput] = LookingOutput
+    parts: Parts = interpreter.partitions
+    searched: Searched = denote.searched
+    resumed: Callable[[MatchRecognize, RowMatch, RowReading], int] = denote.resumed
+    before: int = 0
+    counts_on: bool = False
+    reported: Callable[[RowMatch], bool] = lambda found: True
+
+    def answers(self, q: MatchRecognize, S: Stream, budget: Budget) -> list[NumberedMatch]:
+        """The matches with their results. Raises IllFormed where a skip leads nowhere, BudgetExceeded."""
+        q, table = self.clause(resolved(q, columns_of(S))), interpreter.table_of(S)
+        parts = self.parts(q, table, self.reading)
+        whole = [table[place] for places in parts for place in places]
+        watch, start, last = interpreter.RowStepBudget(budget.valuations), 0, self.before
+        answer: list[NumberedMatch] = []
+        for places in parts:
+            shows: Looks = lambda f, start=start: self.shows(f, whole, start)  # type: ignore[misc]  # noqa: E731
+            looks: Looks = lambda f, start=start: self.looks(f, whole, start)  # type: ignore[misc]  # noqa: E731
+            made = self.output(q, S, self.reading, shows, parts)
+            last = last if self.counts_on else self.before
+            for found in self.matches(q, whole[start : start + len(places)], watch, looks, last):
+                last = found.number
+                if self.reported(found):
+                    answer.append(made.with_result(interpreter.match_of(q, found, places)))
+            start += len(places)
+        return answer
+
+    def matches(
+        self, q: MatchRecognize, P: Sequence[Row], watch: interpreter.RowStepBudget, looks: Looks, last: int
+    ) -> Iterator[RowMatch]:
+        """The matches in a partition, in order, as denote.matches finds them."""
+
+        def match_at(s: int, visible: range, number: int) -> Labelling | None:
+            meaning = self.meaning(q, P, s, visible, number, self.reading, watch, looks)
+            return self.preferred(meaning.labellings(q.pattern, ()))
+
+        r = 0
+        while r < len(P):
+            found = self.searched(q, r, len(P), last, self.reading, match_at)
+            if found is None:
+                r += 1
+                continue
+            last = found.number
+            yield found
+            r = self.resumed(q, found, self.reading)
+
+
+def in_pattern(other: Callable[[Any], rows.Pattern]) -> Rewritten:
+    """The clause with another node in place of each one of its pattern, from the leaves up."""
+    return lambda q: replace(q, pattern=_mapped(q.pattern, other))
+
+
+def in_expressions(other: Callable[[Any], rows.Expression], define: bool = True, measures: bool = True) -> Rewritten:
+    """The clause with another node in place of each one of its conditions and of its measures, from the leaves up."""
+
+    def changed(q: MatchRecognize) -> MatchRecognize:
+        conditions = (replace(one, condition=_mapped(one.condition, other)) for one in q.define)
+        shown = (replace(one, expression=_mapped(one.expression, other)) for one in q.measures)
+        return replace(
+            q,
+            define=tuple(conditions) if define else q.define,
+            measures=tuple(shown) if measures else q.measures,
+        )
+
+    return changed
+
+
+def _mapped(node: Any, other: Callable[[Any], Any]) -> Any:
+    below = trees.children(node)
+    return other(trees.rebuilt(node, [_mapped(one, other) for one in below]) if below else node)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Hypotheses about MATCH_RECOGNIZE: the definition, with a choice at each step where engines differ.
+#
+# The readings of what the standard leaves open are axes too, by the names that RowReading gives them.
+
+READ_FOR = {
+    "bounded_iterations": "quantified",
+    "skip_to_nothing": "skip to",
+    "skip_to_first": "skip to",
+    "nulls": "order by",
+    "empty_matches": "",
+    "integer_division": "product",
+    "empty_iterations": "quantified",
+}
+TRUE, NULL, NEVER = rows.RowConstant(True), rows.RowConstant(None), rows.RowConstant(False)
+
+
+def on_two_values(e: Any) -> Any:
+    """A test that is false, and not unknown, where an operand is NULL."""
+    return (
+        rows.Coalesce((e, NEVER))
+        if isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowLike)
+        else e
+    )
+
+
+def equal_nulls(e: Any) -> Any:
+    """A comparison for equality that is true of two NULLs."""
+    if isinstance(e, rows.RowComparison) and e.operator == "=":
+        return rows.RowCase(rows.RowAnd(rows.IsNull(e.left), rows.IsNull(e.right)), TRUE, e)
+    return e
+
+
+def name_of_union(q: MatchRecognize) -> MatchRecognize:
+    """CLASSIFIER of a union is the union's name."""
+    unions = {one.name for one in q.subsets}
+
+    def named(e: Any) -> Any:
+        if isinstance(e, rows.Classifier) and e.variable in unions:
+            return rows.RowCase(rows.IsNull(e), NULL, rows.RowConstant(e.variable))
+        return e
+
+    return in_expressions(named)(q)
+
+
+def any_sequence(p: Any) -> Any:
+    """PERMUTE takes as many parts as there are, each of them any number of times."""
+    if not isinstance(p, rows.Permute):
+        return p
+    return rows.Quantified(reduce(rows.Alternation, p.parts), len(p.parts), len(p.parts))
+
+
+def in_the_match(f: Frame, table: Sequence[Row], start: int) -> Frame:
+    """PREV and NEXT see the rows of the match alone."""
+    inside = range(f.start, f.start + len(f.labels))
+    return replace(f, partition=[row if r in inside else {} for r, row in enumerate(f.partition)])
+
+
+def in_the_table(f: Frame, table: Sequence[Row], start: int) -> Frame:
+    """PREV and NEXT see the rows of all partitions."""
+    return replace(f, partition=table, visible=range(len(table)), start=start + f.start)
+
+
+def in_the_partition(f: Frame, table: Sequence[Row], start: int) -> Frame:
+    """PREV and NEXT see the rows of the partition, in WINDOW too."""
+    return replace(f, visible=range(len(f.partition)))
+
+
+class GreedyMeaning(LookingMeaning):
+    """No labelling is taken back: of the first part of a concatenation there is one way."""
+
+    def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
+        if isinstance(p, rows.RowConcatenation):
+            for u in islice(self.labellings(p.left, w), 1):
+                yield from self.labellings(p.right, u)
+        else:
+            yield from super().sequence(p, w)
+
+
+class LongestMeaning(LookingMeaning):
+    """Of alternatives the one that takes most rows is preferred."""
+
+    def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
+        found = super().sequence(p, w)
+        return iter(sorted(found, key=len, reverse=True)) if isinstance(p, rows.Alternation) else found
+
+
+def reversed_alternation(p: Any) -> Any:
+    """The last alternative is preferred."""
+    return rows.Alternation(p.right, p.left) if isinstance(p, rows.Alternation) else p
+
+
+def reversed_permutation(p: Any) -> Any:
+    """The orders of PERMUTE are preferred from the last one."""
+    return rows.Permute(p.parts[::-1]) if isinstance(p, rows.Permute) else p
+
+
+def quantified(p: Any, **changes: Any) -> Any:
+    """A quantifier with other fields."""
+    return replace(p, **changes) if isinstance(p, rows.Quantified) else p
+
+
+def semantics(e: Any, name: rows.Semantics) -> Any:
+    """A function of the rows of a variable with RUNNING or FINAL."""
+    return replace(e, semantics=name) if isinstance(e, rows.Logical | rows.Count | rows.RowAggregate) else e
+
+
+def reversed_target(q: MatchRecognize) -> MatchRecognize:
+    """TO FIRST is TO LAST, and the reverse."""
+    other: Any = {"first": "last", "last": "first"}.get(q.skip.to, q.skip.to)
+    return replace(q, skip=replace(q.skip, to=other))
+
+
+def in_window(q: MatchRecognize, **changes: Any) -> MatchRecognize:
+    """The clause with other fields of its window, if it has one."""
+    return q if q.window is None else replace(q, window=replace(q.window, **changes))
+
+
+def unoffset(e: Any) -> Any:
+    """FIRST and LAST without an offset."""
+    return replace(e, offset=0) if isinstance(e, rows.Logical) else e
+
+
+def counts_nulls(e: Any) -> Any:
+    """COUNT of values counts rows."""
+    if isinstance(e, rows.RowAggregate) and e.function == "COUNT":
+        return rows.Count(rows.variable_of(e.argument), e.semantics)
+    return e
+
+
+DEPARTURES: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, Departure]]] = {
+    "preference": ((), "the match is the first labelling in the order of preferment; the longest; the shortest; the "
+        "first one that is found without taking anything back", {
+        "preferred": Departure(),
+        "longest": Departure(preferred=lambda found: max(found, key=len, default=None)),
+        "shortest": Departure(preferred=lambda found: min(found, key=len, default=None)),
+        "no-backtracking": Departure(meaning=GreedyMeaning),
+    }),
+    "alternation": (("alternation",), "the first alternative is preferred; the last; the longest", {
+        "first": Departure(),
+        "last": Departure(clause=in_pattern(reversed_alternation)),
+        "longest": Departure(meaning=LongestMeaning),
+    }),
+    "permute": (("permute",), "the orders of PERMUTE are preferred as the list says; from the last one; the parts come "
+        "in any number each", {
+        "listed": Departure(),
+        "reversed": Departure(clause=in_pattern(reversed_permutation)),
+        "repeated": Departure(clause=in_pattern(any_sequence)),
+    }),
+    "reluctant": (("reluctant",), "a reluctant quantifier prefers fewer iterations; is as a greedy one", {
+        "fewer": Departure(),
+        "greedy": Departure(clause=in_pattern(lambda p: quantified(p, greedy=True))),
+    }),
+    "bounds": (("quantified",), "an upper bound of iterations counts; is ignored", {
+        "as-defined": Departure(),
+        "ignored": Departure(clause=in_pattern(
+            lambda p: quantified(p, high=None) if isinstance(p, rows.Quantified) and (p.high or 0) > 1 else p
+        )),
+    }),
+    "exclusion": (("exclusion",), "rows inside {- -} are matched and not shown; are shown", {
+        "hidden": Departure(),
+        "shown": Departure(clause=in_pattern(lambda p: p.pattern if isinstance(p, rows.Exclusion) else p)),
+    }),
+    "anchors": (("anchor",), "^ and $ are as defined; are ignored", {
+        "as-defined": Departure(),
+        "ignored": Departure(clause=in_pattern(lambda p: rows.Empty() if isinstance(p, rows.Anchor) else p)),
+    }),
+    "skip": ((), "the search goes on as AFTER MATCH SKIP says; past the last row; at the next row", {
+        "as-defined": Departure(),
+        "past-last-row": Departure(clause=lambda q: replace(q, skip=RowSkip())),
+        "next-row": Departure(clause=lambda q: replace(q, skip=RowSkip("next row"))),
+    }),
+    "skip-to": (("skip to",), "TO FIRST and TO LAST are as defined; exchanged", {
+        "as-defined": Departure(),
+        "exchanged": Departure(clause=reversed_target),
+    }),
+    "running": (("measures",), "RUNNING and FINAL are as defined; all is RUNNING; all is FINAL", {
+        "as-defined": Departure(),
+        "running": Departure(clause=in_expressions(lambda e: semantics(e, "RUNNING"), define=False)),
+        "final": Departure(clause=in_expressions(lambda e: semantics(e, "FINAL"), define=False)),
+    }),
+    "physical": (("physical",), "PREV and NEXT see the rows of the partition; of the match; of all partitions", {
+        "partition": Departure(),
+        "match": Departure(looks=in_the_match, shows=in_the_match),
+        "table": Departure(looks=in_the_table, shows=in_the_table),
+    }),
+    "frame": (("window",), "PREV and NEXT in WINDOW see the rows of the frame; of the partition", {
+        "frame": Departure(),
+        "partition": Departure(looks=in_the_partition, shows=in_the_partition),
+    }),
+    "frame-end": (("frame end",), "a frame of WINDOW ends as it says; with the partition", {
+        "as-defined": Departure(),
+        "ignored": Departure(clause=lambda q: in_window(q, following=None)),
+    }),
+    "seek": (("seek",), "SEEK finds the first match of the frame; is INITIAL", {
+        "as-defined": Departure(),
+        "initial": Departure(clause=lambda q: in_window(q, seek=False)),
+    }),
+    "offset": (("logical",), "the offset of FIRST and LAST counts; is ignored", {
+        "as-defined": Departure(),
+        "ignored": Departure(clause=in_expressions(unoffset)),
+    }),
+    "unknown": (("define",), "a test of NULL is unknown; false; as unknown, but NULL = NULL is true", {
+        "unknown": Departure(),
+        "false": Departure(clause=in_expressions(on_two_values)),
+        "equal": Departure(clause=in_expressions(equal_nulls)),
+    }),
+    "union": (("subset", "classifier"), "CLASSIFIER of a union is a variable of the pattern; the union's name", {
+        "primary": Departure(),
+        "name": Departure(clause=name_of_union),
+    }),
+    "match-number": (("match_number",), "MATCH_NUMBER is from 1 in each partition; from 0; goes on in the next", {
+        "from-1": Departure(),
+        "from-0": Departure(before=-1),
+        "goes-on": Departure(counts_on=True),
+    }),
+    "empty": ((), "an empty match is reported; is not", {
+        "reported": Departure(),
+        "dropped": Departure(reported=lambda found: bool(found.labelling)),
+    }),
+    "count": (("aggregate",), "COUNT of values leaves NULL out; counts rows", {
+        "values": Departure(),
+        "rows": Departure(clause=in_expressions(counts_nulls)),
+    }),
+    "order": (("order by",), "rows are in the order of ORDER BY; of the table", {
+        "as-defined": Departure(),
+        "ignored": Departure(clause=lambda q: replace(q, order=())),
+    }),
+    "partition": (("partition by",), "PARTITION BY parts the table; is ignored", {
+        "as-defined": Departure(),
+        "ignored": Departure(clause=lambda q: replace(q, partition=())),
+    }),
+}  # fmt: skip
+"""By axis the operators on which it bears, what its values mean, and what an engine with each value does otherwise."""
+
+AXES = axes(
+    *(
+        Axis(
+            one.name,
+            get_args(get_type_hints(RowReading)[one.name]),
+            (READ_FOR[one.name],) if READ_FOR[one.name] else (),
+            f"the reading {one.name}",
+        )
+        for one in fields(RowReading)
+    ),
+    *(Axis(name, tuple(values), bears, says) for name, (bears, says, values) in DEPARTURES.items()),
+)
+
+
+def departure(choices: Choices) -> Departure:
+    """What an engine with these choices does otherwise than the definition: all that each of them does."""
+    given: dict[str, Any] = {one.name: choices[one.name] for one in fields(RowReading)}
+    made = Departure(reading=RowReading(**given))
+    for name, (_, _, values) in DEPARTURES.items():
+        chosen, default = values[choices[name]], Departure()
+        changes: dict[str, Any] = {
+            one.name: getattr(chosen, one.name)
+            for one in fields(Departure)
+            if getattr(chosen, one.name) != getattr(default, one.name)
+        }
+        if "clause" in changes and made.clause is not as_it_is:
+            changes["clause"] = _both(made.clause, chosen.clause)
+        made = replace(made, **changes)
+    return made
+
+
+def _both(one: Any, other: Any) -> Any:
+    return lambda q: other(one(q))
+
+
+def found(q: MatchRecognize, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
+    """The matches with bindings and results. Raises EngineError, BudgetExceeded."""
+    made = departure(choices)
+    try:
+        require_wellformed(q, made.reading)
+        return list(made.answers(q, S, budget))
+    except IllFormed as error:
+        raise EngineError(error.message) from None
+
+
+INTERPRETATION = Interpretation(AXES, found, features, require_wellformed, "valuations")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The questions about MATCH_RECOGNIZE: clauses, and tables with the columns p, x and y.
+
+X = events("row", x=(0, 1))
+X3 = events("row", x=(1, 2, 3))
+WITH_NULL = events("row", x=(None, 0, 1))
+PARTS = events("row", p=(0, 1), x=(0, 1))
+ABC = "DEFINE A AS x = 1, B AS x = 2, C AS x = 3"
+
+
+def _rows(pattern: str, rest: str = "", measures: str = "", skip: str = "", by: str = "") -> str:
+    """The clause of these parts; rest follows the pattern, and of measures all rows are shown."""
+    shown = f"MEASURES {measures} ALL ROWS PER MATCH" if measures else ""
+    after = f"AFTER MATCH SKIP {skip}" if skip else ""
+    return f"MATCH_RECOGNIZE ({' '.join(filter(None, (by, shown, after, f'PATTERN ({pattern})', rest)))})"
+
+
+def _window(pattern: str, rest: str, end: str = "UNBOUNDED", skip: str = "") -> str:
+    """The clause of WINDOW of these parts."""
+    after = f"AFTER MATCH SKIP {skip} " if skip else ""
+    return f"WINDOW (ROWS BETWEEN CURRENT ROW AND {end} FOLLOWING {after}PATTERN ({pattern}) {rest})"
+
+
+def _asked(axes: str, *queries: str, letters: tuple[dict[str, object], ...] = X, longest: int = 4) -> Stage:
+    return Stage(tuple(axes.split()), tuple(Template(query, letters, longest) for query in queries))
+
+
+STAGES = (
+    _asked("skip", _rows("A B"), _rows("A B", skip="TO NEXT ROW")),
+    _asked(
+        "preference empty empty_matches bounds bounded_iterations empty_iterations reluctant",
+        _rows("A? B", "DEFINE A AS x = 1"),
+        _rows("A?", "DEFINE A AS x = 1", "MATCH_NUMBER() AS n"),
+        _rows("A+ B", "DEFINE A AS x = 1"),
+        _rows("A{1,2}", "DEFINE A AS x = 1"),
+        _rows("A+?"),
+        _rows("A*? B", "DEFINE B AS x = 1"),
+        _rows("(A?)*", "DEFINE A AS x = 1"),
+        _rows("(A?){0,2} $", "DEFINE A AS x = 1"),
+        _rows("((A)??){0,2} B? $", "DEFINE A AS x = 1"),
+        _rows("(() | A | B){0,2} C? $", "DEFINE C AS COUNT(B.*) = 1"),
+    ),
+    _asked(
+        "alternation",
+        _rows("(A | B) C?", "DEFINE C AS x = 1"),
+        _rows("A | A B"),
+        _rows("A B | A"),
+        _rows("A B | C", "DEFINE A AS x = 1"),
+    ),
+    _asked(
+        "permute",
+        _rows("PERMUTE(A, B)"),
+        _rows("PERMUTE(A, B, C)", ABC),
+        _rows("PERMUTE(A, B)", "DEFINE A AS x = 1"),
+        letters=X3,
+    ),
+    _asked("anchors", _rows("^ A", skip="TO NEXT ROW"), _rows("A $")),
+    _asked("exclusion", _rows("A {- B -}", "", "x AS m")),
+    _asked(
+        "skip-to skip_to_nothing skip_to_first",
+        _rows("A B B", "DEFINE A AS x = 1", skip="TO LAST B"),
+        _rows("A B B", "DEFINE A AS x = 1", skip="TO FIRST B"),
+        _rows("A B?", "DEFINE B AS x = 1", skip="TO B"),
+        _rows("A B", skip="TO FIRST A"),
+        longest=5,
+    ),
+    _asked(
+        "running offset",
+        _rows("A B", "", "LAST(x) AS m, FINAL LAST(x) AS n"),
+        _rows("A A", "", "LAST(x, 1) AS m, FIRST(x, 1) AS n"),
+    ),
+    _asked("match-number", _rows("A", "", "MATCH_NUMBER() AS n", by="PARTITION BY p"), letters=PARTS),
+    _asked("partition", _rows("A B", by="PARTITION BY p"), letters=PARTS),
+    _asked("nulls order", _rows("A B", by="ORDER BY x"), _rows("A B", by="ORDER BY x DESC"), letters=WITH_NULL),
+    _asked(
+        "physical",
+        _rows("A B", "DEFINE B AS x > PREV(x)"),
+        _rows("A", "DEFINE A AS PREV(x) = 1"),
+        _rows("A", "DEFINE A AS PREV(x) = 1", by="PARTITION BY p"),
+        letters=PARTS,
+    ),
+    _asked(
+        "frame frame-end seek",
+        _window("A", "DEFINE A AS PREV(x) IS NULL"),
+        _window("A", "DEFINE A AS NEXT(x) IS NULL", "1"),
+        _window("A+", "DEFINE A AS x = 1", "1", "TO NEXT ROW"),
+        _window("A", "DEFINE A AS x = 1", skip="TO NEXT ROW SEEK"),
+        _window("A", "DEFINE A AS x = 1", "1", "PAST LAST ROW SEEK"),
+    ),
+    _asked(
+        "unknown",
+        *(_rows("A", f"DEFINE A AS {text}") for text in ("NOT x = 1", "x = NULL", "(x > 0) IS NULL", "x = y")),
+        letters=events("row", x=(None, 0, 1), y=(None, 0)),
+        longest=2,
+    ),
+    _asked("union", _rows("A B", "SUBSET U = (A, B)", "CLASSIFIER(U) AS c")),
+    _asked("count", _rows("A A", "", "COUNT(x) AS n"), letters=WITH_NULL),
+    _asked("integer_division", _rows("A", "DEFINE A AS x / 2 = 1"), letters=X3, longest=2),
+    Stage(
+        (),
+        (
+            Template(_rows("(A | B)+ C", ABC), X3, 4),
+            Template(_rows("A+? B* C?", ABC, skip="TO NEXT ROW"), X3, 4),
+            Template(_rows("(A B?){1,2}", "DEFINE B AS x > PREV(x)", "CLASSIFIER() AS c"), X, 4),
+        ),
+    ),
+)

@@ -1,0 +1,372 @@
+"""The answer of a worker for the rows of some keys: the matches of a query in each key's stream, with key and ids."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate.scope import Unordered, decrease
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
+from cerify.semantics.errors import CerifyError, InternalError
+from cerify.spark.rows import (
+    Columns,
+    Invalid,
+    KeyedRows,
+    Longs,
+    SparkRows,
+    SparkRun,
+    ValidRows,
+    gathered,
+    map_positions,
+    match_schema,
+    rows_of,
+    shown,
+)
+from cerify.spark.runs import Concatenated, Failures, Make, SparkQuery, concatenated, starting, streams_of
+from cerify.spark.transport import KIND, MATCH, MESSAGE, ROW, serialize_error
+
+Output = Literal["matches", "valuations", "count", "events"]
+OnError = Literal["fail", "aside"]
+DIGITS = 38  # of a number in a column
+LARGE = 1 << 61  # sums of numbers of matches that may reach this are made of Python's integers
+ROWS = 65_536  # of a batch of the answer
+
+
+def answers(
+    batches: Iterable[pa.RecordBatch],
+    query: str,
+    columns: Columns,
+    output: Output,
+    budget: Budget,
+    on_error: OnError = "fail",
+    predicates: Predicates = NO_PREDICATES,
+) -> Iterator[pa.RecordBatch]:
+    """The batches of the answer for some rows, grouped by key, in their order; query is a Query as JSON.
+
+    on_error: "fail" raises the errors of rows and keys. With "aside" the answer also has the columns KIND, MESSAGE and
+    ROW, and contains the rows and keys that are set aside.
+    """
+    with serialize_error():
+        parsed = SparkQuery.from_json(query, predicates)
+        together, make = concatenated(parsed, budget), starting(parsed, budget)
+        run = make() if together is None else together
+        valid = ValidRows(columns, parsed.schema, run.ascending) if on_error == "aside" else None
+        reader = OneByOne(make, output, valid) if together is None else Together(together, output, valid)
+        some, fields = gathered(batches), None
+        for rows in rows_of(some if valid is None else valid.of(some), columns, parsed.schema, run.classes):
+            if valid is not None and fields is None:
+                fields = answer_fields(rows.batch.schema, columns, output, parsed.plugin.results)
+            yield from batches_of(_with_aside(reader.read(rows), valid, fields))
+        yield from batches_of(_with_aside(reader.finish(), valid, fields))
+
+
+def batches_of(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """The rows of some tables in batches."""
+    if some := [table for table in tables if table.num_rows]:
+        yield from pa.concat_tables(some).combine_chunks().to_batches(ROWS)
+
+
+def answer_fields(schema: pa.Schema, columns: Columns, output: Output, results: bool) -> pa.Schema:
+    """The columns of the answer for rows of a schema, with those of "aside"; results: whether matches have results."""
+    place = pa.int64() if columns.id is None else schema.field(columns.id).type
+    match output:
+        case "count":
+            fields = [pa.field("count", pa.decimal128(DIGITS, 0)), pa.field("digits", pa.string())]
+        case "events":
+            fields = [pa.field("match", pa.int64()), pa.field("at", place), pa.field("event", place)]
+        case _:
+            fields = list(match_schema(place))[: 4 if results else 3]
+    row = pa.struct([schema.field(name).with_nullable(True) for name in columns.needed])
+    keys = [pa.field(name, schema.field(name).type) for name in columns.keys]
+    return pa.schema([*keys, *fields, (KIND, pa.string()), (MESSAGE, pa.string()), (ROW, row)])
+
+
+def _with_aside(tables: list[pa.Table], valid: ValidRows | None, fields: pa.Schema | None) -> list[pa.Table]:
+    """The rows of the answer; with valid and fields, also what has been set aside."""
+    if valid is None or fields is None:
+        return tables
+    found = []
+    for table in tables:
+        if n := table.num_rows:
+            more = [pa.repeat(MATCH, n), pa.nulls(n, pa.string()), pa.nulls(n, fields.field(ROW).type)]
+            found.append(pa.table([*table.columns, *more], schema=fields))
+    return found + [_aside(invalid, valid.columns, fields) for invalid in valid.take()]
+
+
+def _aside(invalid: Invalid, columns: Columns, fields: pa.Schema) -> pa.Table:
+    """Rows that are set aside as rows of the answer."""
+    n, rows, row = invalid.rows.num_rows, invalid.rows, fields.field(ROW).type
+    parts = {name: rows.column(name) for name in columns.keys} | {KIND: pa.repeat(invalid.reason, n)}
+    parts[MESSAGE] = pa.repeat(pa.scalar(invalid.message, pa.string()), n)
+    parts[ROW] = pa.StructArray.from_arrays([rows.column(field.name) for field in row], fields=list(row))
+    return pa.table([parts.get(field.name, pa.nulls(n, field.type)) for field in fields], schema=fields)
+
+
+def number_columns(number: int) -> tuple[Decimal | None, str]:
+    """A number of matches as the columns of an answer: a decimal, or None if it has more digits, and text."""
+    digits = str(Decimal(number))  # str of an integer stops at some thousand digits
+    return Decimal(number) if len(digits) <= DIGITS else None, digits
+
+
+def counts(numbers: NDArray[Any]) -> dict[str, pa.Array]:
+    """Some numbers of matches as the columns of an answer."""
+    if numbers.dtype != object:
+        return {
+            "count": pa.array(numbers).cast(pa.decimal128(DIGITS, 0)),
+            "digits": pa.array(numbers).cast(pa.string()),
+        }
+    pairs = [number_columns(number) for number in numbers.tolist()]
+    kinds = {"count": pa.decimal128(DIGITS, 0), "digits": pa.string()}
+    return {name: pa.array([pair[i] for pair in pairs], kind) for i, (name, kind) in enumerate(kinds.items())}
+
+
+class Reader(ABC):
+    """The tables of an answer, for the streams of a task in turn.
+
+    valid: where a key that fails is set aside; else its error is raised.
+    """
+
+    @abstractmethod
+    def read(self, rows: KeyedRows) -> list[pa.Table]:
+        """The rows of the answer that some rows complete."""
+
+    @abstractmethod
+    def finish(self) -> list[pa.Table]:
+        """The rows of the answer that the end of the last stream completes."""
+
+
+class OneByOne(Reader):
+    """With a run for each stream."""
+
+    def __init__(self, make: Make, output: Output, valid: ValidRows | None) -> None:
+        self._make, self._output, self._valid = make, output, valid
+        self._stream: Answering | None = None
+        self._failed = False
+
+    def read(self, rows: KeyedRows) -> list[pa.Table]:
+        """See Reader."""
+        found = []
+        for part in rows.streams():
+            if part.begins or self._stream is None:
+                found += self.finish()
+                self._stream, self._failed = Answering(self._make(), part.key, self._output), False
+            found += self._tried(partial(Answering.push, rows=part))
+        return found
+
+    def finish(self) -> list[pa.Table]:
+        """See Reader."""
+        return self._tried(Answering.finish)
+
+    def _tried(self, step: Callable[[Answering], pa.Table]) -> list[pa.Table]:
+        stream = self._stream
+        if stream is None or self._failed:
+            return []
+        try:
+            return [step(stream)]
+        except CerifyError as error:
+            if self._valid is None or isinstance(error, InternalError):
+                raise
+            self._failed = True
+            self._valid.set_aside_key(stream.key, error)
+            return []
+
+
+class _FailedStreams(Failures):
+    """The streams of some rows that have failed; failed: whether the last one of the rows before has."""
+
+    def __init__(self, rows: KeyedRows, valid: ValidRows | None, failed: bool) -> None:
+        self._rows, self._valid = rows, valid
+        self.streams = {0} if failed and rows.before else set()
+
+    def add(self, stream: int, error: CerifyError) -> None:
+        """See Failures."""
+        key = self._rows.key(stream)
+        _place(error, key)
+        if self._valid is None:
+            raise error
+        self.streams.add(stream)
+        self._valid.set_aside_key(key, error)
+
+
+class Together(Reader):
+    """With one run for all streams."""
+
+    def __init__(self, run: Concatenated, output: Output, valid: ValidRows | None) -> None:
+        self._run, self._output, self._valid = run, output, valid
+        self._ids: _Ids | None = None
+        self._number = 0  # of matches of the last stream
+        self._failed = False  # the last stream
+        self._last: dict[str, pa.Array] | None = None  # the key of the last stream
+
+    def read(self, rows: KeyedRows) -> list[pa.Table]:
+        """See Reader."""
+        if not rows.firsts.size:
+            return []
+        if rows.ids is not None:
+            self._ids = self._ids or _Ids(rows.ids.type)
+            self._ids.add(rows.ids)
+        first, failures = rows.origins(self._run.position), _FailedStreams(rows, self._valid, self._failed)
+        try:
+            found = (self._counted if self._output == "count" else self._matched)(rows, first, failures)
+        except Unordered as error:
+            if error.row < 0:
+                raise
+            stream = int(streams_of(rows.origins(), error.row))
+            failures.add(stream, decrease(error.attribute, error.row - int(rows.origins()[stream])))
+            raise InternalError("rows whose values decrease are left out before") from None
+        self._failed = len(first) - 1 in failures.streams
+        if self._ids is not None:
+            self._ids.discard_before(max(int(first[-1]), self._run.reaches))
+        return found
+
+    def finish(self) -> list[pa.Table]:
+        """See Reader."""
+        if self._output != "count" or self._last is None or self._failed:
+            return []
+        return [pa.table(self._last | counts(np.array([self._number], object)))]
+
+    def _counted(self, rows: KeyedRows, first: Longs, failures: Failures) -> list[pa.Table]:
+        """The numbers of the streams that have ended; that of the last one is remembered."""
+        before = [] if rows.before else self.finish()
+        totals: NDArray[Any] = np.zeros(len(first), np.int64)
+        if rows.before:
+            so_far = np.array([self._number], np.int64 if self._number < LARGE else object)
+            totals = _added(totals, np.zeros(1, np.int64), so_far)
+        for positions, numbers in self._run.numbers(rows, failures):
+            totals = _added(totals, streams_of(first, positions), numbers)
+        ended = np.setdiff1d(np.arange(len(first) - 1), list(failures.streams))
+        self._last, self._number = rows.keys(np.array([len(first) - 1])), int(totals[-1])
+        return [*before, pa.table(rows.keys(ended) | counts(totals[ended]))]
+
+    def _matched(self, rows: KeyedRows, first: Longs, failures: Failures) -> list[pa.Table]:
+        """The matches in these rows."""
+        batches = list(self._run.matches(rows, failures))
+        if not batches:
+            return []
+        at, events = (np.concatenate([getattr(one, name) for one in batches]) for name in ("at", "events"))
+        sizes = np.concatenate([np.diff(one.offsets) for one in batches])
+        streams = streams_of(first, at)
+        if failures.streams:
+            left = ~np.isin(streams, list(failures.streams))
+            events = events[np.repeat(left, sizes)]
+            at, sizes, streams = at[left], sizes[left], streams[left]
+        parents = np.repeat(np.arange(len(at)), sizes)
+        if self._ids is None:
+            places, events_ = pa.array(at - first[streams]), pa.array(events - first[streams[parents]])
+        else:
+            places, events_ = self._ids.of(pa.array(at)), self._ids.of(pa.array(events))
+        if self._output == "events":
+            numbers = np.arange(len(at)) - np.searchsorted(streams, streams)
+            if rows.before:
+                numbers[streams == 0] += self._number
+            of_last = int((streams == len(first) - 1).sum())
+            self._number = of_last + (self._number if rows.before and len(first) == 1 else 0)
+            columns = {"match": pa.array(numbers[parents]), "at": places.take(pa.array(parents)), "event": events_}
+            return [pa.table(rows.keys(streams[parents]) | columns)]
+        offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+        lists = pa.ListArray.from_arrays(offsets, events_)
+        bound = pa.nulls(len(at), match_schema(places.type).field("bindings").type)
+        return [pa.table(rows.keys(streams) | {"at": places, "events": lists, "bindings": bound})]
+
+
+def _added(totals: NDArray[Any], streams: Longs, numbers: NDArray[Any]) -> NDArray[Any]:
+    """The totals of streams with the numbers of these streams, which ascend, added."""
+    if not len(streams):
+        return totals
+    begins = np.flatnonzero(np.diff(streams, prepend=-1))
+    if numbers.dtype == object or totals.dtype == object or float(numbers.max()) * len(numbers) >= LARGE // 2:
+        numbers, totals = numbers.astype(object), totals.astype(object)
+    elif int(totals.max()) >= LARGE:
+        totals = totals.astype(object)
+    totals[streams[begins]] += np.add.reduceat(numbers, begins)
+    return totals
+
+
+def _place(error: CerifyError, key: dict[str, pa.Array]) -> CerifyError:
+    """The error with the key in its message."""
+    text = shown({name: values[0].as_py() for name, values in key.items()})
+    error.message = f"{text}: {error.message}" if text else error.message
+    return error
+
+
+class Answering:
+    """The answer for the stream of one key."""
+
+    def __init__(self, run: SparkRun, key: dict[str, pa.Array], output: Output) -> None:
+        self.run, self.key, self.output = run, key, output
+        self._ids: _Ids | None = None
+        self._number = 0  # of matches
+
+    def push(self, rows: SparkRows) -> pa.Table:
+        """The rows of the answer that these rows complete."""
+        if rows.ids is not None:
+            self._ids = self._ids or _Ids(rows.ids.type)
+            self._ids.add(rows.ids)
+        try:
+            if self.output == "count":
+                self._number += self.run.count(rows.table, rows.classes)
+                return pa.table({})
+            found = self._named(self.run.push(rows.table, rows.classes))
+        except CerifyError as error:
+            raise _place(error, self.key) from None
+        if self._ids is not None:
+            self._ids.discard_before(self.run.reaches)
+        return found
+
+    def finish(self) -> pa.Table:
+        """The rows of the answer that the end of the stream completes."""
+        try:
+            if self.output != "count":
+                return self._named(self.run.finish())
+            self._number += self.run.finish_count()
+        except CerifyError as error:
+            raise _place(error, self.key) from None
+        return self._keyed(counts(np.array([self._number], object)))
+
+    def _named(self, found: pa.Table) -> pa.Table:
+        """The rows of the answer for some matches: with the key, and with ids in place of positions."""
+        if not found.num_rows:
+            return pa.table({})
+        named = found if self._ids is None else map_positions(found, self._ids.kind, self._ids.of)
+        at, events, bindings, result = (named.column(i).combine_chunks() for i in range(4))
+        if self.output == "events":
+            parents = pc.list_parent_indices(events)
+            numbers = pc.add(parents, self._number)
+            self._number += len(found)
+            return self._keyed({"match": numbers, "at": at.take(parents), "event": pc.list_flatten(events)})
+        columns = {"at": at, "events": events, "bindings": bindings}
+        return self._keyed(columns if result.null_count else columns | {"result": result})
+
+    def _keyed(self, columns: dict[str, pa.Array]) -> pa.Table:
+        first = next(iter(columns.values()))
+        zeros = pa.repeat(0, len(first))
+        return pa.table({name: values.take(zeros) for name, values in self.key.items()} | columns)
+
+
+class _Ids:
+    """The ids of the events of a stream by position, as far back as a match may have one; kind is their type."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.kind, self._first = kind, 0
+        self._parts: list[pa.Array] = []
+
+    def add(self, ids: pa.Array) -> None:
+        # a copy, so that the batch of which the ids are a slice can be freed
+        self._parts.append(pa.concat_arrays([ids, ids.slice(0, 0)]))
+
+    def of(self, positions: pa.Array) -> pa.Array:
+        found = pa.chunked_array(self._parts).take(pc.subtract(positions, self._first))
+        return found.combine_chunks() if found.num_chunks != 1 else found.chunk(0)
+
+    def discard_before(self, before: int) -> None:
+        while self._parts and self._first + len(self._parts[0]) <= before:
+            self._first += len(self._parts.pop(0))

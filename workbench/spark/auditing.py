@@ -1,0 +1,623 @@
+"""The pieces of the log around some divergences, from the first event of a match to the last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any, Literal, TypeAlias, Unpack
+
+import pyarrow as pa
+from markupsafe import Markup
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from cerify.conformance.defects import Evidence, LogCause, Piece, PlainMatch, Progress, Report, causes, meant, thinned
+from cerify.conformance.model import difference, shown_match
+from cerify.conformance.oracle import second_opinion
+from cerify.draw.diagram import page
+from cerify.draw.timeline import Presence, Row, every_column, timeline
+from cerify.languages import DEFAULT
+from cerify.semantics.arguments import Budget, require_keywords
+from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.json_events import json_of_event
+from cerify.spark.batch import match
+from cerify.spark.columns import EventColumns, column, columns_of
+from cerify.spark.rows import Columns, events_of
+from cerify.spark.runs import SparkQuery
+from cerify.spark.transport import worker_errors
+
+NUMBER, ID, PLACE = "cerify_number", "cerify_id", "cerify_place"
+REPORTED = "reported"  # the kind of reports of the same engine that are no divergences
+BESIDE = 3  # such reports for each key
+LONGEST = 16  # events of a piece; a longer one loses the first events that no verdict names
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A verdict on the log, by its columns.
+
+    piece: the part of the log around it, if that part alone shows the divergence. about: the match that is due there,
+    or not due. reported_at: the position at which it was reported. disputed: the plain definition has other matches
+    over the piece than the interpreter, so that cerify is wrong there.
+    """
+
+    verdict: Mapping[str, Any]
+    piece: Piece | None = None
+    about: PlainMatch | None = None
+    reported_at: int | None = None
+    disputed: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind of the verdict; see verdicts.Kind."""
+        return str(self.verdict["kind"])
+
+
+def struct_of(columns: Columns) -> Column:
+    """The place of an event in the order, as one column."""
+    return F.struct(*map(column, columns.order))
+
+
+def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[str, Any]]:
+    """At most `size` verdicts for each kind and number of events, of as many keys as possible."""
+    anyhow = F.xxhash64(*(column(name) for name in verdicts.columns if name != "times"))
+    group = [F.col("kind"), F.size("events")]
+    of_key = F.row_number().over(Window.partitionBy(*group, *map(column, keys)).orderBy(anyhow))
+    of_all = F.row_number().over(Window.partitionBy(*group).orderBy("turn", anyhow))
+    chosen = verdicts.withColumn("turn", of_key).withColumn("number", of_all).where(F.col("number") <= size)
+    return [row.asDict(recursive=True) for row in chosen.drop("turn", "number").collect()]
+
+
+def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Some reports of each key of the verdicts, right or wrong, as rows like verdicts."""
+    wanted = {tuple(row[name] for name in keys) for row in rows}
+    some = reported
+    if keys:
+        kinds = T.StructType([reported.schema[name] for name in keys])
+        some = reported.join(F.broadcast(reported.sparkSession.createDataFrame(sorted(wanted), kinds)), list(keys))
+    anyhow = F.xxhash64(*map(column, reported.columns))
+    turn = F.row_number().over(Window.partitionBy(*map(column, keys)).orderBy(anyhow))
+    some = some.withColumn("turn", turn).where(F.col("turn") <= (BESIDE if keys else BESIDE * len(rows))).drop("turn")
+    at = {"kind": REPORTED, "at": None, "times": 1}
+    return [{**(found := row.asDict(recursive=True)), **at, "reported_at": found["at"]} for row in some.collect()]
+
+
+def divergences(
+    rows: Sequence[Mapping[str, Any]],
+    events: DataFrame,
+    id_: str,
+    reported: DataFrame,
+    columns: Columns,
+    query: SparkQuery,
+) -> Iterator[Divergence]:
+    """The verdicts with their pieces. events: the log; id_: its column of ids; reported: the reports."""
+    spans = _spans(rows, events, columns, id_)
+    nearby = _reports_nearby(rows, spans, reported, columns)
+    for number, row in enumerate(rows):
+        if number not in spans:
+            yield Divergence(row)
+            continue
+        ids, table = spans[number]
+        named = {row["at"], row["reported_at"], *(row["events"] or ())}
+        kept = _kept([i in named for i in ids])
+        ids = [ids[i] for i in kept]
+        yield _divergence(row, ids, Stream.from_table(table.take(kept), query.schema), nearby.get(number, []), query)
+
+
+def _divergence(
+    row: Mapping[str, Any],
+    ids: Sequence[Any],
+    S: Stream,
+    nearby: Sequence[tuple[Any, Sequence[Any]]],
+    query: SparkQuery,
+) -> Divergence:
+    number = {one: i for i, one in enumerate(ids)}
+
+    def place(at: Any, events: Sequence[Any]) -> PlainMatch | None:
+        inside = {at, *events} <= number.keys()
+        return (number[at], tuple(sorted(number[e] for e in events))) if inside else None
+
+    due = row["at"] is not None or row["kind"] == REPORTED
+    about = place(row["reported_at"] if row["at"] is None else row["at"], row["events"] or ())
+    if about is None:
+        return Divergence(row)
+    try:
+        expected = meant(query.text, query.language, S)
+    except CerifyError:
+        return Divergence(row)
+    if row["kind"] != REPORTED and (about in expected) != due:
+        return Divergence(row)  # it depends on events before the piece
+    reported = frozenset(found for at, events in nearby if (found := place(at, events)) is not None)
+    second = second_opinion(query.language, query.parsed, S, "matches")
+    disputed = second is not None and expected != {(match.at, match.events) for match in second}
+    return Divergence(row, Piece(S, expected, reported), about, number.get(row["reported_at"]), disputed)
+
+
+def _kept(named: Sequence[bool]) -> list[int]:
+    """The indices of the events of a piece: those that are named, and the last ones of the others."""
+    others = [i for i, is_named in enumerate(named) if not is_named]
+    room = max(0, LONGEST - sum(named))
+    return sorted(
+        {i for i, is_named in enumerate(named) if is_named} | set(others[len(others) - room :] if room else ())
+    )
+
+
+def _spans(
+    rows: Sequence[Mapping[str, Any]], events: DataFrame, columns: Columns, id_: str
+) -> dict[int, tuple[list[Any], pa.Table]]:
+    """For each verdict the events of its key from the first to the last that it names: their ids and table."""
+    keys = list(columns.keys)
+    named = [
+        (*(row[name] for name in keys), number, one)
+        for number, row in enumerate(rows)
+        if row["kind"] != "malformed"
+        for one in {row["at"], row["reported_at"], *row["events"]} - {None}
+    ]
+    log = events.select(*map(column, columns.needed), column(id_).alias(ID), struct_of(columns).alias(PLACE))
+    kinds = [*(log.schema[name] for name in keys), T.StructField(NUMBER, T.IntegerType()), log.schema[ID]]
+    names = F.broadcast(events.sparkSession.createDataFrame(named, T.StructType(kinds)))
+    ends = (
+        log.join(names, [*keys, ID])
+        .groupBy(NUMBER, *map(column, keys))
+        .agg(F.min(PLACE).alias("cerify_first"), F.max(PLACE).alias("cerify_last"))
+    )
+    inside = log.join(F.broadcast(ends), keys) if keys else log.crossJoin(F.broadcast(ends))
+    inside = inside.where(F.col(PLACE).between(F.col("cerify_first"), F.col("cerify_last")))
+    wanted = inside.orderBy(NUMBER, PLACE).select(NUMBER, ID, *map(column, columns.needed))
+    return dict(_by_number(wanted.toArrow(), columns))
+
+
+def _by_number(table: pa.Table, columns: Columns) -> Iterator[tuple[int, tuple[list[Any], pa.Table]]]:
+    numbers = table[NUMBER].to_pylist()
+    starts = [i for i, number in enumerate(numbers) if i == 0 or numbers[i - 1] != number]
+    for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
+        (batch,) = table.slice(start, end - start).combine_chunks().to_batches()
+        yield numbers[start], (batch.column(ID).to_pylist(), events_of(batch, columns, None))
+
+
+def _reports_nearby(
+    rows: Sequence[Mapping[str, Any]],
+    spans: Mapping[int, tuple[Sequence[Any], pa.Table]],
+    reported: DataFrame,
+    columns: Columns,
+) -> dict[int, list[tuple[Any, list[Any]]]]:
+    """For each verdict the reports at the events of its piece."""
+    keys = list(columns.keys)
+    ids = [(*(rows[number][name] for name in keys), number, one) for number, (ids, _) in spans.items() for one in ids]
+    kinds = [*(reported.schema[name] for name in keys), T.StructField(NUMBER, T.IntegerType()), reported.schema["at"]]
+    at = F.broadcast(reported.sparkSession.createDataFrame(ids, T.StructType(kinds)))
+    found: dict[int, list[tuple[Any, list[Any]]]] = {}
+    for row in reported.join(at, [*keys, "at"]).select(NUMBER, "at", "events").collect():
+        found.setdefault(row[NUMBER], []).append((row["at"], row["events"]))
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Verdicts: the differences between the matches of a log of events and what an engine reported.
+
+Discrepancy: TypeAlias = Literal["missing", "extra", "late", "early", "duplicated", "malformed"]
+"""What is wrong:
+
+missing     a match was not reported
+extra       what was reported is no match
+late        a match was reported at a later event than it is due
+early       a match was reported at an earlier event than it is due
+duplicated  a match was reported more than once
+malformed   what was reported has no key, no event or no events; or an event that is not in the log
+"""
+
+
+def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """A row for each divergence: the keys, kind, at, events, reported_at and times.
+
+    due and reported have the keys, `at` and `events`, ids of events; places has the keys, the `id` of each event, and
+    its `place` in the order. `at` is where the match is due, null where it is not; `reported_at` where it was reported,
+    null where it was not; `times` how often. What was reported is compared as a set of events.
+    """
+    names = [*keys, "events"]
+    broken = reduce(or_, (column(name).isNull() for name in [*names, "at"]))
+    broken = broken | F.exists("events", lambda event: event.isNull())
+    well = reported.where(~broken).select(*map(column, keys), "at", _in_order("events"), F.lit(False).alias("is_due"))
+    both = due.select(*map(column, keys), "at", _in_order("events"), F.lit(True).alias("is_due")).unionByName(well)
+    compared = both.groupBy(*map(column, names)).agg(
+        F.array_sort(F.collect_list(F.when(F.col("is_due"), F.col("at")))).alias("due"),
+        F.array_sort(F.collect_list(F.when(~F.col("is_due"), F.col("at")))).alias("reported"),
+    )
+    found = (
+        compared.withColumn("missing", F.array_except("due", "reported"))
+        .withColumn("extra", F.array_except("reported", "due"))
+        .withColumn("verdict", F.explode(_verdicts(places.schema["id"].dataType)))
+        .select(*map(column, keys), "verdict.kind", "verdict.at", "events", "verdict.reported_at", "verdict.times")
+    )
+    found = _ordered(found, places, keys)
+    malformed = reported.where(broken).select(
+        *map(column, keys),
+        F.lit("malformed").alias("kind"),
+        F.lit(None).cast(places.schema["id"].dataType).alias("at"),
+        "events",
+        F.col("at").alias("reported_at"),
+        F.lit(1).alias("times"),
+    )
+    return found.unionByName(malformed)
+
+
+def _verdicts(id_: T.DataType) -> Column:
+    """The verdicts on one set of events: a missing and an extra position make a pair."""
+    paired = F.least(F.size("missing"), F.size("extra"))
+
+    def verdict(kind: str, at: Column | None, reported: Column | None, times: Column) -> Column:
+        nowhere = F.lit(None).cast(id_)
+        return F.struct(
+            F.lit(kind).alias("kind"),
+            (nowhere if at is None else at).alias("at"),
+            (nowhere if reported is None else reported).alias("reported_at"),
+            times.cast("int").alias("times"),
+        )
+
+    def times(at: Column) -> Column:
+        return F.size(F.filter("reported", lambda other: other == at))
+
+    one = F.lit(1)
+    moved = F.transform(
+        F.arrays_zip(F.slice("missing", one, paired), F.slice("extra", one, paired)),
+        lambda pair: verdict("late", pair["0"], pair["1"], times(pair["1"])),
+    )
+    missing = F.transform(_from("missing", paired), lambda at: verdict("missing", at, None, F.lit(0)))
+    extra = F.transform(_from("extra", paired), lambda at: verdict("extra", None, at, times(at)))
+    repeated = F.transform(
+        F.filter(F.array_distinct("reported"), lambda at: (times(at) > 1) & F.array_contains("due", at)),
+        lambda at: verdict("duplicated", at, at, times(at)),
+    )
+    return F.concat(moved, missing, extra, repeated)
+
+
+def _from(name: str, start: Column) -> Column:
+    return F.slice(name, start + 1, F.size(name))
+
+
+def _ordered(found: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The verdicts; `late` becomes `early` where it is, and verdicts with events not in the log `malformed`.
+
+    The log is read once to look up the events that such verdicts name.
+    """
+    named = F.concat(
+        _named("due", F.array("at")), _named("reported", F.array("reported_at")), _named("", F.col("events"))
+    )
+    wanted = F.when(F.col("kind").isin("late", "extra"), named)
+    where = places.select(*map(column, keys), F.col("id").alias("named"), F.col("place"))
+    seen = (
+        found.withColumn("one", F.explode_outer(wanted))
+        .withColumn("named", F.col("one.id"))
+        .join(where, [*keys, "named"], "left")
+        .groupBy(*map(column, found.columns))
+        .agg(
+            F.max(F.when(F.col("one.as") == "due", F.col("place"))).alias("due"),
+            F.max(F.when(F.col("one.as") == "reported", F.col("place"))).alias("reported"),
+            F.coalesce(F.bool_or(F.col("named").isNotNull() & F.col("place").isNull()), F.lit(False)).alias("unknown"),
+        )
+    )
+    early = (F.col("kind") == "late") & (F.col("reported") < F.col("due"))
+    kind = F.when(F.col("unknown"), "malformed").when(early, "early").otherwise(F.col("kind"))
+    return seen.withColumn("kind", kind).select(*map(column, found.columns))
+
+
+def _named(role: str, ids: Column) -> Column:
+    return F.transform(ids, lambda one: F.struct(F.lit(role).alias("as"), one.alias("id")))
+
+
+def _in_order(name: str) -> Column:
+    return F.array_sort(name).alias(name)
+
+
+def reports(reported: DataFrame, keys: Sequence[str], id_: T.DataType) -> DataFrame:
+    """What was reported, its ids cast to the type of the log. Raises InputError if a column is missing."""
+    names = [*keys, "at", "events"]
+    if missing := [name for name in names if name not in reported.columns]:
+        raise InputError(
+            f"what was reported has no column {missing[0]!r}; it needs {', '.join(names)}, and has "
+            f"{', '.join(reported.columns)}"
+        )
+    if not isinstance(kind := reported.schema["events"].dataType, T.ArrayType):
+        raise InputError(f"the column 'events' of what was reported is {kind.simpleString()}, not an array of ids")
+    return reported.select(*map(column, keys), F.col("at").cast(id_), F.col("events").cast(T.ArrayType(id_)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The audit of an engine's log: its verdicts, and their likely causes.
+
+Verdict = Mapping[str, Any]
+"""A row of the verdicts, by the names of its columns."""
+
+SAMPLES = 24  # verdicts sampled for each kind and number of events
+NO_SEMANTICS = ("duplicated", "malformed")  # kinds that no semantics causes
+DISPUTED = "disputed"  # the kind of the verdicts on which the plain definition and the interpreter differ
+EXAMPLES = 3  # verdicts shown without a known cause, for each kind and types of events
+
+
+@dataclass(frozen=True)
+class ExplainedRows:
+    """Divergences that a wrong semantics explains; sampled: their number; verdicts: some of them."""
+
+    cause: LogCause
+    kinds: tuple[str, ...]
+    sampled: int
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """Divergences that no known wrong semantics explains, of one kind and of matches of the same types of events.
+
+    piece: the smallest part of the log that shows one, without irrelevant events; None if there is none.
+    """
+
+    kind: str
+    types: tuple[str, ...]
+    sampled: int
+    verdicts: tuple[Verdict, ...]
+    piece: Piece | None
+    about: PlainMatch | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The number of verdicts of each kind, and the causes of a sample of them."""
+
+    query: SparkQuery
+    counts: Mapping[str, int]
+    explained: tuple[ExplainedRows, ...]
+    unexplained: tuple[Unexplained, ...]
+    sampled: int
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an engine reported about a log, compared with the matches of the query.
+
+    verdicts has a row for each divergence: see cerify.spark.auditing.
+    """
+
+    verdicts: DataFrame
+    query: SparkQuery
+    _events: DataFrame
+    _id: str
+    _reported: DataFrame
+    _columns: Columns
+
+    @worker_errors()
+    def findings(self, samples: int = SAMPLES, progress: Progress = lambda what, done, total: None) -> Findings:
+        """The causes of a sample of the verdicts of each kind, with shrunk cases, computed on the driver."""
+        stored = self.verdicts.persist()
+        try:
+            counts = stored.groupBy("kind").count().orderBy("kind").collect()
+            rows = sampled(stored, self._columns.keys, samples)
+        finally:
+            stored.unpersist()
+        if not rows:
+            return Findings(self.query, {}, (), (), 0)
+        both = [*rows, *beside(rows, self._reported, self._columns.keys)]
+        found = list(divergences(both, self._events, self._id, self._reported, self._columns, self.query))
+        own, others = found[: len(rows)], found[len(rows) :]
+        evidence = self._evidence([d for d in own if not d.disputed], others)
+        known, _ = causes(self.query.text, self.query.language, evidence, progress)
+        of_piece = {id(d.piece): d for d in own if d.piece is not None}
+        explained = [(cause, [of_piece.pop(id(one.piece)) for one in cause.explains]) for cause in known]
+        left = [d for d in own if d.piece is None or id(d.piece) in of_piece]
+        return Findings(
+            self.query,
+            {row["kind"]: row["count"] for row in counts},
+            tuple(_explained(cause, some) for cause, some in explained),
+            tuple(_grouped(left, self.query)),
+            len(rows),
+        )
+
+    def _evidence(self, found: Sequence[Divergence], others: Sequence[Divergence]) -> list[Evidence]:
+        """The divergences that a semantics could explain, the smallest first, each with other pieces of its key."""
+        of_key: dict[tuple[Any, ...], list[Piece]] = {}
+        for other in others:
+            if other.piece is not None:
+                of_key.setdefault(self._key(other), []).append(other.piece)
+        pieces = [(d.piece, self._key(d)) for d in found if d.piece is not None and d.kind not in NO_SEMANTICS]
+        pieces.sort(key=lambda pair: len(pair[0].S))
+        return [Evidence(piece, tuple(of_key.get(key, ())[:BESIDE])) for piece, key in pieces]
+
+    def _key(self, d: Divergence) -> tuple[Any, ...]:
+        return tuple(d.verdict[name] for name in self._columns.keys)
+
+
+def audit(
+    events: DataFrame,
+    reported: DataFrame,
+    query: str,
+    *,
+    id_col: str,
+    schema: Schema | None = None,
+    language: str = DEFAULT,
+    budget: Budget = Budget(),
+    **names: Unpack[EventColumns],
+) -> Audit:
+    """The audit of what an engine reported about a log of events, whose columns are named as for `match`.
+
+    reported has the columns of the key, `at`, the id of the event at which a match was reported, and `events`, the ids
+    of its events in any order. Raises ParseError, IllFormed, Unsupported and InputError.
+    """
+    require_keywords(audit, names, EventColumns)
+    parsed = SparkQuery(query, language, "matches", schema)
+    columns = columns_of(events.schema, parsed, id_col=id_col, **names)
+    id_ = events.schema[id_col].dataType
+    checked = reports(reported, columns.keys, id_)
+    due = match(events, query, id_col=id_col, schema=schema, language=language, budget=budget, **names)
+    keys = list(columns.keys)
+    places = events.select(*map(column, keys), column(id_col).alias("id"), struct_of(columns).alias("place"))
+    return Audit(
+        verdicts(due.select(*map(column, keys), "at", "events"), checked, places, keys),
+        parsed,
+        events,
+        id_col,
+        checked,
+        columns,
+    )
+
+
+def _explained(cause: LogCause, some: Sequence[Divergence]) -> ExplainedRows:
+    kinds = tuple(sorted({d.kind for d in some}))
+    return ExplainedRows(cause, kinds, len(some), tuple(d.verdict for d in some[:EXAMPLES]))
+
+
+def _grouped(left: Sequence[Divergence], query: SparkQuery) -> list[Unexplained]:
+    groups: dict[tuple[str, tuple[str, ...]], list[Divergence]] = {}
+    for d in left:
+        types: tuple[str, ...] = ()
+        if d.piece is not None and d.about is not None and d.kind not in NO_SEMANTICS:
+            types = tuple(d.piece.S[e].type for e in d.about[1])
+        groups.setdefault((DISPUTED if d.disputed else d.kind, types), []).append(d)
+    found = []
+    for (kind, types), some in sorted(groups.items(), key=lambda group: group[0]):
+        smallest = min(some, key=lambda d: (d.piece is None, 0 if d.piece is None else len(d.piece.S)))
+        piece, about = smallest.piece, smallest.about
+        if piece is not None and about is not None and kind != DISPUTED:
+            piece, about = thinned(query.text, query.language, piece, about, smallest.reported_at)
+        found.append(Unexplained(kind, types, len(some), tuple(d.verdict for d in some[:EXAMPLES]), piece, about))
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The findings of an audit as text, as JSON, and as one self-contained HTML page.
+
+MEANING = {
+    "missing": "due, and not reported",
+    "extra": "reported, and no match",
+    "late": "reported at a later event than it is due",
+    "early": "reported at an earlier event than it is due",
+    "duplicated": "reported more than once",
+    "disputed": "cerify contradicts itself here, and is wrong rather than the engine; please report it",
+    "malformed": "reported without a key or events, or of events that the log does not have",
+}
+
+
+@dataclass(frozen=True)
+class AuditView:
+    """A finding as it is shown: a headline, the smallest case, and verdicts of the log."""
+
+    title: str
+    note: str
+    query: str
+    S: Stream | None
+    expected: Report
+    reported: Report
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def sentence(self) -> str:
+        """How the report on the small case differs from the meaning."""
+        return difference(_matches(self.expected), _matches(self.reported)) or "the same matches, reported again"
+
+    @property
+    def drawing(self) -> Markup:
+        """The small case as a timeline."""
+        return Markup(timeline(every_column(self.S or Stream()), self._rows()))
+
+    def _rows(self) -> list[Row]:
+        kinds: list[tuple[Presence, Report]] = [
+            ("missing", self.expected - self.reported),
+            ("extra", self.reported - self.expected),
+            ("common", self.expected & self.reported),
+        ]
+        return [
+            Row(kind, match.events, match.at, f"{'in common' if kind == 'common' else kind} · {shown_match(match)}")
+            for kind, report in kinds
+            for match in sorted(_matches(report))
+        ]
+
+    @property
+    def where(self) -> list[str]:
+        """The verdicts in words."""
+        return [
+            ", ".join(f"{name} {json.dumps(value, default=str)}" for name, value in v.items()) for v in self.verdicts
+        ]
+
+
+def views(findings: Findings) -> Iterator[AuditView]:
+    """All findings, those with a cause first."""
+    for one in findings.explained:
+        yield _with_cause(one)
+    for other in findings.unexplained:
+        yield _without_cause(other, findings.query.text)
+
+
+def _with_cause(one: ExplainedRows) -> AuditView:
+    cause, small = one.cause, one.cause.smallest
+    alike = f" Or {', or '.join(cause.alike)}: the sample does not decide." if cause.alike else ""
+    note = f"Explains {one.sampled} of the sample ({', '.join(one.kinds)}).{alike}"
+    if small is None:
+        return AuditView(cause.name, note, "", None, frozenset(), frozenset(), one.verdicts)
+    return AuditView(cause.name, note, small.query, small.S, small.expected, small.reported, one.verdicts)
+
+
+def _without_cause(one: Unexplained, query: str) -> AuditView:
+    title = f"{one.kind}: {MEANING[one.kind]}" + (f" ({' '.join(one.types)})" if one.types else "")
+    semantics = "" if one.kind in (*NO_SEMANTICS, DISPUTED) else "; no wrong semantics that is known reports this"
+    note = f"{one.sampled} of the sample{semantics}."
+    if one.piece is None:
+        return AuditView(title, note, query, None, frozenset(), frozenset(), one.verdicts)
+    return AuditView(title, note, query, one.piece.S, one.piece.expected, one.piece.reported, one.verdicts)
+
+
+def _matches(report: Report) -> set[Match]:
+    return {Match(at, C) for at, C in report}
+
+
+def text(findings: Findings) -> str:
+    """The findings for a terminal."""
+    lines = [f"{count:>10,}  {kind:<11} {MEANING[kind]}" for kind, count in findings.counts.items()]
+    if not lines:
+        return "Nothing diverges: all that is due was reported once, and nothing else."
+    lines.append(f"Looked at: {findings.sampled}.")
+    for view in views(findings):
+        lines += ["", view.title, f"  {view.note}"]
+        if view.S is not None:
+            events = " ".join(_event(view.S, i) for i in range(len(view.S)))
+            lines += [f"  {view.query}", f"  over {events}: {view.sentence}"]
+        lines += [f"  seen: {where}" for where in view.where]
+    return "\n".join(lines)
+
+
+def as_json(findings: Findings) -> dict[str, Any]:
+    """The findings as JSON: counts, and for each finding its smallest case in the form of the engine protocol."""
+    return {
+        "query": findings.query.text,
+        "language": findings.query.language,
+        "counts": dict(findings.counts),
+        "sampled": findings.sampled,
+        "findings": [
+            {
+                "title": view.title,
+                "note": view.note,
+                "query": view.query,
+                "events": None if view.S is None else [json_of_event(event) for event in view.S],
+                "expected": _places(view.expected),
+                "reported": _places(view.reported),
+                "seen": [json.loads(json.dumps(dict(verdict), default=str)) for verdict in view.verdicts],
+            }
+            for view in views(findings)
+        ],
+    }
+
+
+def html(findings: Findings) -> str:
+    """The findings as a page."""
+    return page("spark/audit.html", findings=findings, views=list(views(findings)), meaning=MEANING)
+
+
+def _places(report: Report) -> list[dict[str, Any]]:
+    return [{"at": at, "events": list(C)} for at, C in sorted(report)]
+
+
+def _event(S: Stream, i: int) -> str:
+    attributes = ", ".join(f"{name}={json.dumps(value, default=str)}" for name, value in S[i].attributes.items())
+    return f"{S[i].type}({attributes})" if attributes else S[i].type

@@ -1,1 +1,0 @@
-"""A stream without keys in many tasks: in overlapping chunks, or composed of what each chunk does."""

@@ -1,0 +1,455 @@
+"""The cuts of a stream without keys into chunks, with the numbers of events of each chunk.
+
+The cuts are values of the first column that orders the events, so this column alone determines the chunk of an event.
+They are chosen from a sample. The events of each chunk are then counted exactly, since positions count from the first
+event of the whole stream.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, chain
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.model import DFA
+from cerify.automata.evaluate.scope import ReachBounds
+from cerify.automata.evaluate.scope_columns import MICROSECONDS
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TIME
+from cerify.spark.answers import DIGITS, Answering, Output, answers, batches_of, number_columns
+from cerify.spark.columns import TIMES, WHOLE, column
+from cerify.spark.rows import NOTHING, Classes, Columns, SparkRun, gathered, rows_of, shift_positions
+from cerify.spark.runs import ExpressionRun, SparkQuery, automaton_of, reach_of_query, start
+from cerify.spark.session import CHUNKS, release
+from cerify.spark.transfer import NOTHING_READ, Effect, transfer_of
+from cerify.spark.transport import serialize_error
+
+CHUNK, LAST = "cerify_chunk", "cerify_last_chunk"
+SAMPLE = 1_000  # events for each chunk
+LEAST = 2**63  # below zero: the least whole number of a column
+
+OrderValue: TypeAlias = Any
+"""A value of the first column of the order, one of time as microseconds; None comes before all others."""
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Chunk c owns the events from starts[c-1] up to, not including, starts[c], and reads those from lows[c-1] on.
+
+    first: the position of its first own event. before: the number of events it reads before that. owned: the number of
+    events it owns.
+    """
+
+    starts: tuple[OrderValue, ...] = ()
+    lows: tuple[OrderValue, ...] = ()
+    first: tuple[int, ...] = (0,)
+    before: tuple[int, ...] = (0,)
+    owned: tuple[int, ...] = (0,)
+
+    @property
+    def chunks(self) -> int:
+        """The number of chunks."""
+        return len(self.first)
+
+
+def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> Cuts | None:
+    """Cuts into at most `parts` chunks, which together read fewer foreign events than there are events.
+
+    None if the reach has a width on an attribute other than the first one that orders the events.
+    """
+    widths = [width_in_places(df, columns, a, width) for a, width in reach.widths]
+    if None in widths:
+        return None
+    place = place_of(df, columns)
+    sample, scale = _sampled(df, place, parts)
+    width = max((width for width in widths if width is not None), default=None)
+    while parts > 1:
+        starts = starts_of(sample, parts)
+        lows = lows_of(sample, starts, reach.events, width, scale)
+        begins = (0 if low is None else bisect_left(sample, low) for low in lows)
+        foreign = sum(bisect_left(sample, start) - low for start, low in zip(starts, begins, strict=True))
+        if foreign < len(sample):
+            break
+        parts //= 2
+    else:
+        return counted(df, place, (), ())
+    margin = 1
+    while True:
+        found = counted(df, place, starts, lows_of(sample, starts, reach.events, width, scale, margin))
+        if all(b >= min(reach.events - 1, f) for b, f in zip(found.before, found.first, strict=True)):
+            return found
+        margin *= 2
+
+
+def even_cuts(df: DataFrame, columns: Columns, parts: int) -> Cuts:
+    """Cuts into at most `parts` chunks of about the same size, which read their own events only; not counted."""
+    starts = tuple(starts_of(_sampled(df, place_of(df, columns), parts)[0], parts))
+    nothing = (0,) * (len(starts) + 1)
+    return Cuts(starts, starts, nothing, nothing, nothing)
+
+
+def counted(df: DataFrame, place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValue]) -> Cuts:
+    """The cuts at these places, with the exact numbers of events."""
+    here = df.select(*spread(place, starts, lows)).groupBy(CHUNK, LAST).count().collect()
+    owned, before = [0] * (len(starts) + 1), [0] * (len(starts) + 1)
+    for c, last, number in here:
+        owned[c] += number
+        for later in range(c + 1, last + 1):
+            before[later] += number
+    first = tuple(accumulate(owned[:-1], initial=0))
+    return Cuts(tuple(starts), tuple(lows), first, tuple(before), tuple(owned))
+
+
+def spread(place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValue]) -> tuple[Column, Column]:
+    """The chunk that owns an event, and the last chunk that reads it; all chunks between read it too."""
+    always = sum(low is None for low in lows)
+    return (_at_most(place, list(starts)).alias(CHUNK), _at_most(place, list(lows[always:]), always).alias(LAST))
+
+
+def place_of(df: DataFrame, columns: Columns) -> Column:
+    """The place of an event by the first column of the order; microseconds for times."""
+    name = columns.order[0]
+    place: Column = column(name)
+    return F.unix_micros(place.cast("timestamp")) if isinstance(df.schema[name].dataType, TIMES) else place
+
+
+def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:
+    """The rows, each in all chunks that read it; a partition for each chunk, sorted."""
+    chunk, last = spread(place_of(df, columns), cuts.starts, cuts.lows)
+    if cuts.lows == cuts.starts:
+        some = df.withColumn(CHUNK, chunk)
+    else:
+        some = df.withColumn(CHUNK, F.explode(F.sequence(chunk, last)))
+    order = map(column, columns.order)
+    return some.repartitionById(cuts.chunks, CHUNK).sortWithinPartitions(CHUNK, *order)
+
+
+def _at_most(place: Column, values: list[OrderValue], base: int = 0) -> Column:
+    """base plus the number of ascending values that are at most the place, by bisection."""
+    if not values:
+        return F.lit(base)
+    middle = len(values) // 2
+    below, above = _at_most(place, values[:middle], base), _at_most(place, values[middle + 1 :], base + middle + 1)
+    number: Column = F.when(place < F.lit(values[middle]), below).otherwise(above)
+    return number
+
+
+def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[OrderValue], float]:
+    """A sample of the places, ascending, and the number of events for each place of it."""
+    name = "place"
+    rows = df.count()
+    places = df.select(place.alias(name))
+    valid = F.col(name).isNotNull()
+    if isinstance(places.schema[name].dataType, T.FloatType | T.DoubleType):
+        valid = valid & ~F.isnan(name)
+    share = SAMPLE * parts / max(rows, 1)
+    some = places.where(valid) if share >= 1 else places.where(valid).sample(share, 0)
+    found = sorted(row[0] for row in some.collect())
+    return found, max(1, rows) / max(1, len(found))
+
+
+def starts_of(sample: list[OrderValue], parts: int) -> list[OrderValue]:
+    """At most `parts` - 1 places that cut the sample into equal parts, all after its first place."""
+    cuts = sorted({sample[len(sample) * c // parts] for c in range(1, parts)}) if sample else []
+    return [place for place in cuts if place > sample[0]]
+
+
+def lows_of(
+    sample: list[OrderValue], starts: Sequence[OrderValue], events: int, width: Any, scale: float, margin: int = 1
+) -> list[OrderValue]:
+    """For each start the place from which its chunk reads; the sample estimates where `events` - 1 events begin."""
+    back = 0 if events == 1 else math.ceil(margin * 1.5 * (events - 1) / scale) + margin
+    lows: list[OrderValue] = []
+    for first in starts:
+        at = bisect_left(sample, first) - back
+        low = None if at < 0 else first if back == 0 else sample[at]
+        if width is not None and low is not None:
+            least = _less(first, width)
+            low = None if least is None else min(low, least)
+        lows.append(low)
+    for c in range(len(lows) - 1, 0, -1):  # ascending
+        if lows[c] is None or (lows[c - 1] is not None and lows[c] < lows[c - 1]):
+            lows[c - 1] = lows[c]
+    return lows
+
+
+def _less(start: Any, width: int | float) -> Any:
+    """The start minus the width, rounded down; None if it is below all whole numbers of a column."""
+    if isinstance(start, int):
+        low = start - math.ceil(min(width, 2 * LEAST))
+        return low if low >= -LEAST else None
+    return math.nextafter(start - width, -math.inf)
+
+
+def width_in_places(df: DataFrame, columns: Columns, attribute: str, width: int | float) -> int | float | None:
+    """The width of a window on the attribute in places; None unless it is the first column of the order."""
+    name = columns.time if attribute == TIME else attribute
+    kind = df.schema[columns.order[0]].dataType
+    if name != columns.order[0]:
+        return None
+    if isinstance(kind, TIMES):
+        return max(0, width) * MICROSECONDS
+    return max(0, width) if isinstance(kind, (*WHOLE, T.FloatType, T.DoubleType)) else None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Queries over a stream without keys: in chunks where that gives the same answer, else in one task.
+#
+# A match is reported by the chunk that owns the event at which it is reported, so no two chunks report the same one. A
+# chunk also reads the events before its own that the reach of the query includes (runs/reach.py), without reporting
+# matches.
+
+READ = "chunk long, effect string"
+ADVICE = (
+    "the query has no key, no bounded window and no other property by which it can run in parts, so that all rows go "
+    "through one task, in order: give partition_by, or put WITHIN around the formula, a window of events or on the "
+    "first column of order_by"
+)
+WIDE = (
+    "the window of the query contains so much of the data that all rows go through one task: give partition_by, or a "
+    "shorter window"
+)
+
+
+OLD = (
+    "without partition_by all rows go through one task, since PySpark divides rows by numbers of chunks from release "
+    "{}.{} on, and this is {}.{}"
+)
+MATCHES = 1 << 40  # greatest number of matches of a chunk with output="events"
+
+
+class ChunkRun(SparkRun):
+    """A run over a chunk that reports the matches at the events which the chunk owns.
+
+    before: the number of leading events that the chunk reads but does not own. owned: the number of events it owns.
+    by: added to each position.
+    """
+
+    def __init__(self, run: SparkRun, before: int, owned: int, by: int) -> None:
+        self._run, self._before, self._owned, self._by = run, before, owned, by
+        self._read = 0
+
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
+        """The matches that these events complete, if reported at an event that the chunk owns."""
+        own = self._own(table)
+        return self._own_matches(self._run.push(own)) if own.num_rows else NOTHING
+
+    def count(self, table: pa.Table, classes: Classes | None = None) -> int:
+        """The number of these matches."""
+        own = self._own(table)
+        return self._run.count(own) if own.num_rows else 0
+
+    def finish(self) -> pa.Table:
+        """The matches that the end of the chunk completes. Raises InputError if there were other rows than counted."""
+        if self._read != self._before + self._owned:
+            raise InputError(
+                "the data has other rows than when they were counted, so that positions are unknown: write it to a "
+                "file first, or persist it"
+            )
+        return self._own_matches(self._run.finish())
+
+    @property
+    def reaches(self) -> int:
+        """That of the run."""
+        return self._run.reaches
+
+    def _own(self, table: pa.Table) -> pa.Table:
+        """The events that the chunk owns; the run reads the others, which come before, without a report."""
+        foreign = max(0, min(table.num_rows, self._before - self._read))
+        self._read += table.num_rows
+        if foreign:
+            self._run.push(table.slice(0, foreign))
+        return table.slice(foreign)
+
+    def _own_matches(self, found: pa.Table) -> pa.Table:
+        """The matches at events that the chunk owns, by their positions in the stream."""
+        return shift_positions(found.filter(pc.greater_equal(found["at"], self._before)), self._by)
+
+
+def answers_of_run(
+    batches: Iterable[pa.RecordBatch], run: SparkRun, query: SparkQuery, columns: Columns, output: Output, chunk: int
+) -> Iterator[pa.RecordBatch]:
+    """The batches of the answer for the rows of a chunk, read by this run."""
+    stream: Answering | None = None
+    for some in rows_of(gathered(batches), columns, query.schema):
+        for rows in some.streams():
+            stream = stream or Answering(run, rows.key, output)
+            yield from batches_of([_numbered(stream.push(rows), output, chunk)])
+    if stream is not None:
+        yield from batches_of([_numbered(stream.finish(), output, chunk)])
+
+
+def chunk_of(batches: Iterator[pa.RecordBatch]) -> tuple[int, Iterator[pa.RecordBatch]]:
+    """The chunk of the rows of a partition, or -1 if there are none, and the rows."""
+    for batch in batches:
+        if batch.num_rows:
+            return batch.column(CHUNK)[0].as_py(), chain([batch], batches)
+    return -1, iter(())
+
+
+def _numbered(found: pa.Table, output: Output, chunk: int) -> pa.Table:
+    """The events of matches, the matches numbered differently from those of all other chunks."""
+    if output != "events" or not found.num_rows:
+        return found
+    return found.set_column(0, "match", pc.add(found["match"], chunk * MATCHES))
+
+
+@dataclass(frozen=True)
+class Begins:
+    """For each chunk the state in which it begins, the position of its first event, and its number of events."""
+
+    states: tuple[int, ...]
+    first: tuple[int, ...]
+    owned: tuple[int, ...]
+
+
+class Continued(ExpressionRun):
+    """A run that begins in a given state of the automaton."""
+
+    def __init__(self, A: DFA, state: int) -> None:
+        super().__init__(CompiledRunner([A]))
+        self._states = [state]
+
+
+def composed(
+    df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType, parts: int
+) -> DataFrame | None:
+    """The answer, by composition of chunks; None if the query does not compose, or has too many states.
+
+    The queries are event expressions, and numbers of matches. The chunks are read twice: first for the effect of each
+    on every state, which gives the state in which each begins; then for the matches. Numbers need the first pass only.
+    """
+    text = query.to_json()
+    expression = query.plugin.takes_place
+    if (not expression and output != "count") or transfer_of(text, budget, begins=True) is None:
+        return None
+    cuts = even_cuts(df, columns, parts)
+    chunks = in_chunks(df, columns, cuts)
+    read = chunks.mapInArrow(partial(_effects, query=text, columns=columns, budget=budget), READ).collect()
+    if any(effect is None for _, effect in read):
+        return None
+    effects = {c: Effect.from_json(effect) for c, effect in read}
+    states, number = composition(effects, cuts)
+    if output == "count":
+        return df.sparkSession.createDataFrame([number_columns(number)] if effects else [], answer)
+    owned = tuple(effects[c].rows if c in effects else 0 for c in range(cuts.chunks))
+    begins = Begins(states, tuple(accumulate(owned[:-1], initial=0)), owned)
+    task = partial(_answered, query=text, columns=columns, output=output, budget=budget, begins=begins)
+    return chunks.mapInArrow(task, answer)
+
+
+def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...], int]:
+    """The state in which each chunk begins (of an expression), and the number of matches of all chunks."""
+    runs, states, number = NOTHING_READ, [], 0
+    for c in range(cuts.chunks):
+        states.append(min(runs, default=0))  # of an expression there is one
+        if c in effects:
+            runs, more = effects[c].after(runs)
+            number += more
+    return tuple(states), number
+
+
+def _effects(
+    batches: Iterator[pa.RecordBatch], query: str, columns: Columns, budget: Budget
+) -> Iterator[pa.RecordBatch]:
+    """The effect of a chunk, as JSON; null if it follows too many states, or too large numbers."""
+    with serialize_error():
+        c, rows = chunk_of(batches)
+        if c < 0:
+            return
+        transfer = transfer_of(query, budget, begins=c == 0)
+        parts = (some.table for some in rows_of(gathered(rows), columns, SparkQuery.from_json(query).schema))
+        known = transfer is not None and all(transfer.read(part) for part in parts)
+        effect = transfer.effect().to_json() if known and transfer is not None else None
+        yield pa.record_batch({"chunk": pa.array([c], pa.int64()), "effect": pa.array([effect], pa.string())})
+
+
+def _answered(
+    batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, begins: Begins
+) -> Iterator[pa.RecordBatch]:
+    """The batches of the answer for a chunk whose first state is known."""
+    with serialize_error():
+        c, rows = chunk_of(batches)
+        if c >= 0:
+            parsed = SparkQuery.from_json(query)
+            A = automaton_of(parsed, budget)
+            assert A is not None
+            by = begins.first[c] if columns.id is None else 0
+            run = ChunkRun(Continued(A, begins.states[c]), 0, begins.owned[c], by)
+            yield from answers_of_run(rows, run, parsed, columns, output, c)
+
+
+def unpartitioned(
+    df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType
+) -> DataFrame:
+    """The answer of a query over rows that are one stream; df has the needed columns only.
+
+    Runs jobs that count the rows; errors in the rows are raised when the answer is read.
+    """
+    parts = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    found: DataFrame | None = None
+    if release() < CHUNKS:
+        warnings.warn(OLD.format(*CHUNKS, *release()), stacklevel=3)
+        return _in_one_task(df, query, columns, output, budget, answer)
+    if (reach := reach_of_query(query, budget)) is not None:
+        cuts = cuts_of(df, columns, reach, parts)
+        if cuts is not None:
+            if cuts.chunks == 1 < min(parts, cuts.owned[0]):
+                warnings.warn(WIDE, stacklevel=3)
+            found = by_reach(df, query, columns, output, budget, answer, cuts)
+    if found is None:
+        found = composed(df, query, columns, output, budget, answer, parts)
+    if found is not None:
+        return found
+    warnings.warn(ADVICE, stacklevel=3)
+    return _in_one_task(df, query, columns, output, budget, answer)
+
+
+def _in_one_task(
+    df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType
+) -> DataFrame:
+    task = partial(answers, query=query.to_json(), columns=columns, output=output, budget=budget)
+    return df.repartition(1).sortWithinPartitions(*map(column, columns.order)).mapInArrow(task, answer)
+
+
+def by_reach(
+    df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType, cuts: Cuts
+) -> DataFrame:
+    """The answer, a partition for each chunk; with output="count" the sum over the chunks."""
+    task = partial(_chunk_answered, query=query.to_json(), columns=columns, output=output, budget=budget, cuts=cuts)
+    parts = in_chunks(df, columns, cuts).mapInArrow(task, answer)
+    return parts.repartition(1).mapInArrow(_sum, answer) if output == "count" else parts
+
+
+def _sum(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    numbers = [int(digits) for batch in batches for digits in batch.column("digits").to_pylist()]
+    if numbers:
+        number, digits = number_columns(sum(numbers))
+        yield pa.record_batch({"count": pa.array([number], pa.decimal128(DIGITS, 0)), "digits": pa.array([digits])})
+
+
+def _chunk_answered(
+    batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, cuts: Cuts
+) -> Iterator[pa.RecordBatch]:
+    """The batches of the answer for a chunk, which is a partition."""
+    with serialize_error():
+        parsed = SparkQuery.from_json(query)
+        c, rows = chunk_of(batches)
+        if c >= 0:
+            # ids are looked up by positions in the chunk
+            by = cuts.first[c] - cuts.before[c] if columns.id is None else 0
+            run = ChunkRun(start(parsed, budget), cuts.before[c], cuts.owned[c], by)
+            yield from answers_of_run(rows, run, parsed, columns, output, c)

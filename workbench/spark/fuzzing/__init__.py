@@ -1,1 +1,0 @@
-"""Differential testing as a job: its ranges, files, limits, and the report made of them."""

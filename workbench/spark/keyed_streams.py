@@ -1,0 +1,764 @@
+"""Blobs: rows of one key as one binary value, an Arrow record batch in the IPC format without its schema.
+
+Spark passes rows to a stateful processor in Python one by one, as Python objects. So the rows of a task are packed by
+key before the shuffle, and what the processor yields is unpacked after it; the types remain those of Arrow.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, replace
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from math import ceil, inf, nextafter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import ListState, StatefulProcessorHandle, ValueState
+
+from cerify.automata.cea.model import CEA
+from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.model import DFA
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.evaluation_plan import batch_scope
+from cerify.automata.evaluate.scope import ReachBounds, Width, reports_at_last_event
+from cerify.automata.evaluate.scope_columns import MICROSECONDS
+from cerify.automata.evaluator import seal, unseal
+from cerify.semantics.arguments import Budget
+from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
+from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
+from cerify.semantics.events import TIME
+from cerify.semantics.predicates import Anything
+from cerify.spark.rows import (
+    NO_KEY,
+    NO_TIME,
+    NO_TYPE,
+    NOT_IN_SCHEMA,
+    Classes,
+    Columns,
+    Mask,
+    SparkRun,
+    events_of,
+    map_positions,
+    mask,
+    masks,
+    shift_positions,
+    split,
+)
+from cerify.spark.runs import CelRun, ExpressionRun, SparkQuery, automaton_of, reach_of_query, start
+from cerify.spark.transport import KIND, MATCH, serialize_error
+
+ROWS = "rows"
+ROWS_AT_ONCE = 65_536  # of a task, packed together
+
+
+def packed(table: pa.Table) -> bytes:
+    """The rows of a table as a blob; `unpacked` needs the schema of the table."""
+    batches: list[pa.RecordBatch] = table.combine_chunks().to_batches()
+    (batch,) = batches or [pa.RecordBatch.from_pylist([], table.schema)]
+    return bytes(batch.serialize())
+
+
+def unpacked(rows: Iterable[bytes], schema: pa.Schema) -> pa.Table:
+    """The table of the rows of some blobs, in their order."""
+    return pa.Table.from_batches([pa.ipc.read_record_batch(pa.py_buffer(blob), schema) for blob in rows], schema)
+
+
+def key_name(i: int) -> str:
+    """The name of the i-th column of the key between Spark's operators."""
+    return f"k{i}"
+
+
+def packing(keys: Sequence[str], schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A function for mapInArrow: from batches of rows to batches of keys and blobs."""
+
+    def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in _gathered(batches, schema):
+            yield _by_key(table, keys)
+
+    return pack
+
+
+def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    some: list[pa.RecordBatch] = []
+    for batch in batches:
+        some.append(batch.cast(schema))
+        if sum(b.num_rows for b in some) >= ROWS_AT_ONCE:
+            yield pa.Table.from_batches(some)
+            some = []
+    if any(b.num_rows for b in some):
+        yield pa.Table.from_batches(some)
+
+
+def _by_key(table: pa.Table, keys: Sequence[str]) -> pa.RecordBatch:
+    order = pc.sort_indices(table.select(list(keys)), [(key, "ascending") for key in keys])
+    (batch,) = table.take(order).combine_chunks().to_batches()
+    before, after = batch.slice(0, batch.num_rows - 1), batch.slice(1)
+    differ = np.zeros(batch.num_rows - 1, np.bool_)
+    for key in keys:
+        left, right = before.column(key), after.column(key)
+        same = pc.or_kleene(pc.equal(left, right), pc.and_(left.is_null(), right.is_null()))
+        differ |= ~pc.fill_null(same, False).to_numpy(zero_copy_only=False)
+    starts = np.concatenate([[0], np.flatnonzero(differ) + 1])
+    ends = np.append(starts[1:], batch.num_rows)
+    blobs = [bytes(batch.slice(a, b - a).serialize()) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    columns = [batch.column(key).take(pa.array(starts)) for key in keys]
+    return pa.record_batch(
+        [*columns, pa.array(blobs, pa.binary())], names=[*(key_name(i) for i in range(len(keys))), ROWS]
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The state that a query has between batches: what is saved of its runs, and the choice among these.
+
+QUERIES = 16  # compiled queries cached in a process
+EXPRESSION = "event expression on Spark"
+WINDOW, POSITION = "window on Spark", b"cerify position"
+
+
+class Resumable(SparkRun):
+    """A run that can be saved."""
+
+    @property
+    @abstractmethod
+    def position(self) -> int:
+        """The position of the next event."""
+
+    @abstractmethod
+    def save(self) -> bytes:
+        """The state of the run, for `restore`; no more than later matches need."""
+
+    @abstractmethod
+    def reachable(self) -> NDArray[np.int64]:
+        """After `save`: a superset of the positions that later matches may have, ascending."""
+
+
+class Compiled(ABC):
+    """A compiled query, which its runs share."""
+
+    @abstractmethod
+    def start(self) -> Resumable:
+        """A run at the beginning of a stream."""
+
+    @abstractmethod
+    def restore(self, saved: bytes) -> Resumable:
+        """The run that was saved. Raises InputError for the state of another query, or for no state."""
+
+    @property
+    @abstractmethod
+    def state(self) -> str:
+        """What a saved run contains, in words."""
+
+    @property
+    @abstractmethod
+    def widths(self) -> Mapping[str, Width]:
+        """The widths of the windows on values, by attribute."""
+
+    @property
+    @abstractmethod
+    def is_memoryless(self) -> bool:
+        """Whether a run finds the same as a new run once such a window has passed all of its events."""
+
+
+class ResumableCel(CelRun, Resumable):
+    """A run whose saved state has no events that its windows have passed."""
+
+    @property
+    def position(self) -> int:
+        """The position of the next event."""
+        return self._evaluator.position
+
+    def save(self) -> bytes:
+        """The arrays of the evaluator, in the format of its `save`."""
+        E = self._evaluator
+        used = E.store.compact(self.reaches)
+        if E.scope.attributes:
+            E.keys.keep(used)
+        return E.save()
+
+    def reachable(self) -> NDArray[np.int64]:
+        """The positions of the events in the nodes of the match store."""
+        return np.unique(self._evaluator.store.positions)
+
+
+class CompiledCel(Compiled):
+    """A formula with its automaton, given an evaluator that has read nothing."""
+
+    def __init__(self, evaluator: CompiledCelEvaluator) -> None:
+        self._evaluator = evaluator
+
+    def start(self) -> ResumableCel:
+        """A run with a new evaluator of the automaton."""
+        return ResumableCel(self._evaluator.fresh())
+
+    def restore(self, saved: bytes) -> ResumableCel:
+        """The run that was saved. Raises InputError for the state of another formula, or for no state."""
+        E = self._evaluator.fresh()
+        E.restore(saved)
+        return ResumableCel(E)
+
+    @property
+    def state(self) -> str:
+        """The partial matches, and what bounds them."""
+        scope = self._evaluator.scope
+        bounded = scope.events is not None or scope.widths
+        return f"partial matches{' within the window' if bounded else ', which no window bounds'}"
+
+    @property
+    def widths(self) -> Mapping[str, Width]:
+        """The windows around the formula."""
+        return dict(self._evaluator.scope.widths)
+
+    @property
+    def is_memoryless(self) -> bool:
+        """Whether is_memoryless holds for the automaton."""
+        return is_memoryless(self._evaluator.automaton.A)
+
+
+def is_memoryless(A: CEA) -> bool:
+    """Whether a match depends on no events before its first, and is reported at its last event.
+
+    This holds if a run that has marked nothing stays in an initial state, whatever it reads. After an interval without
+    events that is longer than a window on values the state of the automaton is then that of a new one.
+    """
+    stays = {t.source for t in A.transitions if not t.marks and t.predicate == Anything() and t.source == t.target}
+    moves = {t.source for t in A.transitions if not t.marks and t.source != t.target}
+    return A.initial <= stays - moves and reports_at_last_event(A)
+
+
+class ResumableExpression(ExpressionRun, Resumable):
+    """One state of one automaton."""
+
+    def __init__(self, evaluator: CompiledRunner, automaton: str, state: int = 0, position: int = 0) -> None:
+        super().__init__(evaluator)
+        self._automaton, self._states, self._position = automaton, [state], position
+
+    @property
+    def position(self) -> int:
+        """The position of the next event."""
+        return self._position
+
+    def save(self) -> bytes:
+        """The state as JSON."""
+        (state,) = self._states
+        return seal(EXPRESSION, self._automaton, json.dumps({"state": state, "position": self._position}).encode())
+
+    def reachable(self) -> NDArray[np.int64]:
+        """No positions: a match is the event at which the expression takes place."""
+        return np.empty(0, np.int64)
+
+
+class CompiledExpression(Compiled):
+    """An expression with its automaton."""
+
+    def __init__(self, A: DFA) -> None:
+        self._evaluator, self._states = CompiledRunner([A]), len(A.following)
+        self._automaton = A.fingerprint
+
+    def start(self) -> ResumableExpression:
+        """A run in the first state."""
+        return ResumableExpression(self._evaluator, self._automaton)
+
+    def restore(self, saved: bytes) -> ResumableExpression:
+        """The run that was saved. Raises InputError for the state of another expression, or for no state."""
+        fields = json.loads(unseal(saved, EXPRESSION, self._automaton))
+        state, position = int(fields["state"]), int(fields["position"])
+        if not 0 <= state < self._states:
+            raise InputError("the saved state is damaged: the automaton has no such state; start again")
+        return ResumableExpression(self._evaluator, self._automaton, state, position)
+
+    @property
+    def state(self) -> str:
+        """The state of the automaton."""
+        return "the number of a state of an automaton"
+
+    @property
+    def widths(self) -> Mapping[str, Width]:
+        """No windows."""
+        return {}
+
+    @property
+    def is_memoryless(self) -> bool:
+        """False: an expression depends on all events before."""
+        return False
+
+
+class ResumableWindow(Resumable):
+    """A run whose state is the rows that a later match may have; the first row has the position `first`."""
+
+    def __init__(
+        self, query: SparkQuery, budget: Budget, reach: ReachBounds, rows: pa.Table | None = None, first: int = 0
+    ) -> None:
+        self._query, self._budget, self._reach = query, budget, reach
+        self._rows, self._first = rows, first
+
+    @property
+    def position(self) -> int:
+        """The position of the next event."""
+        return self._first + (0 if self._rows is None else self._rows.num_rows)
+
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
+        """The matches reported at these events, by evaluating them with the rows of the window before."""
+        before = 0 if self._rows is None else self._rows.num_rows
+        rows = table if self._rows is None else pa.concat_tables([self._rows, table])
+        run = start(self._query, self._budget)
+        found = pa.concat_tables([run.push(rows), run.finish()])
+        found = shift_positions(found.filter(pc.greater_equal(found["at"], before)), self._first)
+        old = _old(rows, self._reach)
+        self._rows, self._first = rows.slice(old), self._first + old
+        return found
+
+    def save(self) -> bytes:
+        """The rows as an Arrow IPC stream, with the position of the first row as metadata."""
+        rows = pa.table({}) if self._rows is None else self._rows
+        rows = rows.replace_schema_metadata({POSITION: str(self._first).encode()})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows)
+        return seal(WINDOW, self._query.identity, bytes(sink.getvalue()))
+
+    def reachable(self) -> NDArray[np.int64]:
+        """The positions of the rows."""
+        return np.arange(self._first, self.position)
+
+
+class CompiledWindow(Compiled):
+    """A query with its reach, whose widths are all on the attribute that orders the rows.
+
+    So every query with a bounded window streams, also where the state of its evaluator cannot be saved: the rows of the
+    window are evaluated again.
+    """
+
+    def __init__(self, query: SparkQuery, budget: Budget, reach: ReachBounds) -> None:
+        self._query, self._budget, self._reach = query, budget, reach
+        start(query, budget)
+
+    def start(self) -> ResumableWindow:
+        """A run without rows."""
+        return ResumableWindow(self._query, self._budget, self._reach)
+
+    def restore(self, saved: bytes) -> ResumableWindow:
+        """The run that was saved. Raises InputError for the state of another query, or for no state."""
+        rows = pa.ipc.open_stream(self._unsealed(saved)).read_all()
+        first = int(rows.schema.metadata[POSITION])
+        saved_rows = rows if rows.num_columns else None
+        return ResumableWindow(self._query, self._budget, self._reach, saved_rows, first)
+
+    def _unsealed(self, saved: bytes) -> bytes:
+        """The saved rows, also those of release 0.1, which were sealed with the query's text."""
+        before = self._query.to_json()
+        if saved == seal(WINDOW, before, bytes(saved).partition(b"\n")[2]):
+            return unseal(saved, WINDOW, before)
+        return unseal(saved, WINDOW, self._query.identity)
+
+    @property
+    def state(self) -> str:
+        """The rows of the window."""
+        return f"the rows of the last {self._reach}, which are evaluated again with the next ones"
+
+    @property
+    def widths(self) -> Mapping[str, Width]:
+        """The widths of the reach."""
+        return dict(self._reach.widths)
+
+    @property
+    def is_memoryless(self) -> bool:
+        """True unless the reach has a number of events."""
+        return self._reach.events == 1
+
+
+def _old(rows: pa.Table, reach: ReachBounds) -> int:
+    """The number of leading rows that no later match can have, since all windows have passed them."""
+    kept = min(rows.num_rows, reach.events - 1)
+    for name, width in reach.widths:
+        kept = max(kept, rows.num_rows - _before(rows[name], width))
+    return int(rows.num_rows - kept)
+
+
+def _before(values: pa.ChunkedArray, width: Width) -> int:
+    """The number of ascending values that are less than the last one minus the width."""
+    if pa.types.is_timestamp(values.type):
+        values, width = values.cast(ARROW["timestamp"]).cast(pa.int64()), width * MICROSECONDS
+    last = pc.max(values).as_py()
+    if last is None:
+        return 0
+    low = last - ceil(width) if isinstance(last, int) else nextafter(last - width, -inf)
+    return int(pc.sum(pc.less(values, low)).as_py() or 0)
+
+
+@lru_cache(QUERIES)
+def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
+    """The compiled query of this JSON, cached; its rows are ordered by the attribute clock.
+
+    Raises ParseError, IllFormed, Unsupported, BudgetExceeded.
+    """
+    return compiled_query(SparkQuery.from_json(text), clock, budget)
+
+
+def compiled_query(query: SparkQuery, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
+    """The compiled query, as of `compiled`."""
+    with errors_in(query.text):
+        if (A := automaton_of(query, budget)) is not None:
+            return CompiledExpression(A)
+        phi = query.in_cel(budget)
+        scope = phi if isinstance(phi, Unsupported) else batch_scope(phi)
+        if not isinstance(phi, Unsupported) and not isinstance(scope, Unsupported):
+            return CompiledCel(CompiledCelEvaluator(phi, query.output, budget=budget, scope=scope))
+        assert isinstance(scope, Unsupported)
+        reach = reach_of_query(query, budget)
+        if reach is None or not {a for a, _ in reach.widths} <= {clock}:
+            raise _refused(query, scope)
+        return CompiledWindow(query, budget, reach)
+
+
+def _refused(query: SparkQuery, error: Unsupported) -> Unsupported:
+    if query.plugin.unsaved:
+        return Unsupported(query.plugin.unsaved)
+    return Unsupported(
+        f"{error.message}; or put WITHIN around it, some events or on the time, which bounds the state", error.span
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What workers need of a stream of events: the query, and the columns of the data by their purpose.
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """A query with its columns and the Arrow schema of the rows; the first column of the order is the event time."""
+
+    query: SparkQuery
+    columns: Columns
+    schema: pa.Schema
+
+    @property
+    def event_time(self) -> str:
+        """The column that the watermark is on."""
+        return self.columns.order[0]
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The compiled query. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
+        if self.query.predicates:  # functions, which are no keys of a cache
+            return compiled_query(self.query, self.clock)
+        return compiled(self.query.to_json(), self.clock)
+
+    @property
+    def clock(self) -> str:
+        """The name of the event time in the query: `time`, or that of an attribute."""
+        return TIME if self.columns.time == self.event_time else self.event_time
+
+    @cached_property
+    def held(self) -> pa.Schema:
+        """The schema of the rows that are held until the watermark passes them."""
+        return pa.schema([self.schema.field(name) for name in self.columns.needed])
+
+    @cached_property
+    def order(self) -> list[tuple[str, str]]:
+        """The sort keys of events. Events that agree on all of them are equal for the query."""
+        ids = () if self.columns.id is None else (self.columns.id,)
+        return [(name, "ascending") for name in dict.fromkeys((*self.columns.order, *ids, *self.columns.needed))]
+
+    @cached_property
+    def idle_timeout(self) -> int | None:
+        """The microseconds without an event after which a key needs no state; None if it always needs one."""
+        widths = self.compiled.widths
+        if self.clock not in widths or not self.compiled.is_memoryless:
+            return None
+        return int(widths[self.clock] * MICROSECONDS) + 1
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """A hash of all that the state of a key depends on: the parsed query, and the columns that it needs."""
+        parts = [self.query.identity, asdict(self.columns), self._types]
+        return sha256(json.dumps(parts, sort_keys=True).encode()).digest()[:16]
+
+    @cached_property
+    def fingerprints(self) -> frozenset[bytes]:
+        """The fingerprint, and that of release 0.1, which was of the query's text."""
+        columns = ", ".join(f"{name}={value!r}" for name, value in asdict(self.columns).items())
+        text = f"({self.query.to_json()!r}, Columns({columns}), {self._types!r})"
+        return frozenset({self.fingerprint, sha256(text.encode()).digest()[:16]})
+
+    @property
+    def _types(self) -> list[tuple[str, str]]:
+        return [(field.name, str(field.type)) for field in self.held]
+
+    def to_json(self) -> str:
+        """The plan as JSON."""
+        schema = self.schema.serialize().to_pybytes().hex()
+        return json.dumps({"query": self.query.to_json(), "columns": asdict(self.columns), "schema": schema})
+
+    @classmethod
+    def from_json(cls, text: str, predicates: Predicates = NO_PREDICATES) -> StreamPlan:
+        """The plan that `to_json` wrote, with the predicates of its query."""
+        fields = json.loads(text)
+        columns: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in fields["columns"].items()
+        }
+        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(fields["schema"])))
+        return cls(SparkQuery.from_json(fields["query"], predicates), Columns(**columns), schema)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The stream of one key whose events come in any order: the rows it holds, their evaluation, and its state.
+#
+# A row is held until the watermark has passed its time, and is late if it comes after that. So the matches depend on
+# which rows are late, not on how the others are distributed over batches.
+
+POSITION_FIELD, ID = "position", "id"
+LATE = "late"
+REASONS = NO_KEY, NO_TIME, NO_TYPE, NOT_IN_SCHEMA, LATE
+MILLISECOND = 1000
+PIECE = 65_536  # events evaluated at a time
+
+
+class Ids:
+    """The ids of the events that later matches may have, by their positions in a run."""
+
+    def __init__(self, kind: pa.DataType, saved: bytes | None = None) -> None:
+        self._schema = pa.schema([(POSITION_FIELD, pa.int64()), (ID, kind)])
+        self._ids = self._schema.empty_table() if saved is None else unpacked([saved], self._schema)
+
+    def add(self, position: int, ids: pa.ChunkedArray) -> None:
+        """Add the ids of the next events; the first one has this position."""
+        positions = pa.array(np.arange(position, position + len(ids)))
+        self._ids = pa.concat_tables([self._ids, pa.table([positions, ids], schema=self._schema)])
+
+    def of(self, matches: pa.Table) -> pa.Table:
+        """The matches with ids in place of positions."""
+        known = self._ids[POSITION_FIELD].to_numpy()
+        ids = self._ids[ID].combine_chunks()
+        return map_positions(matches, ids.type, lambda positions: ids.take(pa.array(np.searchsorted(known, positions))))
+
+    def save(self, reachable: NDArray[np.int64]) -> bytes:
+        """Discard the ids of all other positions; those of these positions as a blob."""
+        self._ids = self._ids.filter(pa.array(np.isin(self._ids[POSITION_FIELD].to_numpy(), reachable)))
+        return packed(self._ids)
+
+
+def split_invalid_rows(plan: StreamPlan, rows: pa.Table, watermark: int) -> tuple[pa.Table, Mapping[str, pa.Table]]:
+    """The valid rows, and the invalid rows by the first reason that applies. The watermark is in microseconds.
+
+    Invalid rows are in no stream: without a key, time or type, not in the schema, or late. They are returned, not
+    dropped.
+    """
+    good, invalid = split(rows, _masks(plan, rows, watermark))
+    reasons = dict.fromkeys(reason for reason, _ in invalid)
+    return good, {one: pa.concat_tables([some for reason, some in invalid if reason == one]) for one in reasons}
+
+
+def micros(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times as whole microseconds."""
+    return times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())
+
+
+def _masks(plan: StreamPlan, rows: pa.Table, watermark: int) -> Iterator[tuple[str, Mask]]:
+    yield from masks(rows, plan.columns, plan.query.schema, [(NO_TIME, plan.event_time)])
+    if watermark > 0:
+        yield LATE, mask(pc.less(micros(rows[plan.event_time]), watermark))
+
+
+@dataclass(frozen=True)
+class KeyState:
+    """The state of a key, without its rows that wait for the watermark, which are called held.
+
+    plan: the fingerprint of the query and its columns. first: the time of the earliest row held; last: that of the
+    latest row evaluated; both in microseconds. began: the number of events before the first one of the run; position:
+    the number of events evaluated. run: the saved run. ids: the ids of the events that later matches may have. timer:
+    the watermark, in milliseconds, at which the key is visited if no event comes before.
+    """
+
+    plan: bytes
+    first: int | None = None
+    last: int | None = None
+    began: int = 0
+    position: int = 0
+    run: bytes | None = None
+    ids: bytes | None = None
+    timer: int | None = None
+
+
+def received(
+    plan: StreamPlan, kept: KeyState, rows: pa.Table, watermark: int
+) -> tuple[KeyState, pa.Table, Mapping[str, pa.Table]]:
+    """The state after some rows were received, the rows to hold, and the invalid rows by their reason.
+
+    Here and below the watermark is in microseconds; 0 if there is none yet.
+    """
+    good, invalid = split_invalid_rows(plan, rows, watermark)
+    if good.num_rows:
+        first = pc.min(micros(good[plan.event_time])).as_py()
+        kept = replace(kept, first=first if kept.first is None else min(first, kept.first))
+    return kept, good.select(plan.held.names), invalid
+
+
+def is_due(kept: KeyState, watermark: int) -> bool:
+    """Whether the watermark has passed the time of a row that is held."""
+    return kept.first is not None and watermark > 0 and kept.first < watermark
+
+
+def evaluated(
+    plan: StreamPlan, kept: KeyState, held: pa.Table, watermark: int
+) -> tuple[KeyState, pa.Table, list[pa.Table]]:
+    """Evaluate the rows before the watermark: the state afterwards, the rows still held, the tables of matches."""
+    passed = pc.less(micros(held[plan.event_time]), watermark)
+    ready, rest = held.filter(passed).sort_by(plan.order), held.filter(pc.invert(passed))
+    run = plan.compiled.start() if kept.run is None else plan.compiled.restore(kept.run)
+    id_col = plan.columns.id
+    ids = None if id_col is None else Ids(plan.held.field(id_col).type, kept.ids)
+    found = []
+    for first in range(0, ready.num_rows, PIECE):
+        (rows,) = ready.slice(first, PIECE).combine_chunks().to_batches()
+        if ids is not None:
+            ids.add(run.position, rows.column(id_col))
+        try:
+            matches = run.push(events_of(rows, plan.columns, plan.query.schema))
+        except CerifyError as error:
+            raise _placed(plan, rows, error) from None
+        if matches.num_rows:
+            found.append(shift_positions(matches, kept.began) if ids is None else ids.of(matches))
+    kept = replace(
+        kept,
+        first=pc.min(micros(rest[plan.event_time])).as_py(),
+        last=pc.max(micros(ready[plan.event_time])).as_py(),
+        position=kept.began + run.position,
+        run=run.save(),
+    )
+    return kept if ids is None else replace(kept, ids=ids.save(run.reachable())), rest, found
+
+
+def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | None:
+    """The state to keep at this watermark; None if a new key has the same one."""
+    wake = wakes(plan, kept)
+    if kept.first is not None or kept.run is None or wake is None or watermark < wake * MILLISECOND:
+        return kept
+    if plan.columns.id is not None:
+        return None
+    return KeyState(kept.plan, began=kept.position, position=kept.position, timer=kept.timer)
+
+
+def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
+    """The watermark, in milliseconds, at which to visit the key if no event comes before; None if there is none."""
+    if kept.first is not None:
+        time = kept.first
+    elif kept.run is not None and kept.last is not None and plan.idle_timeout is not None:
+        time = kept.last + plan.idle_timeout
+    else:
+        return None
+    return max(0, time // MILLISECOND) + 1  # 0 stands for no watermark
+
+
+def same_plan(plan: StreamPlan, kept: KeyState) -> KeyState:
+    """The state, which may be one of the release before. Raises InputError if it is that of another query."""
+    if kept.plan not in plan.fingerprints:
+        raise InputError(
+            "the checkpoint is of another query, or of other columns; continue with the query it was made with, or "
+            "start with a new checkpoint"
+        )
+    return replace(kept, plan=plan.fingerprint)
+
+
+def _placed(plan: StreamPlan, rows: pa.RecordBatch, error: CerifyError) -> CerifyError:
+    key = ", ".join(f"{name}={rows.column(name)[0].as_py()!r}" for name in plan.columns.keys)
+    error.message = f"{key}: {error.message}"
+    return error
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The streams of keyed.py, one for each key, over the states in Spark's store.
+#
+# Rows are read and yielded as blobs; see ipc_blobs.py.
+
+PIECE_SIZE = 8_192  # rows of a blob
+
+
+class KeyOperator:
+    """Reads and writes the two states of the current key.
+
+    held: its rows that wait for the watermark, as Arrow IPC, a list of them. kept: its KeyState.
+    """
+
+    def __init__(self, plan: StreamPlan, handle: StatefulProcessorHandle, held: ListState, kept: ValueState) -> None:
+        self._plan = plan
+        self._handle, self._held, self._kept = handle, held, kept
+
+    def read(self, key: Any, rows: Iterable[Any], watermark: int) -> Iterator[Row]:
+        """The rows of the answer for blobs of rows of the key. The watermark is in milliseconds."""
+        plan, passed = self._plan, watermark * MILLISECOND
+        with serialize_error():
+            before = self._state()
+            came = unpacked((row[ROWS] for row in rows), plan.schema)
+            kept, more, invalid = received(plan, before, came, passed)
+            for reason, table in invalid.items():
+                yield from _output_rows(key, reason, table)
+            if not more.num_rows:
+                return
+            if is_due(kept, passed):
+                yield from self._evaluate(key, before, kept, more, passed)
+            else:
+                self._held.appendList(_blobs(more))
+                self._keep(before, kept)
+
+    def wake(self, key: Any, timer: int, watermark: int) -> Iterator[Row]:
+        """The rows of the answer when the watermark, in milliseconds, has passed a timer of the key."""
+        passed = watermark * MILLISECOND
+        with serialize_error():
+            kept = self._state()
+            if kept.timer != timer:
+                return
+            before = replace(kept, timer=None)  # Spark has deleted it
+            if is_due(kept, passed):
+                yield from self._evaluate(key, before, before, None, passed)
+            else:
+                self._keep(before, remembered(self._plan, before, passed))
+
+    def _evaluate(
+        self, key: Any, before: KeyState, kept: KeyState, more: pa.Table | None, watermark: int
+    ) -> Iterator[Row]:
+        plan = self._plan
+        held = unpacked((blob for (blob,) in self._held.get()), plan.held)
+        held = held if more is None else pa.concat_tables([held, more])
+        kept, rest, found = evaluated(plan, kept, held, watermark)
+        for table in found:
+            yield from _output_rows(key, MATCH, table)
+        if rest.num_rows:
+            self._held.put(_blobs(rest))
+        else:
+            self._held.clear()
+        self._keep(before, remembered(plan, kept, watermark))
+
+    def _state(self) -> KeyState:
+        values: Any = self._kept.get()
+        if values is None:
+            return KeyState(self._plan.fingerprint)
+        return same_plan(self._plan, KeyState(*values))
+
+    def _keep(self, before: KeyState, kept: KeyState | None) -> None:
+        timer = None if kept is None else wakes(self._plan, kept)
+        if timer != before.timer:
+            if before.timer is not None:
+                self._handle.deleteTimer(before.timer)
+            if timer is not None:
+                self._handle.registerTimer(timer)
+        if kept is None:
+            self._kept.clear()
+        else:
+            self._kept.update(astuple(replace(kept, timer=timer)))
+
+
+def _blobs(rows: pa.Table) -> list[tuple[bytes]]:
+    return [(packed(rows.slice(start, PIECE_SIZE)),) for start in range(0, rows.num_rows, PIECE_SIZE)]
+
+
+def _output_rows(key: Any, kind: str, table: pa.Table) -> Iterator[Row]:
+    names = [key_name(i) for i in range(len(key))]
+    for (blob,) in _blobs(table):
+        yield Row(*names, KIND, ROWS)(*key, kind, blob)

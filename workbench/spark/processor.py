@@ -1,0 +1,57 @@
+"""The stateful operator of match_stream, which Spark calls for each key.
+
+Spark starts a Python process for each batch to ask for the states alone, so this module imports key_operator.py, and
+with it the evaluators, only when rows are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
+
+from cerify.spark.transport import HELD, HELD_SCHEMA, KEPT, KEPT_SCHEMA
+
+if TYPE_CHECKING:
+    from cerify.semantics.cel.denote import Predicates
+    from cerify.spark.keyed_streams import KeyOperator
+
+
+class Processor(StatefulProcessor):
+    """The streams of all keys, evaluated by a KeyOperator."""
+
+    def __init__(self, plan: str, predicates: Predicates) -> None:
+        self._plan, self._predicates = plan, predicates
+        self._keys: KeyOperator | None = None
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the states. Spark calls it first."""
+        self._handle = handle
+        self._held = handle.getListState(HELD, HELD_SCHEMA)
+        self._kept = handle.getValueState(KEPT, KEPT_SCHEMA)
+        self._keys = None
+
+    def handleInputRows(self, key: Any, rows: Iterable[Any], timerValues: TimerValues) -> Iterator[Row]:
+        """The rows of the answer for the blobs of a key in a batch."""
+        return self._operator().read(key, rows, timerValues.getCurrentWatermarkInMs())
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[Row]:
+        """The rows of the answer for a key whose timer the watermark has passed; called after the rows of the batch."""
+        return self._operator().wake(key, expiredTimerInfo.getExpiryTimeInMs(), timerValues.getCurrentWatermarkInMs())
+
+    def _operator(self) -> KeyOperator:
+        if self._keys is None:
+            from cerify.spark.keyed_streams import KeyOperator, StreamPlan
+
+            plan = StreamPlan.from_json(self._plan, self._predicates)
+            self._keys = KeyOperator(plan, self._handle, self._held, self._kept)
+        return self._keys

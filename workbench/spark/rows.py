@@ -1,0 +1,534 @@
+"""A run: the evaluation of a query over one stream of Arrow tables; and the table of its matches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate.scope_columns import decreasing_rows
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
+from cerify.semantics.events import TIME, TYPE, Schema
+from cerify.semantics.match_tables import NO_MATCHES, POSITIONS, RESULT
+from cerify.semantics.tables import fitted_table
+from cerify.semantics.values import ValueType
+
+NOTHING = NO_MATCHES
+
+Classes: TypeAlias = NDArray[np.int32]
+"""For each event the number of its class; events of a class are equal for the query."""
+
+
+class SparkRun(ABC):
+    """The evaluation of a query over one stream; positions count from its first event.
+
+    The tables that are pushed have the columns of Stream.table: "type" and one for each attribute. streams: whether a
+    match is reported by the push that completes it; else the events are gathered, and `finish` reports all matches.
+    """
+
+    streams: ClassVar[bool] = True
+
+    @abstractmethod
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
+        """Read the next events; the matches that they complete, a table with the schema RESULT.
+
+        classes: the result of `classes` for the table, if it was called.
+        """
+
+    def count(self, table: pa.Table, classes: Classes | None = None) -> int:
+        """Read the next events; the exact number of the matches that they complete."""
+        return len(self.push(table, classes))
+
+    def classes(self, table: pa.Table) -> Classes | None:
+        """The classes of events, of one stream or several; None if the run does not classify events."""
+        return None
+
+    @property
+    def ascending(self) -> Mapping[str, bool]:
+        """The attributes whose values must not decrease, each with whether every event must have a value."""
+        return {}
+
+    def finish(self) -> pa.Table:
+        """The matches that the end of the stream completes."""
+        return NOTHING
+
+    def finish_count(self) -> int:
+        """The exact number of the matches that the end of the stream completes."""
+        return len(self.finish())
+
+    @property
+    def reaches(self) -> int:
+        """The least position that a match not yet reported may have."""
+        return 0
+
+
+def of_events(at: pa.ChunkedArray | pa.Array, events: pa.ChunkedArray | pa.Array) -> pa.Table:
+    """The table of matches without bindings and results."""
+    rest = [pa.nulls(len(at), kind) for kind in RESULT.types[2:]]
+    return pa.table([at, events.cast(POSITIONS), *rest], schema=RESULT)
+
+
+PositionMap = Callable[[pa.Array], pa.Array]
+"""A function from an array of positions to an array of identifiers of the same length."""
+
+
+def match_schema(place: pa.DataType) -> pa.Schema:
+    """The schema of matches whose events are identified by values of this type."""
+    places = pa.list_(place)
+    bindings = pa.map_(pa.string(), places)
+    return pa.schema([("at", place), ("events", places), ("bindings", bindings), ("result", pa.string())])
+
+
+def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) -> pa.Table:
+    """The matches with identifiers of the type `place`, which `identify` gives, in place of positions."""
+    at, events, bindings, result = (matches[name].combine_chunks() for name in RESULT.names)
+    schema = match_schema(place)
+    if bindings.null_count:  # a query without bindings: all are null
+        bound = pa.nulls(len(bindings), schema.field("bindings").type)
+    else:
+        lists = pa.ListArray.from_arrays(bindings.items.offsets, identify(bindings.items.values))
+        bound = pa.MapArray.from_arrays(bindings.offsets, bindings.keys, lists)
+    return pa.table(
+        [identify(at), pa.ListArray.from_arrays(events.offsets, identify(events.values)), bound, result], schema=schema
+    )
+
+
+def shift_positions(matches: pa.Table, by: int) -> pa.Table:
+    """The matches of a run with `by`, the position of its first event in the stream, added to all positions."""
+    return map_positions(matches, pa.int64(), lambda positions: pc.add(positions, by)) if by else matches
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Columns of decimals as columns of the values that an attribute can have.
+
+EXACT = {"int": 18, "float": 15}
+"""The digits up to which different decimals are different numbers, in the same order."""
+
+
+def type_of_decimals(precision: int, scale: int) -> ValueType | None:
+    """The type of the values that stand for such decimals, each for one; None if no type has enough digits."""
+    if scale <= 0:
+        return "int" if precision - scale <= EXACT["int"] else None
+    return "float" if precision <= EXACT["float"] else None
+
+
+def plain_numbers(column: pa.Array) -> pa.Array:
+    """The column, if it is one of decimals as int64 or as the nearest float64."""
+    if not pa.types.is_decimal(column.type):
+        return column
+    if column.type.scale <= 0:
+        return column.cast(pa.int64())
+    # a cast by Arrow multiplies by a power of ten that is no float, and so misses the nearest float by a digit
+    whole = np.frombuffer(column.buffers()[1], "<i8").reshape(-1, 2)[column.offset : column.offset + len(column), 0]
+    return pa.array(whole / 10.0**column.type.scale, mask=pc.is_null(column).to_numpy(zero_copy_only=False))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The rows of a data frame as the events of streams: the columns that a query needs, and the checks of the rows.
+#
+# A worker reads the rows of a key one after the other, in their order. Two rows of a key with the same place in the
+# order are an error, since the answer would depend on chance; so is a row without a place in the order or without a
+# type.
+
+AT_ONCE = 65_536  # rows
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+Longs: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of the data by purpose: the order, the key, the type of an event, its id, its time, its attributes.
+
+    Without an id events are identified by their positions. A column may have several purposes.
+    """
+
+    order: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    type: str = TYPE
+    id: str | None = None
+    time: str | None = None
+    attributes: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """All columns, each once."""
+        optional = (name for name in (self.id, self.time) if name is not None)
+        return tuple(dict.fromkeys((*self.keys, *self.order, self.type, *optional, *self.attributes)))
+
+
+@dataclass(frozen=True)
+class SparkRows:
+    """Consecutive rows of one key as the table of a stream; begins: whether they are the first of their key.
+
+    key: the columns of the key, of one row.
+    """
+
+    begins: bool
+    key: dict[str, pa.Array]
+    table: pa.Table
+    ids: pa.Array | None
+    classes: Classes | None
+
+
+@dataclass(frozen=True)
+class KeyedRows:
+    """Consecutive rows of some keys, with the table of their events, one stream after the other.
+
+    firsts: int64 [streams], the first row of each; before: the number of earlier rows of the stream of row 0. classes:
+    those of the events, or None.
+    """
+
+    batch: pa.RecordBatch
+    columns: Columns
+    firsts: Longs
+    before: int
+    table: pa.Table
+    classes: Classes | None
+
+    @property
+    def begins(self) -> Longs:
+        """The rows at which a stream begins."""
+        return self.firsts[1:] if self.before else self.firsts
+
+    def origins(self, base: int = 0) -> Longs:
+        """The position of the first event of each stream, where row 0 has the position base."""
+        found = self.firsts + base
+        found[0] -= self.before
+        return found
+
+    @property
+    def ids(self) -> pa.Array | None:
+        """The ids of the events."""
+        return None if self.columns.id is None else self.batch.column(self.columns.id)
+
+    def keys(self, streams: Longs) -> dict[str, pa.Array]:
+        """The columns of the key, for some of the streams by their numbers."""
+        rows = pa.array(self.firsts[streams])
+        return {name: self.batch.column(name).take(rows) for name in self.columns.keys}
+
+    def key(self, stream: int) -> dict[str, pa.Array]:
+        """The columns of the key of one of the streams, of one row."""
+        return {name: self.batch.column(name).slice(int(self.firsts[stream]), 1) for name in self.columns.keys}
+
+    def streams(self) -> Iterator[SparkRows]:
+        """The rows of each stream."""
+        ends = [*self.firsts[1:].tolist(), self.batch.num_rows]
+        for i, begin in enumerate(self.firsts.tolist()):
+            part = slice(begin, ends[i])
+            yield SparkRows(
+                i > 0 or not self.before,
+                self.key(i),
+                self.table.slice(begin, ends[i] - begin),
+                None if self.ids is None else self.ids[part],
+                None if self.classes is None else self.classes[part],
+            )
+
+
+Classify: TypeAlias = Callable[[pa.Table], Classes | None]
+
+
+def unused(name: str, names: Iterable[str]) -> str:
+    """The name, with underscores after it if columns are called so, in any case."""
+    taken = {one.lower() for one in names}
+    while name.lower() in taken:
+        name += "_"
+    return name
+
+
+def rows_of(
+    batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema | None, classify: Classify | None = None
+) -> Iterator[KeyedRows]:
+    """The rows of some batches, with their classes. Raises InputError."""
+    last: pa.RecordBatch | None = None
+    before = 0  # rows of the last stream so far
+    for batch in batches:
+        if not batch.num_rows:
+            yield KeyedRows(batch, columns, np.zeros(0, np.int64), 0, pa.table({}), None)
+            continue
+        _require_places(batch, columns)
+        firsts = np.array(begins_of(batch, last, columns), np.int64)
+        if last is None or not same(last, batch.slice(0, 1), columns.keys):
+            before = 0
+        table = events_of(batch, columns, schema)
+        yield KeyedRows(batch, columns, firsts, before, table, None if classify is None else classify(table))
+        last = batch.slice(batch.num_rows - 1)
+        before = batch.num_rows - int(firsts[-1]) + (before if len(firsts) == 1 else 0)
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of at least AT_ONCE rows, except the last, since each batch has a fixed cost."""
+    some: list[pa.RecordBatch] = []
+    for batch in batches:
+        some.append(batch)
+        if sum(b.num_rows for b in some) >= AT_ONCE:
+            yield from _one(some)
+            some = []
+    yield from _one(some)
+
+
+def _one(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches() if any(b.num_rows for b in batches) else []
+
+
+def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) -> pa.Table:
+    """The table of a stream with these rows. Raises InputError for one without type or id, or not in the schema."""
+    types = batch.column(columns.type)
+    if types.null_count:
+        row = pc.index(types.is_null(), True).as_py()
+        raise InputError(f"{place(batch, row, columns)}: the column {columns.type!r} is empty; every event has a type")
+    if columns.id is not None and batch.column(columns.id).null_count:
+        row = pc.index(batch.column(columns.id).is_null(), True).as_py()
+        raise InputError(f"{place(batch, row, columns)}: the column {columns.id!r} is empty; it identifies the event")
+    parts = {name: plain_numbers(batch.column(name)) for name in columns.attributes} | {TYPE: types}
+    if columns.time is not None:
+        parts[TIME] = batch.column(columns.time)
+    return fitted_table(pa.table(parts), schema, {}, "the data", lambda row: place(batch, row, columns))
+
+
+def place(batch: pa.RecordBatch, row: int, columns: Columns) -> str:
+    """The place of a row for messages: its key, and its place in the order."""
+    values = {name: batch.column(name)[row].as_py() for name in (*columns.keys, *columns.order)}
+    return shown(values)
+
+
+def shown(values: Mapping[str, Any]) -> str:
+    """Names with their values, as `name=value, …`."""
+    return ", ".join(f"{name}={v!r}" if isinstance(v, str) else f"{name}={v}" for name, v in values.items())
+
+
+def _require_places(batch: pa.RecordBatch, columns: Columns) -> None:
+    """Raises InputError for nulls in the order."""
+    for name in columns.order:
+        if batch.column(name).null_count:
+            row = pc.index(batch.column(name).is_null(), True).as_py()
+            raise InputError(
+                f"{place(batch, row, columns)}: the column {name!r} is empty; every event has a place in the order"
+            )
+
+
+def begins_of(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Columns) -> list[int]:
+    """The indices at which the rows of a key begin, 0 included; last: the row before them. Raises InputError for ties.
+
+    Two rows without a value in a column agree on it.
+    """
+    rest, before = batch.slice(1), batch.slice(0, batch.num_rows - 1)
+    same_key = agree(before, rest, columns.keys)
+    if columns.order:  # else the caller has sorted the rows
+        tied = np.flatnonzero(same_key & agree(before, rest, columns.order))
+        if tied.size:
+            raise _tie(batch, int(tied[0]) + 1, columns)
+        if last is not None and same(last, batch.slice(0, 1), (*columns.keys, *columns.order)):
+            raise _tie(batch, 0, columns)
+    return [0, *(np.flatnonzero(~same_key) + 1).tolist()]
+
+
+def _tie(batch: pa.RecordBatch, row: int, columns: Columns) -> InputError:
+    of = "" if not columns.keys else f" of {', '.join(columns.keys)}"
+    return InputError(
+        f"{place(batch, row, columns)}: two events{of} have the same place in the order, so that their "
+        f"sequence is undefined; order by more columns than {', '.join(columns.order)}, or, if it is one event twice, "
+        "drop one by dropDuplicates"
+    )
+
+
+def same(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> bool:
+    """Whether two rows agree on these columns."""
+    return bool(agree(left, right, names).all())
+
+
+def agree(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> Mask:
+    """Row by row, whether two batches agree on these columns; null agrees with null, and NaN with NaN."""
+    found: list[Mask] = [_equal(left.column(name), right.column(name)) for name in names]
+    return reduce(np.logical_and, found, np.ones(left.num_rows, np.bool_))
+
+
+def _equal(left: pa.Array, right: pa.Array) -> Mask:
+    equal = pc.fill_null(pc.equal(left, right), False)
+    if left.null_count and right.null_count:
+        equal = pc.or_(equal, pc.and_(left.is_null(), right.is_null()))
+    if pa.types.is_floating(left.type):
+        equal = pc.or_(equal, pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False))
+    mask: Mask = equal.to_numpy(zero_copy_only=False)
+    return mask
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The rows that are no events of streams, and the keys that cannot be evaluated, each with its reason.
+
+NO_KEY, NO_ORDER, NO_TIME, NO_TYPE = "no key", "no order", "no time", "no type"
+NOT_IN_SCHEMA, BAD_VALUE, TIE, BACKWARD = "not in the schema", "bad value", "tie", "backward"
+OVER_BUDGET, FAILED = "over budget", "failed"
+REASONS = NO_KEY, NO_ORDER, NO_TIME, NO_TYPE, NOT_IN_SCHEMA, BAD_VALUE, TIE, BACKWARD, OVER_BUDGET, FAILED
+"""The reasons for which a row or a key is set aside in batches."""
+
+
+InvalidRows = TypeVar("InvalidRows", pa.Table, pa.RecordBatch)
+
+
+@dataclass(frozen=True)
+class Invalid:
+    """Some rows that are set aside, all for one reason; message: what the error would have been, or None."""
+
+    reason: str
+    message: str | None
+    rows: pa.RecordBatch
+
+
+def masks(
+    rows: pa.Table | pa.RecordBatch, columns: Columns, schema: Schema | None, required: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, Mask]]:
+    """Reasons with the rows to which they apply; required: reasons with columns that need a value."""
+    for name in columns.keys:
+        yield NO_KEY, nothing(rows[name])
+    for reason, name in required:
+        yield reason, nothing(rows[name]) if reason == NO_TIME else mask(rows[name].is_null())
+    types = rows[columns.type]
+    yield NO_TYPE, nothing(types) | mask(pc.equal(types, ""))
+    if schema is not None:
+        yield NOT_IN_SCHEMA, mask(pc.invert(_among(types, list(schema.types))))
+        for name in columns.attributes:
+            owners = [type_ for type_, attributes in schema.types.items() if name in attributes]
+            yield NOT_IN_SCHEMA, mask(rows[name].is_valid()) & ~mask(_among(types, owners))
+
+
+def split(rows: InvalidRows, reasons: Iterable[tuple[str, Mask]]) -> tuple[InvalidRows, list[tuple[str, InvalidRows]]]:
+    """The valid rows, and the others by the first reason that applies."""
+    left, invalid = np.ones(rows.num_rows, np.bool_), []
+    for reason, bad in reasons:
+        if (found := left & bad).any():
+            invalid.append((reason, rows.filter(pa.array(found))))
+            left &= ~found
+    return rows.filter(pa.array(left)) if invalid else rows, invalid
+
+
+def nothing(column: pa.Array | pa.ChunkedArray) -> Mask:
+    """Where a column has no value: null or NaN."""
+    return mask(column.is_null(nan_is_null=pa.types.is_floating(column.type)))
+
+
+def mask(values: pa.Array | pa.ChunkedArray) -> Mask:
+    """Booleans as an array; null is false."""
+    filled = pc.fill_null(values, False)
+    found: Mask = np.asarray(filled) if isinstance(filled, pa.ChunkedArray) else filled.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _among(types: pa.Array | pa.ChunkedArray, names: list[str]) -> pa.Array | pa.ChunkedArray:
+    return pc.is_in(types, pa.array(names, types.type))
+
+
+class ValidRows:
+    """The rows of some batches that are events of streams; the others are collected, to be taken.
+
+    ascending: the attributes whose values must not decrease in a stream, each with whether every event must have one.
+    The last row of a batch is left for the next one, as it may have the same place in the order as the row after it.
+    """
+
+    def __init__(self, columns: Columns, schema: Schema | None, ascending: Mapping[str, bool]) -> None:
+        self.columns, self._schema, self._ascending = columns, schema, ascending
+        self._fields = pa.schema([])
+        self._invalid: list[Invalid] = []
+        self._pending: pa.RecordBatch | None = None
+        self._tied: pa.RecordBatch | None = None  # the row before, if it has the same place as others
+        self._last: pa.RecordBatch | None = None  # the last valid row
+        self._greatest = dict.fromkeys(ascending)
+
+    def take(self) -> list[Invalid]:
+        """What has been set aside since this was called last."""
+        found, self._invalid = self._invalid, []
+        return found
+
+    def set_aside_key(self, key: Mapping[str, pa.Array], error: CerifyError) -> None:
+        """Set a key aside, as a row in which only the columns of the key have values."""
+        reason = OVER_BUDGET if isinstance(error, BudgetExceeded) else FAILED
+        fields = pa.schema([self._fields.field(name).with_nullable(True) for name in self.columns.needed])
+        columns = [key[field.name] if field.name in key else pa.nulls(1, field.type) for field in fields]
+        self._invalid.append(Invalid(reason, error.message, pa.record_batch(columns, schema=fields)))
+
+    def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The valid rows of each batch, which may be none."""
+        for batch in batches:
+            self._fields = batch.schema
+            good = self._well_formed(batch)
+            if self._pending is not None:
+                good = joined([self._pending, good])
+            good, self._pending = self._placed(good), None
+            if self._tied is None and (rows := good.num_rows):
+                self._pending, good = good.slice(rows - 1), good.slice(0, rows - 1)
+            yield self._forward(good)
+        if self._pending is not None:
+            yield self._forward(self._pending)
+
+    def _split(self, rows: pa.RecordBatch, reason: str, bad: Mask, message: str | None = None) -> pa.RecordBatch:
+        """The other rows; these are set aside."""
+        if not bad.any():
+            return rows
+        self._invalid.append(Invalid(reason, message, rows.filter(pa.array(bad))))
+        return rows.filter(pa.array(~bad))
+
+    def _well_formed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that are events by themselves."""
+        columns = self.columns
+        required = [(NO_ORDER, name) for name in columns.order]
+        if columns.time is not None and self._ascending.get(TIME):
+            required.append((NO_TIME, columns.time))
+        rows, invalid = split(rows, masks(rows, columns, self._schema, required))
+        self._invalid += [Invalid(reason, None, some) for reason, some in invalid]
+        for row, message in reversed(list(self._unfit(rows, 0))):
+            self._invalid.append(Invalid(BAD_VALUE, message, rows.slice(row, 1)))
+            rows = joined([rows.slice(0, row), rows.slice(row + 1)])
+        return rows
+
+    def _unfit(self, rows: pa.RecordBatch, first: int) -> Iterator[tuple[int, str]]:
+        """The rows that `events_of` refuses, with its messages; they are found by bisection."""
+        if not rows.num_rows:
+            return
+        try:
+            events_of(rows, self.columns, self._schema)
+        except InputError as error:
+            if rows.num_rows == 1:
+                yield first, error.message
+                return
+            middle = rows.num_rows // 2
+            yield from self._unfit(rows.slice(0, middle), first)
+            yield from self._unfit(rows.slice(middle), first + middle)
+
+    def _placed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows with a place of their own in the order."""
+        if not (number := rows.num_rows):
+            return rows
+        names = (*self.columns.keys, *self.columns.order)
+        tied = np.zeros(number, np.bool_)
+        pairs = agree(rows.slice(0, number - 1), rows.slice(1), names)
+        tied[1:] |= pairs
+        tied[:-1] |= pairs
+        tied[0] |= self._tied is not None and same(self._tied, rows.slice(0, 1), names)
+        self._tied = rows.slice(number - 1) if tied[-1] else None
+        return self._split(rows, TIE, tied)
+
+    def _forward(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows whose values do not decrease."""
+        before, keys = self._last, Columns((), self.columns.keys)
+        self._last = rows.slice(rows.num_rows - 1) if rows.num_rows else before
+        for name in self._ascending:
+            if rows.num_rows:
+                continues = before is not None and same(before, rows.slice(0, 1), keys.keys)
+                begins = np.array(begins_of(rows, None, keys)[continues:], np.int64)
+                table = events_of(rows, self.columns, self._schema)
+                bad, self._greatest[name] = decreasing_rows(table, name, begins, self._greatest[name])
+                rows = self._split(rows, BACKWARD, bad, f"{name!r} is less than before")
+        return rows
+
+
+def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of some batches in one."""
+    table = pa.Table.from_batches(batches).combine_chunks()
+    (batch,) = table.to_batches() or [batches[0].slice(0, 0)]
+    return batch

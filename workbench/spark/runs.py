@@ -1,0 +1,523 @@
+"""A query as it is sent to workers: plain data, which each worker parses."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
+from importlib.util import find_spec
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from cerify.api import planned, read_query
+from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.model import DFA, late_start
+from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.scope import ReachBounds
+from cerify.automata.evaluate.tables import MatchBatch, Numbers
+from cerify.automata.evaluator import Output
+from cerify.automata.nfab.compiled import CompiledBlockRunner
+from cerify.automata.nfab.evaluate import StoredEvents
+from cerify.automata.nfab.evaluators import SPARE, attributes_of, positions_of
+from cerify.automata.nfab.moves import values_in
+from cerify.languages import DEFAULT, language_named
+from cerify.languages.language import EvaluatorName, Language, Options
+from cerify.plan import Found, Want, plan, reach_of
+from cerify.semantics.arguments import Budget, too_many_matches
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported, errors_in
+from cerify.semantics.events import TIME, Bindings, Match, Schema, Stream, result_of
+from cerify.semantics.json_events import schema_of_json
+from cerify.semantics.match_tables import table_of_matches
+from cerify.semantics.predicates import satisfied
+from cerify.semantics.sase import clauses
+from cerify.semantics.sase import syntax as sase
+from cerify.spark.rows import NOTHING, Classes, KeyedRows, Longs, SparkRun, of_events
+
+
+@dataclass(frozen=True)
+class SparkQuery:
+    """The text of a query, its language, the output wanted, and the schema of the events or None.
+
+    predicates: functions by the names that a query of CEL has for them; they are sent to workers beside the JSON.
+    """
+
+    text: str
+    language: str = DEFAULT
+    output: Output = "matches"
+    schema: Schema | None = None
+    predicates: Predicates = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def parsed(self) -> Any:
+        """The tree of the query, checked. Raises ParseError, IllFormed and Unsupported."""
+        with errors_in(self.text):
+            if self.plugin.row_type is not None:
+                raise Unsupported(f"{self.plugin.title} makes a table: use cerify.spark.match_recognize(df, clause)")
+            _, phi = read_query(self.text, self.language, self.schema)
+            _ = plan(self.plugin, phi, self.schema, Want(self.options())).chosen
+            return phi
+
+    def options(self, budget: Budget = Budget()) -> Options:
+        """The options of an evaluation."""
+        return Options(self.output, budget, self.predicates)
+
+    def in_cel(self, budget: Budget) -> Formula | Unsupported:
+        """The query as a formula of CEL, or why it has none, or too large a one."""
+        try:
+            return self.plugin.in_cel(self.parsed, budget)
+        except BudgetExceeded as error:
+            return Unsupported(error.message, error.span)
+
+    @property
+    def plugin(self) -> Language[Any]:
+        """The language. Raises IllFormed if there is none of that name."""
+        return language_named(self.language)
+
+    @cached_property
+    def identity(self) -> str:
+        """A text that is equal for queries that are parsed as the same tree, with the same options."""
+        types = None if self.schema is None else {name: dict(of) for name, of in sorted(self.schema.types.items())}
+        return json.dumps([self.language, self.plugin.show(self.parsed), self.output, types], sort_keys=True)
+
+    def to_json(self) -> str:
+        """The query as JSON."""
+        types = None if self.schema is None else {T: dict(names) for T, names in self.schema.types.items()}
+        return json.dumps({"text": self.text, "language": self.language, "output": self.output, "schema": types})
+
+    @classmethod
+    def from_json(cls, text: str, predicates: Predicates = NO_PREDICATES) -> SparkQuery:
+        """The query that `to_json` wrote, with these predicates."""
+        fields = json.loads(text)
+        schema = fields.pop("schema")
+        return cls(**fields, schema=None if schema is None else schema_of_json(schema), predicates=predicates)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The reach of a query: how many events before a match it may depend on; that of a formula is in cerify.plan.
+
+
+def reach_of_query(query: SparkQuery, budget: Budget) -> Found:
+    """The reach of a query; None if it may depend on all events before."""
+    phi = query.in_cel(budget)
+    return reach_of_block(query.parsed) if isinstance(phi, Unsupported) else reach_of(phi)
+
+
+def reach_of_block(q: Any) -> Found:
+    """The reach of a query of SASE+ whose matches depend on the events from the first to the last, and on no others.
+
+    So no components are negated, since their scopes may begin before it or end after it; the last component is no
+    Kleene plus, which extends until an event stops it; and no matches are left out because of others. Then WITHIN is a
+    reach, and so is the number of components if each is the event that follows the one before it.
+    """
+    if not isinstance(q, sase.SaseQuery) or q.source is not None:
+        return None
+    if clauses.negated(q) or q.returned.non_overlap or q.pattern[-1].kleene:
+        return None
+    adjacent = all(clauses.strategy_of(q, k.variable) == "strict_contiguity" for k in q.pattern[1:])
+    if adjacent and not any(k.kleene for k in q.pattern):
+        return ReachBounds(len(q.pattern))
+    return None if q.within is None else ReachBounds(1, ((TIME, q.within.seconds),))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A run over the streams of many keys, one after the other: one call of the compiled loops reads a whole batch of rows.
+#
+# Positions count on from stream to stream; `KeyedRows` says which rows are of which stream.
+
+
+class Failures(ABC):
+    """The streams of some rows, by their numbers, that have failed and of which no more is to be found."""
+
+    streams: set[int]
+
+    @abstractmethod
+    def add(self, stream: int, error: CerifyError) -> None:
+        """Raise the error, or add the stream."""
+
+
+class Concatenated(ABC):
+    """The evaluation of a query over streams that come one after the other; position: that of the next event."""
+
+    position: int
+
+    @abstractmethod
+    def classes(self, table: pa.Table) -> Classes:
+        """The classes of events."""
+
+    @abstractmethod
+    def matches(self, rows: KeyedRows, failures: Failures) -> Iterator[MatchBatch]:
+        """Read the next events, with their classes; the matches that they complete. Raises Unordered."""
+
+    @abstractmethod
+    def numbers(self, rows: KeyedRows, failures: Failures) -> Iterator[Numbers]:
+        """Read the next events; ascending positions with the numbers of matches that they complete."""
+
+    @property
+    def reaches(self) -> int:
+        """The least position that a match not yet reported may have."""
+        return 0
+
+    @property
+    def ascending(self) -> Mapping[str, bool]:
+        """As of Run."""
+        return {}
+
+
+class ConcatenatedCel(Concatenated):
+    """A run by the compiled evaluator."""
+
+    def __init__(self, evaluator: CompiledCelEvaluator) -> None:
+        self._evaluator, self.position = evaluator, 0
+
+    def classes(self, table: pa.Table) -> Classes:
+        """The classes of events by the predicates of the automaton."""
+        return self._evaluator.classes(Stream.from_table(table))
+
+    def matches(self, rows: KeyedRows, failures: Failures) -> Iterator[MatchBatch]:
+        """See Concatenated. A stream with more matches in these rows than the budget has fails."""
+        E, first = self._evaluator, rows.origins(self.position)
+        most, found = E.budget.matches, np.zeros(len(first), np.int64)
+        for roots in E.advance(Stream.from_table(rows.table), rows.classes, rows.begins):
+            while len(roots := roots[~np.isin(streams_of(first, roots[:, 0]), list(failures.streams))]):
+                for matches in E.match_batches(roots):
+                    found += np.bincount(streams_of(first, matches.at), minlength=len(first))
+                    if not (over := set(np.flatnonzero(found > most).tolist()) - failures.streams):
+                        yield matches
+                        continue
+                    stream = min(over)
+                    failures.add(stream, too_many_matches(most))
+                    yield matches.first(int((streams_of(first, matches.at) <= stream).sum()))
+                    found[stream + 1 :] = 0  # these are enumerated again
+                    roots = roots[streams_of(first, roots[:, 0]) > stream]
+                    break
+                else:
+                    break
+        self.position = E.position
+
+    def numbers(self, rows: KeyedRows, failures: Failures) -> Iterator[Numbers]:
+        """See Concatenated."""
+        yield from self._evaluator.tallies(Stream.from_table(rows.table), rows.classes, rows.begins)
+        self.position = self._evaluator.position
+
+    @property
+    def reaches(self) -> int:
+        """As of CelRun."""
+        return reaches(self._evaluator)
+
+    @property
+    def ascending(self) -> Mapping[str, bool]:
+        """The attributes of windows on values."""
+        return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
+
+
+def streams_of(first: Longs, positions: Longs | int) -> Longs:
+    """The numbers of the streams of some positions, given the position of the first event of each."""
+    return np.asarray(np.searchsorted(first, positions, "right") - 1)
+
+
+def reaches(E: CompiledCelEvaluator) -> int:
+    """The position at which the windows begin if matches end where they are reported, else 0."""
+    if not E.reports_at_last_event:
+        return 0
+    windows = [int(window.positions[0]) for window in E.range_windows if window.positions.size]
+    return max([0, *windows, *([] if E.scope.events is None else [E.position + 1 - E.scope.events])])
+
+
+class ConcatenatedExpression(Concatenated):
+    """A run in one state of an automaton; the evaluator is shared with other runs of the process."""
+
+    def __init__(self, evaluator: CompiledRunner) -> None:
+        self._evaluator, self._states, self.position = evaluator, [0], 0
+
+    def classes(self, table: pa.Table) -> Classes:
+        """For each event its letter in the alphabet of the automaton."""
+        return self._evaluator.classes.of_stream(Stream.from_table(table))
+
+    def matches(self, rows: KeyedRows, failures: Failures) -> Iterator[MatchBatch]:
+        """See Concatenated."""
+        at = self._read(rows, failures)
+        yield MatchBatch(at, np.arange(len(at) + 1), at, np.empty(0, np.int32))
+
+    def numbers(self, rows: KeyedRows, failures: Failures) -> Iterator[Numbers]:
+        """See Concatenated."""
+        at = self._read(rows, failures)
+        yield at, np.ones(len(at), np.int64)
+
+    def _read(self, rows: KeyedRows, failures: Failures) -> Longs:
+        """The positions at which the expression takes place. A stream with a late start event fails."""
+        E, classes = self._evaluator, rows.classes
+        assert classes is not None
+        late = np.isin(classes, list(E.classes.starts))
+        late[rows.begins] = False
+        for row in np.flatnonzero(late).tolist():
+            stream = int(streams_of(rows.origins(), row))
+            if stream not in failures.streams:
+                failures.add(stream, late_start(row - int(rows.origins()[stream])))
+        E.states, E.position = self._states, self.position
+        (positions,) = E.read_classes(classes, rows.begins)
+        self._states, self.position = E.states, E.position
+        return np.asarray(positions)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The runs of queries, and the choice among them; what is compiled is shared by all runs of a process.
+
+GATHERED: EvaluatorName = "kernel"  # the evaluator of gathered streams
+EVENTS = 1_000_000  # of one stream, at most
+
+
+class GatheredRun(SparkRun):
+    """A run whose state is all events so far."""
+
+    streams: ClassVar[bool] = False
+
+    def __init__(self, query: SparkQuery, budget: Budget) -> None:
+        self.query, self.budget = query, budget
+        self._parts: list[pa.Table] = []
+        self._events = 0
+
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
+        """Keep the events; no matches. Raises BudgetExceeded."""
+        self._events += table.num_rows
+        if self._events > EVENTS:
+            raise BudgetExceeded(
+                f"this query is evaluated over its stream as a whole, which is gathered up to {EVENTS} events; "
+                "partition by a finer key, or write the query without what looks at the whole stream"
+            )
+        self._parts.append(table)
+        return NOTHING
+
+    def finish(self) -> pa.Table:
+        """All matches of the stream."""
+        if not self._parts:
+            return NOTHING
+        S = Stream.from_table(pa.concat_tables(self._parts, promote_options="permissive"), self.query.schema)
+        evaluator = None if self.query.predicates else GATHERED
+        options = self.query.options(self.budget)
+        plan = planned(self.query.parsed, self.query.language, self.query.schema, options, evaluator)
+        return table_of_matches(plan.all_matches(S))
+
+
+class CelRun(SparkRun):
+    """A run by the compiled evaluator."""
+
+    def __init__(self, evaluator: CompiledCelEvaluator) -> None:
+        self._evaluator = evaluator
+
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
+        """The matches that these events complete. Raises Unordered where a window's attribute decreases."""
+        E = self._evaluator
+        if E.output == "valuations":
+            return table_of_matches(E.read(Stream.from_table(table), None, classes))
+        found = E.push_arrow(table, None, classes)
+        return of_events(found["at"], found["events"]) if found.num_rows else NOTHING
+
+    @property
+    def ascending(self) -> Mapping[str, bool]:
+        """The attributes of windows on values."""
+        return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
+
+    def count(self, table: pa.Table, classes: Classes | None = None) -> int:
+        """The number of these matches, without listing them."""
+        return self._evaluator.tally(Stream.from_table(table), classes)
+
+    def classes(self, table: pa.Table) -> Classes:
+        """The classes of events by the predicates of the automaton."""
+        return self._evaluator.classes(Stream.from_table(table))
+
+    @property
+    def reaches(self) -> int:
+        """The position at which the windows begin if matches end where they are reported, else 0."""
+        return reaches(self._evaluator)
+
+
+def automaton_of(query: SparkQuery, budget: Budget) -> DFA | None:
+    """The finite automaton that finds the matches of a query; None if it has none."""
+    return query.plugin.dfa(query.parsed, query.schema, budget)
+
+
+class ExpressionRun(SparkRun):
+    """A run in one state of an automaton; all runs of the expression share the evaluator."""
+
+    def __init__(self, evaluator: CompiledRunner) -> None:
+        self._evaluator = evaluator
+        self._states, self._position = [0], 0
+
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
+        """A match for each event at which the expression takes place."""
+        return _each(self._read(table, classes))
+
+    def count(self, table: pa.Table, classes: Classes | None = None) -> int:
+        """The number of these matches."""
+        return len(self._read(table, classes))
+
+    def classes(self, table: pa.Table) -> Classes:
+        """For each event its letter in the alphabet of the automaton."""
+        return self._evaluator.classes.of_stream(Stream.from_table(table))
+
+    def _read(self, table: pa.Table, classes: Classes | None) -> pa.Array:
+        E = self._evaluator
+        E.states, E.position = self._states, self._position
+        (positions,) = E.read_classes(self.classes(table) if classes is None else classes)
+        self._states, self._position = E.states, E.position
+        return pa.array(positions, pa.int64())
+
+
+class ParametricRun(SparkRun):
+    """An expression with attribute variables."""
+
+    def __init__(self, symbolic: Symbolic, budget: Budget) -> None:
+        self._machines = ParametricMonitor(symbolic, budget)
+
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
+        """A match for each event at which the expression takes place for some values."""
+        return _each(pa.array(self._machines.read(Stream.from_table(table)), pa.int64()))
+
+
+def _each(positions: pa.Array) -> pa.Table:
+    """A match of one event for each position."""
+    if not len(positions):
+        return NOTHING
+    offsets = pa.array(range(len(positions) + 1), pa.int32())
+    return of_events(positions, pa.ListArray.from_arrays(offsets, positions))
+
+
+class SaseRun(SparkRun):
+    """An evaluator of batches, and the rows that a match may still have: those since the oldest run under way.
+
+    The stream is gathered if the evaluator cannot read the first rows.
+    """
+
+    def __init__(self, query: SparkQuery, budget: Budget, evaluator: CompiledBlockRunner) -> None:
+        self.q: sase.SaseQuery = query.parsed
+        self._query, self._budget = query, budget
+        self._evaluator = evaluator.fresh()
+        self._rows, self._most = StoredEvents(), min(SPARE, EVENTS)
+        self._gathered: GatheredRun | None = None
+
+    @property
+    def ascending(self) -> Mapping[str, bool]:
+        """With WITHIN every event needs a time."""
+        return {} if self.q.within is None else {TIME: True}
+
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
+        """The matches that these events complete. Raises BudgetExceeded for too many rows without a window."""
+        if (known := self._read(table)) is None:
+            assert self._gathered is not None
+            return self._gathered.push(table)
+        return table_of_matches(self._matches(known))
+
+    def finish(self) -> pa.Table:
+        """The matches that the end of the stream completes."""
+        if self._gathered is not None:
+            return self._gathered.finish()
+        return table_of_matches(self._matches(self._evaluator.finish()))
+
+    def count(self, table: pa.Table, classes: Classes | None = None) -> int:
+        """The number of matches that these events complete; without HAVING they are not listed."""
+        if self.q.having is not None or self._gathered is not None:
+            return super().count(table)
+        found = self._evaluator.tried_count(table)
+        if isinstance(found, Unsupported):
+            self._gather(found)
+            return super().count(table)
+        return found
+
+    def finish_count(self) -> int:
+        """The number of matches that the end of the stream completes."""
+        if self.q.having is not None or self._gathered is not None:
+            return super().finish_count()
+        return self._evaluator.finish_count()
+
+    def _read(self, table: pa.Table) -> pa.Table | None:
+        if self._gathered is not None:
+            return None
+        rows = self._rows
+        if len(rows) + table.num_rows - rows.start > self._most:
+            rows.delete_before(self._evaluator.oldest())
+            self._most = min(2 * (len(rows) - rows.start) + SPARE, EVENTS)
+        known = self._evaluator.tried(table)
+        if isinstance(known, Unsupported):
+            self._gather(known)
+            return None
+        rows.add(Stream.from_table(table))
+        if len(rows) - rows.start > EVENTS:
+            raise BudgetExceeded(
+                f"without WITHIN, or within so long a window, more than {EVENTS} events of a key would be kept for "
+                "RETURN; set a shorter window, or count the matches"
+            )
+        return known
+
+    def _gather(self, refused: Unsupported) -> None:
+        """Gather the stream from its beginning. Raises the reason if the evaluator has read a part of it."""
+        if self._evaluator.position:
+            raise refused
+        self._gathered = GatheredRun(self._query, self._budget)
+
+    def _matches(self, known: pa.Table) -> list[Match]:
+        variables = self._evaluator.variables
+        columns = [known[variable].to_pylist() for variable in variables]
+        found: dict[Bindings, None] = {}
+        for row in zip(*columns, strict=True):
+            found[tuple((v, tuple(positions)) for v, positions in zip(variables, row, strict=True))] = None
+            if len(found) > self._budget.matches:
+                raise BudgetExceeded(f"more than {self._budget.matches} matches at a time; count them, or set WITHIN")
+        return sorted(self._match(m) for m in found if self._has(m))
+
+    def _match(self, m: Bindings) -> Match:
+        events = positions_of(m)
+        return Match(max(events), events, tuple(sorted(m)), result_of(attributes_of(self.q, m, self._rows)))
+
+    def _has(self, m: Bindings) -> bool:
+        return self.q.having is None or satisfied(self.q.having, values_in(m, self._rows))
+
+
+Make: TypeAlias = Callable[[], SparkRun]
+QUERIES = 64  # compiled queries cached in a process
+
+
+def start(query: SparkQuery, budget: Budget = Budget()) -> SparkRun:
+    """A run at the beginning of a stream. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
+    return starting(query, budget)()
+
+
+def starting(query: SparkQuery, budget: Budget = Budget()) -> Make:
+    """A function that returns such runs. Raises what start raises."""
+    return partial(GatheredRun, query, budget) if query.predicates else _makes(query.to_json(), budget)[0]
+
+
+def concatenated(query: SparkQuery, budget: Budget = Budget()) -> Concatenated | None:
+    """A run over streams one after the other; None if each stream needs a run of its own. Raises what start raises."""
+    make = None if query.predicates else _makes(query.to_json(), budget)[1]
+    return None if make is None else make()
+
+
+@lru_cache(QUERIES)
+def _makes(text: str, budget: Budget) -> tuple[Make, Callable[[], Concatenated] | None]:
+    query = SparkQuery.from_json(text)
+    if find_spec("numba") is None:
+        raise Unsupported("cerify.spark needs numba on every worker: pip install 'cerify[spark]'")
+    _ = query.parsed  # raises the errors of the query
+    with errors_in(query.text):
+        match query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget)):
+            case Unsupported():
+                return partial(GatheredRun, query, budget), None
+            case CompiledCelEvaluator() as first:
+                together = None if query.output == "valuations" else lambda: ConcatenatedCel(first.fresh())
+                return lambda: CelRun(first.fresh()), together
+            case DFA() as A:
+                runner = CompiledRunner([A])
+                return partial(ExpressionRun, runner), partial(ConcatenatedExpression, runner)
+            case Symbolic() as machine:
+                return partial(ParametricRun, machine, budget), None
+            case sase.SaseQuery():
+                return partial(SaseRun, query, budget, CompiledBlockRunner(query.parsed, budget=budget)), None
+            case other:
+                raise Unsupported(f"no run evaluates a {type(other).__name__}")

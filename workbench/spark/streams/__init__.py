@@ -1,1 +1,0 @@
-"""Queries over streams that go on: what is held of a key, evaluated, and kept for later."""
