@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cerify.semantics.events import Match
 from cerify.semantics.packages import pa
 
 POSITIONS = pa.list_(pa.int64())
@@ -25,8 +24,8 @@ bindings and result are null where the query does not give them.
 NO_MATCHES = RESULT.empty_table()
 
 
-def table_of_matches(matches: Sequence[Match]) -> pa.Table:
-    """The table of some matches, with the columns of RESULT."""
+def table_of_matches(matches: Sequence[Any]) -> pa.Table:
+    """Return the table of some matches (events.Match, which makes such tables), with the columns of RESULT."""
     if not matches:  # most often, where streams are short
         return NO_MATCHES
     bindings: list[list[tuple[str, tuple[int, ...]]] | None] = [
