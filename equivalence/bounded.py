@@ -106,6 +106,29 @@ class UnknownStream:
         return Event(R, values)
 
 
+class UnknownPart:
+    """The stream of the events at some positions of an unknown stream."""
+
+    def __init__(self, whole: UnknownStream | UnknownPart, positions: tuple[int, ...]) -> None:
+        self._whole, self._positions = whole, positions
+
+    def type_is(self, p: int, R: str) -> Any:
+        """As of UnknownStream, and so are all of these."""
+        return self._whole.type_is(self._positions[p], R)
+
+    def value(self, p: int, name: str) -> Symbol | None:
+        """The attribute of the event at p, None if no event has it."""
+        return self._whole.value(self._positions[p], name)
+
+    def holds(self, P: Predicate, p: int) -> Any:
+        """That the event at p is in P. Raises TooHard."""
+        return self._whole.holds(P, self._positions[p])
+
+    def related(self, P: Predicate, position: Callable[[Attribute], int]) -> Any:
+        """That P holds where each attribute, left to right, is that of the event at its position. Raises TooHard."""
+        return self._whole.related(P, lambda a: self._positions[position(a)])
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The meaning of CEL over a stream of unknown events: each valuation with the condition on the events for it.
 #
@@ -122,8 +145,9 @@ FALSE, TRUE = z3.BoolVal(False), z3.BoolVal(True)
 class SymbolicMeaning:
     """The guarded valuations of formulas over intervals of one unknown stream."""
 
-    def __init__(self, S: UnknownStream, budget: Budget) -> None:
+    def __init__(self, S: UnknownStream | UnknownPart, budget: Budget) -> None:
         self.S = S
+        self._budget = budget
         self._left = budget.valuations
         self._known: dict[tuple[int, int, int], Guarded] = {}
         self._alive: list[cel.Formula] = []  # the table is by identity, so that its formulas must stay alive
@@ -188,9 +212,7 @@ class SymbolicMeaning:
                     if min(a, c) == i and max(b, d) == j:
                         yield from _pairs(self.meaning(left, a, b), self.meaning(right, c, d))
             case cel.Unless(left, right):
-                rivals = [guard for a, b in _intervals(i, j) for guard in self.meaning(right, a, b).values()]
-                for mu, guard in self.meaning(left, i, j).items():
-                    yield mu, z3.And(guard, z3.Not(z3.Or(rivals)))
+                yield from self._guarded(left, right, i, j)
             case cel.Strict(psi):
                 for mu, guard in self.meaning(psi, i, j).items():
                     if len(support(mu)) == 0 or max(support(mu)) - min(support(mu)) + 1 == len(support(mu)):
@@ -208,10 +230,32 @@ class SymbolicMeaning:
                 for mu, guard in self.meaning(psi, i, j).items():
                     values = [self.S.value(p, attribute) for p in support(mu)]
                     yield mu, z3.And(guard, *(compared("=", a, b) for a, b in product(values, repeat=2)))
+            case cel.PerKey(psi, names):
+                yield from self._per_key(psi, names, i, j)
             case cel.Derived():
                 yield from self.meaning(phi.expansion, i, j).items()
             case _:
                 assert_never(phi)
+
+    def _guarded(self, left: cel.Formula, right: cel.Formula, i: int, j: int) -> Iterator[tuple[Valuation, Guard]]:
+        """left UNLESS right."""
+        rivals = [guard for a, b in _intervals(i, j) for guard in self.meaning(right, a, b).values()]
+        for mu, guard in self.meaning(left, i, j).items():
+            yield mu, z3.And(guard, z3.Not(z3.Or(rivals)))
+
+    def _per_key(self, psi: cel.Formula, names: tuple[str, ...], i: int, j: int) -> Iterator[tuple[Valuation, Guard]]:
+        """psi over the events from i to j that have the key of the one at j: a case for each set of such events."""
+
+        def same(p: int) -> Guard:
+            return z3.And([compared("=", self.S.value(p, a), self.S.value(j, a)) for a in names])
+
+        with_key = [same(p) for p in range(i, j)]
+        for chosen in product((True, False), repeat=j - i):
+            positions = (*(p for p, is_in in zip(range(i, j), chosen, strict=True) if is_in), j)
+            facts = [guard if is_in else z3.Not(guard) for guard, is_in in zip(with_key, chosen, strict=True)]
+            part = SymbolicMeaning(UnknownPart(self.S, positions), self._budget)
+            for mu, guard in part.meaning(psi, 0, len(positions) - 1).items():
+                yield frozenset((A, positions[p]) for A, p in mu), z3.And(same(j), *facts, guard)
 
     def _split(
         self, left: cel.Formula, right: cel.Formula, i: int, j: int, contiguous: bool
@@ -322,6 +366,9 @@ def inferred_schema(*formulas: cel.Formula) -> Schema:
                 found.setdefault(psi.window.attribute, set()).add("int")
             elif isinstance(psi, cel.PartitionBy):
                 found.setdefault(psi.attribute, set())
+            elif isinstance(psi, cel.PerKey):
+                for attribute in psi.attributes:
+                    found.setdefault(attribute, set())
     for _ in range(len(found) + 1):  # what is compared with each other has one type: as many rounds as a chain is long
         for test in tests:
             together = {a.name for a in mentions(test)}

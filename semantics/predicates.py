@@ -427,7 +427,7 @@ def _parenthesized(text: str, needed: bool) -> str:
 Rule = Literal[
     "unbound", "unused", "unsafe", "never", "event_type", "attribute", "kind", "arithmetic", "order", "like",
     "twice", "reference", "good_formula", "strategy", "partition", "negation", "window", "result", "stream",
-    "navigation", "subset", "output", "repeated", "row_window",
+    "navigation", "subset", "output", "repeated", "row_window", "across_keys",
 ]  # fmt: skip
 """What is wrong.
 
@@ -441,6 +441,7 @@ kind        values of different kinds are compared
 arithmetic  what has to be a number is none
 order       Booleans have no order
 like        what has to be a string is none
+across_keys  in CEL: what stands under PARTITION BY looks at the events of all keys
 
 Of SASE+ alone:
 twice         a name is given two times
@@ -487,6 +488,7 @@ MENDS: Mapping[Rule, str] = {
     "output": "leave {- -} out, or WITH UNMATCHED ROWS",
     "repeated": "quantify a part that matches at least one row",
     "row_window": "leave it out, or use MATCH_RECOGNIZE",
+    "across_keys": "write PER KEY to look at the events of each key alone; keep it if all keys are meant",
 }
 
 

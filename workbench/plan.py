@@ -275,7 +275,7 @@ def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Pro
 
 
 def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = False) -> list[QueryWarning]:
-    """The warnings about a query over a stream; with strict they are errors.
+    """The warnings about a query over a stream; with strict they are errors, less what may only surprise.
 
     With a schema of the stream's own, a query or an event that does not fit it is an error, and only a variable that
     nothing binds is a warning. Without one a column that the query needs of a table (`Language.missing_columns`), and
@@ -300,6 +300,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
             missing = [] if S.columns is None else list(language.missing_columns(query, columns))
     for problem in (missing + (found if strict else []))[:1]:
         raise IllFormed(problem.hinted, problem.span)
+    found += language.surprises(query, S)
     return [QueryWarning(problem.hinted, problem.span) for problem in found]
 
 
@@ -426,6 +427,8 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
             return below[0]
         case cel.Project() | cel.Next() | cel.Last() | cel.Max():
             return below[0]
+        case cel.PerKey():  # so many events of a key may lie anywhere; what lies within a width does so here too
+            return below[0] if below[0] is not None and below[0].events == 1 else None
         case cel.Or() | cel.And():
             return _both(below[0], below[1])
         case cel.ContiguousSeq():

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Generic, TypeAlias, TypeVar, assert_never
 
 from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea.chains import chain_of, greatest_of_chain
 from cerify.automata.cea.model import (
     CEA,
     UNMARKED,
@@ -252,7 +253,7 @@ def compares(phi: cel.Formula) -> bool:
     """Whether the operator of the formula compares events with each other, other than by their positions."""
     if isinstance(phi, cel.Within):
         return isinstance(phi.window, ValueWindow)
-    return isinstance(phi, cel.PartitionBy) or (isinstance(phi, cel.Filter) and correlated(phi.condition))
+    return isinstance(phi, cel.PartitionBy | cel.PerKey) or (isinstance(phi, cel.Filter) and correlated(phi.condition))
 
 
 def correlated(condition: cel.Condition) -> bool:
@@ -280,12 +281,14 @@ def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
         return _event(phi.type)
     if isinstance(phi, cel.Derived):
         return _thompson(phi.expansion, algebra)
-    if isinstance(phi, cel.PartitionBy) or (
+    if isinstance(phi, cel.PartitionBy | cel.PerKey) or (
         isinstance(phi, cel.Within) and not isinstance(phi.window, cel.EventWindow)
     ):
         raise Unsupported(
             "an automaton looks at one event at a time, so it cannot carry a partition, or a window on values", phi.span
         )
+    if isinstance(phi, cel.Next | cel.Last) and (chain := chain_of(phi.phi)) is not None:
+        return greatest_of_chain(phi, chain, algebra)
     compiled = _trimmed if isinstance(phi, NOT_LINEAR) else _thompson
     operands = [compiled(psi, algebra) for psi in children(phi)]
     try:
@@ -334,7 +337,7 @@ def _case(phi: cel.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
             return max_(A, algebra)
         case cel.Within(_, cel.EventWindow(count)):
             return within_events(A, count, algebra.budget)
-        case cel.EventAtom() | cel.Within() | cel.PartitionBy() | cel.Derived():
+        case cel.EventAtom() | cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Derived():
             raise InternalError("it has no automaton made of those of its operands")
         case _:
             assert_never(phi)

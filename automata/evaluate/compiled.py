@@ -20,7 +20,15 @@ from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, EvaluationPl
 from cerify.automata.evaluate.membership import CorrelatedFilterChecker, ListNodes, Spending, in_reference
 from cerify.automata.evaluate.readable import AutomatonEvaluator, CelEvaluator, CoreEvaluator
 from cerify.automata.evaluate.scope import within_width
-from cerify.automata.evaluate.scope_columns import NO_BEGINS, EncodedKeys, KeyTable, Longs, RangeWindowState, ascends
+from cerify.automata.evaluate.scope_columns import (
+    NO_BEGINS,
+    EncodedKeys,
+    KeyTable,
+    KeyWindowState,
+    Longs,
+    RangeWindowState,
+    ascends,
+)
 from cerify.automata.evaluate.tables import (
     EventBatch,
     MatchBatch,
@@ -69,6 +77,20 @@ def windowed_store(reports_at_last_event: bool, windowed: bool, consuming: bool)
     return WindowedStore(reports_at_last_event, windowed, consuming)
 
 
+def keyed_store(reports_at_last_event: bool, windowed: bool, consuming: bool, ascending: bool) -> MatchStore:
+    """A store for formulas under PER KEY; see KeyedStore. Raises Unsupported where numba is not installed."""
+    with numba_required():
+        from cerify.automata.evaluate.keyed_store import KeyedStore
+    return KeyedStore(reports_at_last_event, windowed, consuming, ascending)
+
+
+def chain_store(length: int, consuming: bool, ascending: bool) -> MatchStore:
+    """A store for LAST of so many events of a kind; see ChainStore. Raises Unsupported where numba is not installed."""
+    with numba_required():
+        from cerify.automata.evaluate.chain_store import ChainStore
+    return ChainStore(length, consuming, ascending)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The state of a compiled evaluator between batches, and its saved form.
 #
@@ -82,16 +104,27 @@ LAST = 2**62  # position; the loops count on from it in 64 bits
 FRONT = "lists grow at the front"
 
 
+def divided_twice() -> Unsupported:
+    """Why the compiled loops do not evaluate a partition under PER KEY on another attribute."""
+    return Unsupported(
+        "the compiled loops carry PER KEY, and a partition on its own attributes, but none on another one; write both "
+        "as PER KEY [a, b] if that is meant, or use evaluator='automaton', which carries it"
+    )
+
+
 class CompiledState(AutomatonEvaluator):
     """The state of a compiled evaluator: the automaton, shared with others, and all that depends on the stream.
 
     scope: the windows and partitions. cache: the automaton with its tables; snapshot: those that this evaluator uses.
-    range_windows and keys: the state of windows on values and of partitions. store: the partial matches.
+    range_windows, key_window and keys: the state of windows on values, of one of events of a key, and of partitions or
+    of PER KEY. store: the partial matches. Raises Unsupported for a partition under PER KEY on another attribute.
     """
 
     STATE = "compiled"
 
     def _start(self, automaton: Determinized) -> None:
+        if self.scope.divided:
+            raise divided_twice()
         self.cache = TransitionCache(automaton)
         self.unwindowed = self.scope.everything and self.consumption is Consumption.NONE
         self._begin()
@@ -99,7 +132,8 @@ class CompiledState(AutomatonEvaluator):
     def _begin(self) -> None:
         """Be at the beginning of a stream."""
         self.range_windows = [RangeWindowState(a, width) for a, width in self.scope.widths]
-        self.keys = KeyTable(self.scope.attributes)
+        self.keys = KeyTable(self.scope.keys or self.scope.attributes)
+        self.key_window = KeyWindowState(self.scope.key_events or 0)
         self.position, self._first, self.finished = 0, 0, False
         self.store = self._empty_store()
         self.snapshot = self.cache.snapshot
@@ -108,12 +142,19 @@ class CompiledState(AutomatonEvaluator):
     @property
     def identity(self) -> str:
         """As of all evaluators; without windows also the layout of the nodes, which was another in release 0.1."""
-        return f"{super().identity} {FRONT}" if self.unwindowed else super().identity
+        if not self.unwindowed:
+            return super().identity if self.last_of is None else f"{super().identity} the last {self.last_of}"
+        return f"{super().identity} {FRONT}"
 
     def _empty_store(self) -> MatchStore:
         if self.unwindowed:
             return unwindowed_store(self.output == "valuations")
         consuming = self.consumption is Consumption.ANY
+        ascending = self.scope.key_events is None
+        if self.last_of is not None and self.output == "matches" and not self.scope.attributes:
+            return chain_store(self.last_of, consuming, ascending)
+        if self.scope.keys:
+            return keyed_store(self.reports_at_last_event, self.scope.windowed, consuming, ascending)
         return windowed_store(self.reports_at_last_event, self.scope.windowed, consuming)
 
     @property
@@ -169,6 +210,8 @@ class CompiledState(AutomatonEvaluator):
         arrays = self._arrays()
         for i, window in enumerate(self.range_windows):
             arrays |= {f"positions{i}": window.positions, f"values{i}": window.values}
+        if self.scope.key_events is not None:
+            arrays |= {"last_keys": self.key_window.keys, "last_positions": self.key_window.positions}
         text, file = np.frombuffer(json.dumps(header).encode(), np.uint8), BytesIO()
         np.savez(file, header=text, step=self.tables.step, **arrays)
         return file.getvalue()
@@ -193,8 +236,10 @@ class CompiledState(AutomatonEvaluator):
         labels = fresh.store.labels
         require(((labels >= 0) & (labels < len(fresh.tables.labels))).all(), "a label is out of range")
         fresh._load_rest(arrays)
-        if fresh.scope.attributes:
+        if fresh.keys.attributes:
             fresh.keys.load(len(arrays["rows"]), header["keys"])
+        if fresh.scope.key_events is not None:
+            fresh.key_window.load(arrays["last_keys"], arrays["last_positions"], fresh.keys.size, fresh.position)
         for i, (window, kind) in enumerate(zip(fresh.range_windows, header["clocks"], strict=True)):
             positions, values = arrays[f"positions{i}"].astype(np.int64), arrays[f"values{i}"]
             require(positions.shape == values.shape and values.ndim == 1, "a window on values is damaged")
@@ -336,7 +381,7 @@ class CompiledEvaluator(CompiledState):
                 range_windows.append(range_window_)
                 # an event that reaches nowhere itself still follows what the ones before it have left behind
                 low, admitted = np.maximum.accumulate(np.maximum(low, low_)), admitted & admitted_
-        encoded = self.keys.read(S.table) if self.scope.attributes else None
+        encoded = self.keys.read(S.table) if self.keys.attributes else None
         self.grow([], [])
         self.range_windows = range_windows
         self._whole = False
@@ -346,6 +391,8 @@ class CompiledEvaluator(CompiledState):
             keys = np.zeros(piece.size, np.int32)
             if encoded is not None:
                 keys = self._numbered(encoded, part, int(piece[0]))
+            if self.scope.key_events is not None:
+                piece = np.maximum(piece, self.key_window.read(keys, base + start, classes[part] < 0))
             yield EventBatch(base + start, classes[part], keys, admitted[part], piece)
             self.position = base + min(start + PIECE, n)
         self._whole = True
@@ -356,6 +403,7 @@ class CompiledEvaluator(CompiledState):
         if new.size > len(self.keys.free):
             used = self.store.compact(low)
             self.keys.keep(used)
+            self.key_window.keep(used)
             encoded.keep(used)
             new = encoded.unknown(rows)
             needed = self.keys.size - len(self.keys.free) + new.size
@@ -379,6 +427,8 @@ def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget:
     """As `matches`, of a formula's plan; a window on values that decrease is checked for each match."""
     if not isinstance(plan, AutomatonPlan) or plan.checks:
         return streaming.at_most(budget.matches, streaming.found(plan, S, output, budget, passing))
+    if plan.scope.divided:
+        return sorted(streaming.planned(plan, S, output, budget))
     widths = tuple((a, width) for a, width in plan.scope.widths if ascends(S.table, a))
     scope, checked = replace(plan.scope, widths=widths), set(plan.scope.widths) - set(widths)
     found = CompiledCelEvaluator(scope.core, output, budget=budget, scope=scope).read(S)

@@ -85,7 +85,7 @@ def analyze_bindings(phi: cel.Formula) -> BindingAnalysis:
             return analyze_bindings(psi)
         case (
             cel.Filter(psi, _) | cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.PartitionBy(psi, _)
-            | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi)
+            | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi) | cel.PerKey(psi, _)
         ):  # fmt: skip
             return analyze_bindings(psi)
         case cel.Derived():
@@ -119,7 +119,7 @@ def partitioned(phi: Formula) -> Formula:
             psi, conditions = _filters(phi)
             inner = partitioned(psi)  # where all filters together make no partition, some of them make none either
             return _partitioned(inner, conditions) or _filtered(phi, inner)
-        case cel.In() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
+        case cel.In() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy() | cel.PerKey():
             return replace(phi, phi=partitioned(phi.phi))
         case cel.Unless(left, _):
             return replace(phi, left=partitioned(left))
@@ -302,6 +302,8 @@ class _Decorrelator:
                 return cel.PartitionBy(self._whole(self.outer(psi), phi), a, span=phi.span)
             case cel.In() | cel.Start() | cel.Strict() | cel.Within():
                 return replace(phi, phi=self._whole(self.outer(phi.phi), phi))
+            case cel.PerKey():
+                return replace(phi, phi=self.outer(phi.phi))
             case cel.Filter(psi, condition):
                 return self._filtered(self.outer(psi), condition, ())
             case cel.Unless(left, _):
@@ -354,6 +356,8 @@ class _Decorrelator:
                     "filtered across events before",
                     phi,
                 )
+            case cel.PerKey():
+                return self._refuse("PER KEY stands inside, and what it is around would have to be filtered", phi)
             case cel.Derived():
                 return self._taken(phi.expansion, rounds)
             case _:
@@ -484,7 +488,7 @@ def _marked(phi: Formula, marks: Mapping[str, str]) -> Formula:
             return replace(phi, left=_marked(phi.left, marks), right=_marked(phi.right, marks))
         case (
             cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start()
-            | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
+            | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey()
         ):  # fmt: skip
             return replace(phi, phi=_marked(phi.phi, marks))
         case cel.Derived():
@@ -507,6 +511,7 @@ def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variable
         case (
             cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start()
             | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.In() | cel.Within() | cel.PartitionBy()
+            | cel.PerKey()
         ):  # fmt: skip
             return replace(phi, phi=_at_events(phi.phi, event, kept))
         case cel.Derived():
@@ -553,7 +558,16 @@ class CollectedPlan:
     refused: Unsupported
 
 
-EvaluationPlan: TypeAlias = AutomatonPlan | CheckedPlan | CollectedPlan
+@dataclass(frozen=True)
+class PerKeyPlan:
+    """PER KEY around a formula that one automaton does not evaluate, and its plan. refused: as in CheckedPlan."""
+
+    phi: cel.PerKey
+    operand: EvaluationPlan
+    refused: Unsupported
+
+
+EvaluationPlan: TypeAlias = AutomatonPlan | CheckedPlan | CollectedPlan | PerKeyPlan
 """How automata evaluate a formula."""
 
 
@@ -599,6 +613,8 @@ def _planned(phi: Formula, budget: Budget) -> EvaluationPlan:
             return CollectedPlan(phi, _planned(phi.phi, budget), carried)
         case cel.In() if rebinds(phi):
             return CollectedPlan(phi, _planned(phi.phi, budget), carried)
+        case cel.PerKey():
+            return PerKeyPlan(phi, _planned(phi.phi, budget), carried)
         case (
             cel.EventAtom() | cel.In() | cel.Filter() | cel.Seq() | cel.Plus() | cel.ContiguousSeq()
             | cel.ContiguousPlus()
@@ -641,6 +657,11 @@ def _pointwise(phi: Formula) -> Formula:
     if compilable(phi):
         return phi
     match phi:
+        case cel.PerKey(psi, names):
+            found = _anywhere(psi)
+            for a in names:
+                found = cel.PartitionBy(found, a)
+            return found
         case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
             return _pointwise(psi)
         case cel.Unless(left, right):
@@ -654,6 +675,33 @@ def _pointwise(phi: Formula) -> Formula:
             | cel.PartitionBy()
         ):  # fmt: skip
             return rebuilt(phi, [_pointwise(psi) for psi in children(phi)])
+        case _:
+            assert_never(phi)
+
+
+def _anywhere(phi: Formula) -> Formula:
+    """phi less what depends on the events in between; what it has over a part of a stream this has over the whole.
+
+    So the neighbours, beginnings and windows of the stream of a key become any later events of the whole stream.
+    """
+    match phi:
+        case cel.EventAtom():
+            return phi
+        case cel.ContiguousSeq(left, right):
+            return cel.Seq(_anywhere(left), _anywhere(right))
+        case cel.ContiguousPlus(psi):
+            return cel.Plus(_anywhere(psi))
+        case cel.Unless(psi, _) | cel.Within(psi, cel.EventWindow()):
+            return _anywhere(psi)
+        case cel.Start(psi) | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi) | cel.PerKey(psi, _):
+            return _anywhere(psi)
+        case cel.Derived():
+            return _anywhere(phi.expansion)
+        case (
+            cel.In() | cel.Filter() | cel.Seq() | cel.Plus() | cel.Project() | cel.Or() | cel.And() | cel.All()
+            | cel.Within() | cel.PartitionBy()
+        ):  # fmt: skip
+            return rebuilt(phi, [_anywhere(psi) for psi in children(phi)])
         case _:
             assert_never(phi)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
+from heapq import merge
 from itertools import groupby, product
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias, assert_never
@@ -25,11 +26,13 @@ from cerify.automata.evaluate.evaluation_plan import (
     CollectedPlan,
     Collecting,
     EvaluationPlan,
+    PerKeyPlan,
     ResidualFilter,
     rebinds,
     required_plan,
 )
-from cerify.automata.evaluate.scope import key_of, width_of, within_width
+from cerify.automata.evaluate.key_streams import KeyStreams
+from cerify.automata.evaluate.scope import Key, key_of, width_of, within_width
 from cerify.automata.evaluate.tables import classify
 from cerify.automata.evaluator import Output
 from cerify.semantics import predicates as pred
@@ -307,7 +310,6 @@ Passing: TypeAlias = Callable[[AutomatonPlan, Determinized, Stream, Budget, Spen
 
 REMEMBERED = 200_000  # answers about parts of candidates
 
-
 SHORTEST = 16  # events that are read at first from a position
 
 
@@ -344,6 +346,7 @@ class Membership:
         self.S, self.budget, self.spending = S, budget, Spending(budget)
         self._passing = passing
         self._plans: dict[int, EvaluationPlan] = {}
+        self._compiled: dict[int, Determinized] = {}
         self._automata: dict[tuple[int, Output], Determinized] = {}
         self._known: dict[tuple[int, Valuation, int, int], bool] = {}
         self._reads: dict[tuple[int, int], _Read] = {}
@@ -351,6 +354,8 @@ class Membership:
         self._checkers: dict[int, CorrelatedFilterChecker] = {}
         self._comparing: dict[int, bool] = {}
         self._anywhere: dict[int, Formula] = {}
+        self._of_keys = cache(lambda names: KeyStreams(S, names))
+        self._part = cache(self._new_part)
 
     def found(self, plan: EvaluationPlan, begin: int, end: int, output: Output = "valuations") -> Found:
         """The valuations of a planned formula over the intervals from a position that end before another one.
@@ -372,6 +377,11 @@ class Membership:
                         passes = self.has(plan.phi, mu, begin, n)
                     if passes:
                         yield n, mu
+            case PerKeyPlan():
+                streams = self._of_keys(plan.phi.attributes)
+                spans = streams.between(begin, end)
+                each = (streams.moved(self._part(streams, k).found(plan.operand, l, m), k) for k, l, m in spans)
+                yield from merge(*each, key=itemgetter(0))
             case CollectedPlan():
                 for n, mus in self._by_position(plan.operand, begin, end):
                     yield from ((n, mu) for mu in collected(plan.phi, mus))
@@ -426,10 +436,23 @@ class Membership:
                 return self._interleaved(left, right, mu, i, j)
             case cel.Unless(left, right):
                 return self.has(left, mu, i, j) and not self._somewhere(right, i, j)
+            case cel.PerKey(psi, names):
+                streams = self._of_keys(names)
+                key, C = streams.keys[j], streams.inside(mu, j)
+                if key is None or C is None:
+                    return False
+                return self._part(streams, key).has(psi, C, *streams.interval(key, i, j))
             case cel.Derived():
                 return self.has(phi.expansion, mu, i, j)
             case _:
                 assert_never(phi)
+
+    def _new_part(self, streams: KeyStreams, key: Key) -> Membership:
+        """The valuations over the stream of a key, with the same budget and automata."""
+        inner = Membership(streams.stream(key), self.budget, self._passing)
+        inner.spending, inner._plans = self.spending, self._plans
+        inner._automata, inner._compiled = self._automata, self._compiled
+        return inner
 
     def _joined(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int, ends: Iterable[int]) -> bool:
         """Whether the events of mu up to some end are one of left, and those after it are one of right."""
@@ -483,7 +506,9 @@ class Membership:
 
     def _run(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:
         if id(phi) not in self._runs:
-            self._runs[id(phi)] = _Runs(phi, self.S, self.budget)
+            if id(phi) not in self._compiled:
+                self._compiled[id(phi)] = lazily(phi, self.budget)
+            self._runs[id(phi)] = _Runs(self._compiled[id(phi)], self.S)
         return self._runs[id(phi)].accepts(mu, i, j)
 
     def _admits(self, phi: cel.Start | cel.Strict | cel.Within | cel.PartitionBy, C: ComplexEvent, i: int) -> bool:
@@ -509,8 +534,8 @@ class Membership:
 class _Runs:
     """The runs of the automaton of a formula that compares no events, over the intervals of a stream."""
 
-    def __init__(self, phi: Formula, S: Stream, budget: Budget) -> None:
-        self._automaton = lazily(phi, budget)
+    def __init__(self, automaton: Determinized, S: Stream) -> None:
+        self._automaton = automaton
         self._types = classify(self._automaton.A.predicates, S)
         self._unmarked: dict[int, list[int | None]] = {}  # by the beginning, the states before each event from it on
 

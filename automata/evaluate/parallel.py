@@ -61,7 +61,9 @@ class ParallelEvaluator(Evaluator):
         divisible = evaluator.consumption is Consumption.NONE  # else a match takes events away from all later ones
         self._reach = reach if divisible else None
         # a match that binds nothing has no key, and would be reported by each thread
-        keyed = divisible and self._reach is None and evaluator.scope.attributes and evaluator.reports_at_last_event
+        scope = evaluator.scope
+        keyed = scope.keys or (scope.attributes and evaluator.reports_at_last_event)
+        keyed = divisible and self._reach is None and keyed
         self.parts = [evaluator.fresh() for _ in range(workers if keyed else 1)]
         for E in self.parts:
             E.check = None
@@ -109,7 +111,7 @@ class ParallelEvaluator(Evaluator):
 
     def _by_keys(self, S: Stream, work: Work[T], threads: _Threads) -> list[T]:
         first = self.parts[0]
-        name, slices = first.scope.attributes[0], pieces(S, len(S) // self.workers + 1) or [S]
+        name, slices = first.keys.attributes[0], pieces(S, len(S) // self.workers + 1) or [S]
         classes = np.concatenate(threads.all(first.classes, slices))
         shares = np.concatenate(threads.all(lambda part: shares_of(part.table, name, self.workers), slices))
         numbered = list(enumerate(self.parts))

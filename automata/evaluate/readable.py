@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from cerify.automata.cea.chains import last_of_kind
 from cerify.automata.cea.compile import lazily
 from cerify.automata.cea.model import Determinized, single_variable
 from cerify.automata.evaluate import ces
@@ -28,7 +29,7 @@ from cerify.automata.evaluate.scope import (
     key_of,
     reports_at_last_event,
 )
-from cerify.automata.evaluate.streaming import ScopedEvaluation
+from cerify.automata.evaluate.streaming import KeyedEvaluation, ScopedEvaluation
 from cerify.automata.evaluate.tables import classify
 from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output, require_output
 from cerify.semantics.arguments import Budget, timed_items
@@ -41,7 +42,12 @@ from cerify.semantics.values import Value, microseconds, time_at
 
 
 class AutomatonEvaluator(Evaluator):
-    """An I/O-determinized automaton on its way through a stream, within windows."""
+    """An I/O-determinized automaton on its way through a stream, within windows.
+
+    last_of: of LAST of so many events of one kind, how many; else None.
+    """
+
+    last_of: int | None = None
 
     def __init__(
         self,
@@ -54,7 +60,7 @@ class AutomatonEvaluator(Evaluator):
         self.scope, self.output, self.consumption, self.budget = scope, output, consumption, budget
         self.reports_at_last_event = reports_at_last_event(automaton.A)
         named = (attribute.name for P in automaton.A.predicates for attribute in mentions(P))
-        self.attributes = frozenset([*named, *scope.attributes, *(a for a, _ in scope.widths)])
+        self.attributes = frozenset([*named, *scope.attributes, *scope.keys, *(a for a, _ in scope.widths)])
         self._start(automaton)
 
     @abstractmethod
@@ -92,6 +98,7 @@ class CelEvaluator(AutomatonEvaluator):
         scope = batch_scope(phi) if scope is None else scope
         if isinstance(scope, Unsupported):
             raise scope
+        self.last_of = last_of_kind(scope.core)
         automaton = lazily(scope.core, budget, None if output == "valuations" else single_variable)
         super().__init__(automaton, scope, output, Consumption.of(consumption), budget)
 
@@ -141,7 +148,7 @@ class ReadableEvaluator(AutomatonEvaluator):
     STATE = "readable"
 
     def _start(self, automaton: Determinized) -> None:
-        self.evaluation = ScopedEvaluation(automaton, self.scope.windowed)
+        self.evaluation = KeyedEvaluation(automaton, self.scope.windowed)
         self.bounds = RunningBounds(self.scope)
         self.low: dict[int, int] = {}
 
@@ -175,9 +182,10 @@ class ReadableEvaluator(AutomatonEvaluator):
         types = classify(self.automaton.A.predicates, S)
         self.bounds, self._whole = bounds, False
         for event, type_, (low, admitted) in zip(S, types, reached, strict=True):
-            key = key_of(self.scope.attributes, event) if admitted else None
-            self.low[self.position] = low
-            self.evaluation.push(type_, key, low)
+            stream, key = key_of(self.scope.keys, event), key_of(self.scope.attributes, event) if admitted else None
+            of_key = max(low, bounds.of_key(self.position, stream))
+            self.low[self.position] = of_key
+            self.evaluation.push(type_, stream, key, of_key, low)
             self.position += 1
             yield from self._completed()
             if self.reports_at_last_event:
@@ -205,35 +213,53 @@ class ReadableEvaluator(AutomatonEvaluator):
 
     def dump(self) -> bytes:
         """The data as JSON. States of the automaton are written as the subsets that they are."""
-        E = self.evaluation
-        numbers, nodes = _numbered(node for table in E.T.values() for series in table.values() for node in series)
-        table = [
-            [sorted(E.automaton.subsets[q]), [[_json(k), [numbers[id(n)] for n in some]] for k, some in series.items()]]
-            for q, series in E.T.items()
-        ]
-        state = {
+        parts = self.evaluation.parts
+        series = (some for part in parts.values() for table in part.T.values() for some in table.values())
+        numbers, nodes = _numbered(node for some in series for node in some)
+        state: dict[str, Any] = {
             "position": self.position,
             "low": list(self.low.items()),
             "windows": [[[p, _json(value)] for p, value in window.reached] for window in self.bounds.ranges],
             "nodes": nodes,
-            "table": table,
-            "unmarked": None if E.unmarked is None else sorted(E.automaton.subsets[E.unmarked]),
         }
+        if self.scope.keys:
+            state["parts"] = [[_json(stream), self._part(part, numbers)] for stream, part in parts.items()]
+            of_keys = {} if self.bounds.of_keys is None else self.bounds.of_keys.positions
+            state["last"] = [[_json(stream), list(positions)] for stream, positions in of_keys.items()]
+        else:
+            state |= self._part(parts.get((), ScopedEvaluation(self.automaton, self.scope.windowed)), numbers)
         return json.dumps(state).encode()
+
+    def _part(self, part: ScopedEvaluation, numbers: dict[int, int]) -> dict[str, Any]:
+        """The partial matches of one stream."""
+        subsets = self.automaton.subsets
+        return {
+            "table": [
+                [sorted(subsets[q]), [[_json(key), [numbers[id(n)] for n in some]] for key, some in series.items()]]
+                for q, series in part.T.items()
+            ],
+            "unmarked": None if part.unmarked is None else sorted(subsets[part.unmarked]),
+        }
 
     def load(self, data: bytes) -> None:
         state = json.loads(data)
-        E = ScopedEvaluation(self.automaton, self.scope.windowed)
         position, bounds = int(state["position"]), RunningBounds(self.scope)
+        E = KeyedEvaluation(self.automaton, self.scope.windowed)
         E.position = position - 1
         nodes: list[Node] = [WINDOW_BOTTOM]
         for row in state["nodes"]:
             nodes.append(_node(row, nodes, position))
-        for subset, rows in state["table"]:
-            E.T[E.automaton.numbered(frozenset(subset))] = {
-                _key(key): [nodes[n] for n in series] for key, series in rows if series and min(series) > 0
-            }
-        E.unmarked = None if state["unmarked"] is None else E.automaton.numbered(frozenset(state["unmarked"]))
+        for stream, saved in state["parts"] if self.scope.keys else [[[], state]]:
+            part = E.parts[_key(stream)] = ScopedEvaluation(self.automaton, self.scope.windowed)
+            for subset, rows in saved["table"]:
+                part.T[E.automaton.numbered(frozenset(subset))] = {
+                    _key(key): [nodes[n] for n in series] for key, series in rows if series and min(series) > 0
+                }
+            unmarked = saved["unmarked"]
+            part.unmarked = None if unmarked is None else E.automaton.numbered(frozenset(unmarked))
+        for stream, positions in state["last"] if self.scope.keys else ():
+            for p in positions:
+                bounds.of_key(int(p), _key(stream))
         for window, rows in zip(bounds.ranges, state["windows"], strict=True):
             window.reached.extend((int(p), _value(value)) for p, value in rows)
         self.low = {int(p): int(low) for p, low in state["low"]}

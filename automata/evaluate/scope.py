@@ -55,22 +55,30 @@ class Windows:
     """The windows and partitions around a formula, the tightest of each.
 
     events: the number of events in a window, None without one. widths: pairs (attribute, width), one for each
-    attribute. attributes: those on which the events of a match agree.
+    attribute. attributes: those on which the events of a match agree. keys: the attributes of PER KEY; what is left is
+    evaluated over the stream of each key. key_events: the number of events of the key in a window.
     """
 
     events: int | None = None
     widths: tuple[tuple[str, Width], ...] = ()
     attributes: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    key_events: int | None = None
 
     @property
     def windowed(self) -> bool:
         """Whether there is a window; a match that binds nothing is then none."""
-        return self.events is not None or bool(self.widths)
+        return self.events is not None or self.key_events is not None or bool(self.widths)
 
     @property
     def everything(self) -> bool:
-        """Whether there is neither a window nor a partition."""
-        return not self.windowed and not self.attributes
+        """Whether there is neither a window nor a partition, and the stream is not divided by key."""
+        return not self.windowed and not self.attributes and not self.keys
+
+    @property
+    def divided(self) -> bool:
+        """Whether the stream of a key is divided once more, by a partition on another attribute."""
+        return bool(self.keys and self.attributes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,23 +89,34 @@ class Scope(Windows):
 
 
 def strip_windows(phi: Formula) -> Scope | Unsupported:
-    """The formula's core and what stands around it; Unsupported where a window or partition stands inside."""
+    """The formula's core and what stands around it; Unsupported where a window or partition stands inside.
+
+    PER KEY counts the events of the key inside, and all events outside. So it is taken off from under IN, FILTER,
+    WITHIN and PARTITION BY, but not from under START, STRICT and UNLESS, which look at the whole stream.
+    """
     whole = phi
     events: list[int] = []
+    key_events: list[int] = []
     widths: dict[str, Width] = {}
     attributes: dict[str, None] = {}
+    keys: dict[str, None] = {}
     passed: list[cel.In | cel.Filter | cel.Start | cel.Strict | cel.Unless] = []
     while True:
         match phi:
             case cel.Within(psi, window):
                 if isinstance(window, cel.EventWindow):
-                    events.append(window.count)
+                    (key_events if keys else events).append(window.count)
                 else:
                     a, width = width_of(window)
                     widths[a] = min(widths.get(a, width), width)
                 phi = psi
             case cel.PartitionBy(psi, a):
                 attributes[a] = None
+                phi = psi
+            case cel.PerKey(psi, names):
+                if key_events or not all(isinstance(node, cel.In | cel.Filter) for node in passed):
+                    break
+                keys.update(dict.fromkeys(names))
                 phi = psi
             case cel.In(psi, _) | cel.Filter(psi, _) | cel.Start(psi) | cel.Strict(psi) | cel.Unless(psi, _):
                 passed.append(phi)
@@ -109,11 +128,25 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
                 break
             case _:
                 assert_never(phi)
-    if not (events or widths or attributes):  # the same object: what is compiled is found by identity
+    if not (events or widths or attributes or keys):  # the same object: what is compiled is found by identity
         phi, passed = whole, []
     for node in reversed(passed):
         phi = replace(node, left=phi) if isinstance(node, cel.Unless) else replace(node, phi=phi)
-    for psi in cel.subformulas(phi):
+    if (refused := _inside(phi)) is not None:
+        return refused
+    within = min(events, default=None), tuple(widths.items()), tuple(a for a in attributes if a not in keys)
+    return Scope(*within, tuple(keys), min(key_events, default=None), core=phi)
+
+
+def _inside(core: Formula) -> Unsupported | None:
+    """Why what is left cannot be carried: a window, a partition or PER KEY stands inside it."""
+    for psi in cel.subformulas(core):
+        if isinstance(psi, cel.PerKey):
+            return Unsupported(
+                "an evaluator of batches carries PER KEY around the whole formula only, also under FILTER, IN, WITHIN "
+                "and PARTITION BY; here it stands deeper: collect the stream and use cerify.match, which carries all",
+                psi.span,
+            )
         if isinstance(psi, cel.PartitionBy) or (
             isinstance(psi, cel.Within) and not isinstance(psi.window, cel.EventWindow)
         ):
@@ -123,7 +156,7 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
                 "stream and use cerify.match, which carries all",
                 psi.span,
             )
-    return Scope(min(events, default=None), tuple(widths.items()), tuple(attributes), core=phi)
+    return None
 
 
 def width_of(window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, Width]:
@@ -145,7 +178,9 @@ def reports_at_last_event(A: CEA) -> bool:
 def fingerprint(A: CEA, windows: Windows, options: str) -> str:
     """A hash of an automaton, its windows and other options, equal for evaluators that can exchange saved states."""
     steps = [(t.source, repr(t.predicate), sorted(t.marks), t.target) for t in A.transitions]
-    of_windows = windows.events, windows.widths, windows.attributes
+    of_windows: tuple[object, ...] = windows.events, windows.widths, windows.attributes
+    if windows.keys:  # states that were saved before there was PER KEY are still read
+        of_windows += windows.keys, windows.key_events
     return sha256(repr((steps, sorted(A.initial), sorted(A.final), of_windows, options)).encode()).hexdigest()
 
 
@@ -164,13 +199,17 @@ def key_of(attributes: Sequence[str], event: Event) -> Key | None:
 class LookbackBounds:
     """How far back a match may begin: one whose last event is at i has its first at low[i] or after.
 
-    low never decreases. marks[i] is false if the event at i is in no match. unordered: the windows on attributes whose
-    values go back along the stream, so that no position says how far a match may reach; each match is to be checked.
+    low never decreases, or with a window of events of a key not along the stream of that key. marks[i] is false if the
+    event at i is in no match. unordered: the windows on attributes whose values go back along the stream, so that no
+    position says how far a match may reach; each match is to be checked. keys: of each event the key of the stream that
+    it belongs to, None if it is in none. overall: low without windows of events of a key.
     """
 
     low: list[int]
     marks: list[bool]
     unordered: tuple[tuple[str, Width], ...]
+    keys: list[Key | None]
+    overall: list[int]
 
 
 def lookback_bounds(scope: Scope, S: Sequence[Event]) -> LookbackBounds:
@@ -193,7 +232,30 @@ def lookback_bounds(scope: Scope, S: Sequence[Event]) -> LookbackBounds:
             low[i] = max(low[i], present[begin])
     for i in range(1, len(S)):
         low[i] = max(low[i], low[i - 1])
-    return LookbackBounds(low, marks, tuple(unordered))
+    keys = [key_of(scope.keys, event) for event in S]
+    overall = low
+    if scope.key_events is not None:
+        last, low = LastOfKeys(scope.key_events), list(low)
+        for i, key in enumerate(keys):
+            low[i] = max(low[i], 0 if key is None else last.read(i, key))
+    return LookbackBounds(low, marks, tuple(unordered), keys, overall)
+
+
+class LastOfKeys:
+    """A window of this many events of a key: the positions of the last ones of each key.
+
+    Memory grows with the number of keys.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self.positions: dict[Key, deque[int]] = {}
+
+    def read(self, position: int, key: Key) -> int:
+        """The first position of the window that ends with the event of the key at this position."""
+        last = self.positions.setdefault(key, deque(maxlen=self._count))
+        last.append(position)
+        return last[0] if len(last) == self._count else 0
 
 
 def measurable(value: Value | None) -> bool:
@@ -290,15 +352,24 @@ class RunningBounds:
     def __init__(self, windows: Windows) -> None:
         self._windows = windows
         self.ranges = [RunningWindow(a, width) for a, width in windows.widths]
+        self.of_keys = None if windows.key_events is None else LastOfKeys(windows.key_events)
 
     def copy(self) -> RunningBounds:
-        """Another one at the same place of the stream."""
+        """Another one at the same place of the stream, without the windows of events of a key."""
         other = RunningBounds(self._windows)
         other.ranges = [RunningWindow(one.attribute, one.width, one.reached.copy()) for one in self.ranges]
+        other.of_keys = self.of_keys  # it changes only once a batch is known to be in order
         return other
 
     def read(self, position: int, event: Event) -> tuple[int, bool]:
-        """The first position of a match that ends with the event, and whether it can be in one. Raises Unordered."""
+        """The first position of a match that ends with the event, and whether it can be in one. Raises Unordered.
+
+        Without windows of events of a key: see `of_key`.
+        """
         counted = 0 if self._windows.events is None else position - self._windows.events + 1
         reached = [window.read(position, event) for window in self.ranges]
         return max([0, counted, *(low for low in reached if low is not None)]), None not in reached
+
+    def of_key(self, position: int, key: Key | None) -> int:
+        """The first position of a match that ends with an event of the key, by the window of events of a key."""
+        return 0 if self.of_keys is None or key is None else self.of_keys.read(position, key)

@@ -179,6 +179,54 @@ def _ticks(seconds: Width) -> int:
     return ticks
 
 
+@dataclass
+class KeyWindowState:
+    """A window of this many events of a key: the last events of each key, one less than that, in the order of both.
+
+    keys, positions: int64, the number of the key of an event, and its position. Memory grows with the number of keys.
+    """
+
+    count: int
+    keys: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    positions: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def read(self, numbers: NDArray[np.int32], base: int, begins: NDArray[np.bool_]) -> Longs:
+        """How far back each of the next events reaches, given the number of its key or -1, from position base on.
+
+        begins: where a new stream begins.
+        """
+        known, rows, n = self.keys.size, np.flatnonzero(numbers >= 0), self.count - 1
+        streams = np.cumsum(begins)
+        keys = np.concatenate([self.keys, numbers[rows].astype(np.int64)])
+        positions = np.concatenate([self.positions, rows + base])
+        groups = np.concatenate([np.zeros(known, np.int64), streams[rows]]) << 32 | keys
+        order = np.argsort(groups, kind="stable")
+        groups, found, more = groups[order], np.zeros(positions.size, np.int64), max(0, order.size - n)
+        full = groups[n:] == groups[:more]
+        found[order[n:][full]] = positions[order[:more]][full]
+        low = np.zeros(numbers.size, np.int64)
+        low[rows] = found[known:]
+        last = np.ones(order.size, np.bool_)
+        last[:more] = ~full
+        if streams.size:
+            last &= groups >> 32 == streams[-1]
+        self.keys, self.positions = keys[order[last]], positions[order[last]]
+        return low
+
+    def keep(self, used: NDArray[np.bool_]) -> None:
+        """Forget the keys that are not used, whose numbers may be of others from now on."""
+        kept = used[self.keys]
+        self.keys, self.positions = self.keys[kept], self.positions[kept]
+
+    def load(self, keys: NDArray[Any], positions: NDArray[Any], size: int, position: int) -> None:
+        """Continue from saved arrays. Raises ValueError if they are not those of `size` keys before the position."""
+        require(keys.dtype == np.int64 and positions.dtype == np.int64, "an array is of another type")
+        require(keys.ndim == 1 and keys.shape == positions.shape, "a window of events of a key is damaged")
+        require(((keys >= 0) & (keys < size)).all(), "the number of a key is out of range")
+        require(((positions >= 0) & (positions < position)).all(), "an event lies in the future")
+        self.keys, self.positions = keys, positions
+
+
 @dataclass(frozen=True)
 class EncodedKeys:
     """The keys of a batch, each once, and which of them each row has.

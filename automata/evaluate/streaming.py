@@ -107,6 +107,12 @@ class ScopedEvaluation:
                 for series in table.values():
                     yield from series
 
+    def forgets(self, low: int) -> bool:
+        """Whether nothing is left, where no match begins before low: it may as well begin anew."""
+        if self._reports_at_last_event:
+            self._sweep(low)
+        return self.unmarked == 0 and not any(self.T.values())
+
     def _skip(self, p: int, type_: int) -> Iterator[int]:
         return (q for marks, q in self.automaton.step(p, type_) if not marks)
 
@@ -121,6 +127,61 @@ class ScopedEvaluation:
             (node for table in self.T.values() for series in table.values() for node in series), low
         )
         self._made = 0
+
+
+class KeyedEvaluation:
+    """An automaton on its way through the stream of each key: a ScopedEvaluation for each, which sees no other events.
+
+    parts: those in which there are partial matches, or whose beginning counts. position: that of the last event, in
+    the whole stream. Without PER KEY all events have the key ().
+    """
+
+    def __init__(self, automaton: Determinized, windowed: bool) -> None:
+        self.automaton = automaton
+        self.position = -1
+        self.parts: dict[Key, ScopedEvaluation] = {}
+        self._windowed = windowed
+        self._last: ScopedEvaluation | None = None
+        self._made = self._swept = self._left = 0
+
+    @property
+    def made(self) -> int:
+        """The nodes for events."""
+        return self._made + sum(part.made for part in self.parts.values())
+
+    def restart(self) -> None:
+        """Forget all partial matches, as at the beginning of a stream."""
+        self._made, self.parts, self._last = self.made, {}, None
+
+    def push(self, type_: int, stream: Key | None, key: Key | None, low: int, overall: int = 0) -> None:
+        """Read the next event: as of ScopedEvaluation.
+
+        stream: the key whose stream it belongs to; None if it is in none. overall: no match that ends here or later, of
+        whatever stream, begins before that position.
+        """
+        self.position += 1
+        self._last = None
+        if stream is None:
+            return
+        if len(self.parts) > 2 * self._left + SWEEP:
+            self._sweep(overall)
+        if stream not in self.parts:
+            self.parts[stream] = ScopedEvaluation(self.automaton, self._windowed)
+        self._last = self.parts[stream]
+        self._last.position = self.position - 1
+        self._last.push(type_, key, low)
+
+    def ends(self) -> Iterator[ces.Node]:
+        """The sets of complex events at the last position read."""
+        return iter(()) if self._last is None else self._last.ends()
+
+    def _sweep(self, low: int) -> None:
+        """Let go of streams in which nothing is left that an event could add to."""
+        for stream, part in list(self.parts.items()):
+            if part.forgets(low):
+                self._made += part.made
+                del self.parts[stream]
+        self._left = len(self.parts)
 
 
 def _joined(one: dict[Key, ces.Series], other: dict[Key, ces.Series]) -> dict[Key, ces.Series]:
@@ -181,11 +242,11 @@ def _read(
 
 def read(automaton: Determinized, scope: Scope, S: Stream) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
     """For each position the position, the sets of complex events there, and how far back each position reaches."""
-    evaluation = ScopedEvaluation(automaton, scope.windowed)
+    evaluation = KeyedEvaluation(automaton, scope.windowed)
     reached = lookback_bounds(scope, S)
     for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
         key = key_of(scope.attributes, S[n]) if reached.marks[n] else None
-        evaluation.push(type_, key, reached.low[n])
+        evaluation.push(type_, reached.keys[n], key, reached.low[n], reached.overall[n])
         yield n, evaluation.ends(), reached.low
 
 

@@ -25,6 +25,7 @@ from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.model import CEA, Marks, Transition, single_variable
 from cerify.automata.dfa.compile import compile_together
 from cerify.automata.dfa.model import Names, types_under
+from cerify.equivalence.decide.operands import operands_per_key
 from cerify.equivalence.verdict import Certificate
 from cerify.semantics.arguments import Budget, check_time, timed_items
 from cerify.semantics.cel.parse import parse
@@ -135,10 +136,12 @@ def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
 
 def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     check_time()  # parsing has no other bound than the length of the text
-    phi, psi = parse(certificate.left), parse(certificate.right)
-    algebra = Algebra([*generators(phi), *generators(psi)], budget, certificate.schema, certificate.solver)
+    phi, psi, schema = parse(certificate.left), parse(certificate.right), certificate.schema
+    if (operands := operands_per_key(phi, psi, schema)) is not None:
+        phi, psi, schema = operands.left, operands.right, operands.schema
+    algebra = Algebra([*generators(phi), *generators(psi)], budget, schema, certificate.solver)
     listed = {atom.chosen for atom in algebra.atoms}
-    if (event := unlisted(algebra.generators, listed, certificate.schema)) is not None:
+    if (event := unlisted(algebra.generators, listed, schema)) is not None:
         return f"the types of events that the predicate algebra lists lack that of {event}"
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
     if certificate.level == "events":

@@ -444,7 +444,7 @@ def tuple_predicates_only(phi: Formula) -> Formula:
     """The formula without windows, partitions, and conditions that compare events: of what remains, those that hold."""
     below = [tuple_predicates_only(child) for child in children(phi)]
     match phi:
-        case cel.Within(_, cel.TimeWindow() | cel.AttributeWindow()) | cel.PartitionBy():
+        case cel.Within(_, cel.TimeWindow() | cel.AttributeWindow()) | cel.PartitionBy() | cel.PerKey():
             return below[0]
         case cel.Filter(_, condition):
             return phi if _unary(condition) and below[0] == phi.phi else cel.Filter(below[0], _kept(condition))

@@ -247,6 +247,8 @@ class Binding:
                 return self._variables(L, M)
             case cel.PartitionBy(_, a), cel.PartitionBy(_, b):
                 return self._attribute(a, b)
+            case cel.PerKey(_, a), cel.PerKey(_, b):
+                return len(a) == len(b) and all(map(self._attribute, a, b))
             case cel.Within(_, v), cel.Within(_, w):
                 return self._window(v, w)
             case cel.Derived(), cel.Derived():

@@ -426,7 +426,7 @@ def _cel_disjuncts(phi: cel.Formula, nodes: int) -> CelDisjuncts:
             check_nodes(filtered_size(condition, sizes[0]), nodes, phi)
             found = filtered(below[0], condition)
         case (
-            cel.In() | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy()
+            cel.In() | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy() | cel.PerKey()
         ):  # fmt: skip
             found = [rebuilt(phi, [psi]) for psi in below[0]]
         case cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All():
@@ -476,6 +476,7 @@ def bindable(phi: cel.Formula) -> Variables:
         case (
             cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Plus() | cel.ContiguousPlus() | cel.Filter()
             | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
+            | cel.PerKey()
         ):  # fmt: skip
             return frozenset[str]().union(*map(bindable, children(phi)))
         case _:
@@ -543,7 +544,7 @@ def _each(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
             return phi
         case (
             cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus() | cel.ContiguousPlus()
-            | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy()
+            | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy() | cel.PerKey()
         ):  # fmt: skip
             return rebuilt(phi, [_each(psi, L, p) for psi in children(phi)])
         case cel.Derived():
@@ -570,7 +571,7 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
             return rebuilt(phi, [phi.left, _whole(phi.right, condition)])
         case cel.Unless(left, right):
             return cel.Unless(_whole(left, condition), right)
-        case cel.Or() | cel.And() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy():
+        case cel.Or() | cel.And() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy() | cel.PerKey():
             return rebuilt(phi, [_whole(psi, condition) for psi in children(phi)])
         case (
             cel.EventAtom() | cel.In() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.All() | cel.Plus()
@@ -654,7 +655,7 @@ class _Pushing:
             case (
                 cel.EventAtom() | cel.Filter() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All()
                 | cel.Unless() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next()
-                | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.Derived()
+                | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Derived()
             ):  # fmt: skip
                 psi = rebuilt(phi, below)
             case _:
@@ -690,7 +691,7 @@ def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
         case (
             cel.Filter() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus()
             | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within()
-            | cel.PartitionBy() | cel.Derived()
+            | cel.PartitionBy() | cel.PerKey() | cel.Derived()
         ):  # fmt: skip
             return rebuilt(phi, [bound(psi, A, L) for psi in children(phi)])
         case _:
@@ -713,7 +714,7 @@ def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
         case (
             cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus() | cel.ContiguousPlus()
             | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
-            | cel.Derived()
+            | cel.PerKey() | cel.Derived()
         ):  # fmt: skip
             return rebuilt(phi, [renamed(psi, A, B) for psi in children(phi)])
         case _:

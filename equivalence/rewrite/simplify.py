@@ -87,7 +87,7 @@ def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
         case (
             cel.In() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Unless() | cel.Plus()
             | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within()
-            | cel.PartitionBy()
+            | cel.PartitionBy() | cel.PerKey()
         ):  # fmt: skip
             return Subformula(below[i], put, looked, blind, chained)
         case cel.EventAtom():
@@ -186,7 +186,7 @@ def of_nothing(psi: Formula) -> Iterator[Candidate]:
         case (
             cel.In() | cel.Filter() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All()
             | cel.Unless() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last()
-            | cel.Max() | cel.Within() | cel.PartitionBy() | cel.Derived()
+            | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Derived()
         ):  # fmt: skip
             if not is_nothing(psi) and any(map(is_nothing, children(psi))):
                 yield "nothing, from nothing", nothing(psi)

@@ -457,6 +457,7 @@ REFUSED: Mapping[type[cel.Formula], str] = {
     cel.Unless: "UNLESS asks for what did not happen; core-CEL has no negation of formulas",
     cel.Within: "WITHIN compares the first event of a match with the last; core-CEL has no name for these",
     cel.PartitionBy: "PARTITION BY compares each two events of a match; core-CEL has no name for them all",
+    cel.PerKey: "PER KEY looks at the events of one key at a time; core-CEL looks at the whole stream",
 }
 CORE_CHOICES: Mapping[type[cel.Next | cel.Last | cel.Max], type[Choice]] = {
     cel.Next: core.CoreNext,
@@ -550,7 +551,7 @@ class _CoreTranslation:
                 if not all(held_by.values()):
                     raise Unsupported("PROJECT leaves events out of the match; core-CEL keeps all", phi.span)
                 return replace(found, held_by=held_by)
-            case cel.Start() | cel.And() | cel.All() | cel.Unless() | cel.Within() | cel.PartitionBy():
+            case cel.Start() | cel.And() | cel.All() | cel.Unless() | cel.Within() | cel.PartitionBy() | cel.PerKey():
                 raise Unsupported(REFUSED[type(phi)], phi.span)
             case cel.Derived():
                 return self.clause(phi.expansion, anchored)
@@ -614,7 +615,7 @@ def _is_interval(phi: cel.Formula) -> bool:
             return _is_interval(phi.expansion)
         case (
             cel.Seq() | cel.Plus() | cel.Start() | cel.And() | cel.All() | cel.Unless() | cel.Within()
-            | cel.PartitionBy()
+            | cel.PartitionBy() | cel.PerKey()
         ):  # fmt: skip
             return False
         case _:

@@ -70,6 +70,8 @@ def with_names(
             return cel.Project(frozenset(map(name, sorted(L))), below[0])
         case cel.PartitionBy(_, a):
             return cel.PartitionBy(below[0], attribute(a))
+        case cel.PerKey(_, attributes):
+            return cel.PerKey(below[0], tuple(dict.fromkeys(map(attribute, attributes))))
         case cel.Within(_, cel.AttributeWindow(width, a)):
             return cel.Within(below[0], cel.AttributeWindow(width, attribute(a)))
         case cel.Within():
@@ -100,7 +102,7 @@ def names(phi: Formula) -> Iterator[str]:
             case cel.Filter(_, condition):
                 for atom in cel.atoms(condition):
                     yield from variables_of(atom)
-            case cel.Within() | cel.PartitionBy() | cel.Derived():
+            case cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Derived():
                 pass
             case _:
                 assert_never(psi)
@@ -126,6 +128,8 @@ def attribute_names(phi: Formula) -> Iterator[str]:
     for psi in cel.subformulas(phi):
         if isinstance(psi, cel.PartitionBy):
             yield psi.attribute
+        elif isinstance(psi, cel.PerKey):
+            yield from psi.attributes
         elif isinstance(psi, cel.Within):
             match psi.window:
                 case cel.AttributeWindow(_, a):

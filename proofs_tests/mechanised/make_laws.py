@@ -95,7 +95,7 @@ def formula(phi: cel.Formula) -> str:
             return f"(Project [{'; '.join(sorted(L))}] {formula(psi)})"
         case cel.Derived():
             return formula(phi.expansion)
-        case cel.Within() | cel.PartitionBy():
+        case cel.Within() | cel.PartitionBy() | cel.PerKey():
             raise ValueError("the model has no windows and no partitions")
         case _:
             return f"({node_word(type(phi))} {' '.join(formula(psi) for psi in children(phi))})"

@@ -112,4 +112,4 @@ def test_it_is_drawn(language: str, operator: Operator) -> None:
         try:
             assert diagram_of(its.show(phi), language) is not None
         except Unsupported:
-            assert operator.name in ("partition", "within"), "an automaton carries all but windows on values"
+            assert operator.name in ("partition", "perkey", "within"), "an automaton carries all but windows on values"

@@ -41,7 +41,7 @@ def is_unary(phi: cel.Formula) -> bool:
     too, so that a formula with one is not unary, though an automaton can count (automata/cea/compile.py, compilable).
     """
     return not any(
-        isinstance(node, cel.Within | cel.PartitionBy)
+        isinstance(node, cel.Within | cel.PartitionBy | cel.PerKey)
         or (isinstance(node, cel.Filter) and not all(isinstance(a, cel.Every) for a in cel.atoms(node.condition)))
         for node in cel.subformulas(phi)
     )
@@ -72,12 +72,15 @@ def require_typed(phi: cel.Formula, schema: Schema) -> None:
 def missing_columns(phi: cel.Formula, columns: Collection[str]) -> Iterator[Problem]:
     """The attributes that the formula partitions by or measures a window with, and that are not among the columns."""
     for node in cel.subformulas(phi):
-        attribute, use = "", ""
+        attributes: tuple[str, ...] = ()
+        use = ""
         if isinstance(node, cel.PartitionBy):
-            attribute, use = node.attribute, "partition by"
+            attributes, use = (node.attribute,), "partition by"
+        elif isinstance(node, cel.PerKey):
+            attributes, use = node.attributes, "take as key"
         elif isinstance(node, cel.Within) and isinstance(node.window, cel.AttributeWindow):
-            attribute, use = node.window.attribute, "measure the window by"
-        if attribute and attribute not in columns:
+            attributes, use = (node.window.attribute,), "measure the window by"
+        for attribute in (a for a in attributes if a not in columns):
             names = [one for one in columns if one != TYPE]
             message = f"there is no column {attribute!r} to {use}; the events have {listed(names)}"
             yield Problem("attribute", message, node.span, meant(attribute, names))
@@ -131,6 +134,11 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
             types = _types(psi, schema, found)
             found.extend(lacking("the partition", attribute, _all(types), schema, phi.span))
             return types
+        case cel.PerKey(psi, attributes):
+            types = _types(psi, schema, found)
+            for attribute in attributes:
+                found.extend(lacking("the key", attribute, _all(types), schema, phi.span))
+            return types
         case (
             cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.Start(psi)
             | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi)
@@ -172,7 +180,7 @@ def _definite(phi: cel.Formula) -> Types:
             return _definite(left_)
         case (
             cel.Filter(psi, _) | cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.PartitionBy(psi, _) | cel.Start(psi)
-            | cel.Within(psi, _) | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi)
+            | cel.Within(psi, _) | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi) | cel.PerKey(psi, _)
         ):  # fmt: skip
             return _definite(psi)
         case cel.Derived():
@@ -247,6 +255,7 @@ def unused(phi: cel.Formula) -> Iterator[Problem]:
                 cel.EventAtom() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Plus()
                 | cel.ContiguousPlus()
                 | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
+                | cel.PerKey()
             ):  # fmt: skip
                 pending += [(child, asked) for child in reversed(children(psi))]
             case _:

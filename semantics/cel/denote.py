@@ -9,6 +9,7 @@ Read it beside the figure: each case is one clause. Memory, budgets and what sav
 from __future__ import annotations
 
 import inspect
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import chain, product
@@ -161,7 +162,7 @@ def meaning(phi: cel.Formula, S: Stream, i: int, j: int, predicates: Predicates 
 
 
 def clause(
-    phi: cel.Formula, S: Stream, i: int, j: int, meaning: Meaning, facts: Facts | None = None
+    phi: cel.Formula, S: Stream, i: int, j: int, meaning: Meaning, facts: Facts | None = None, part: Part | None = None
 ) -> Iterable[Valuation]:
     """The valuations of phi over S from i to j, given the meaning of any formula over any interval of S."""
     match phi:
@@ -188,12 +189,7 @@ def clause(
         case cel.And(left, right):
             return meaning(left, i, j) & meaning(right, i, j)
         case cel.All(left, right):
-            return (
-                mu1 | mu2
-                for i1, j1, i2, j2 in interleavings(i, j)
-                for mu1 in meaning(left, i1, j1)
-                for mu2 in meaning(right, i2, j2)
-            )
+            return interleaved(left, right, i, j, meaning)
         case cel.Unless(left, right):
             intervals = ((i_, j_) for j_ in range(i, j + 1) for i_ in range(i, j_ + 1))
             return NONE if any(meaning(right, i_, j_) for i_, j_ in intervals) else meaning(left, i, j)
@@ -215,10 +211,29 @@ def clause(
             return (mu for mu in meaning(psi, i, j) if spans_at_most(window, sup(mu), S))
         case cel.PartitionBy(psi, a):
             return (mu for mu in meaning(psi, i, j) if agree(a, sup(mu), S))
+        case cel.PerKey(psi, names):
+            return per_key(psi, same_key(names, j, S), i, j, part or _by_clauses(S, facts))
         case cel.Derived():
             return meaning(phi.expansion, i, j)
         case _:
             assert_never(phi)
+
+
+def per_key(phi: cel.Formula, P: tuple[int, ...], i: int, j: int, part: Part) -> Iterator[Valuation]:
+    """phi PER KEY: over the stream of the events at P, those of the key of the event at j, as if there were no others.
+
+    Its events from i to j are there those from l to m; positions in the answer are the whole stream's. Where the event
+    at j has no key, P is empty.
+    """
+    if P:
+        l, m = bisect_left(P, i), bisect_left(P, j)
+        yield from (frozenset((A, P[p]) for A, p in mu) for mu in part(phi, P, l, m))
+
+
+def _by_clauses(S: Stream, facts: Facts | None) -> Part:
+    """The meaning over the streams of keys by the clauses alone."""
+    predicates = facts.predicates if facts else NO_PREDICATES
+    return lambda psi, P, l, m: meaning(psi, Stream([S[p] for p in P]), l, m, predicates)
 
 
 def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
@@ -236,6 +251,14 @@ def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: M
         starting = [mu2 for mu2 in meaning(right, k + 1, j) if mu2 and first(mu2) == k + 1] if ending else []
         for mu1 in ending:
             for mu2 in starting:
+                yield mu1 | mu2
+
+
+def interleaved(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
+    """left ALL right: both, over intervals of which one begins at i, and one ends at j."""
+    for i1, j1, i2, j2 in interleavings(i, j):
+        for mu1 in meaning(left, i1, j1):
+            for mu2 in meaning(right, i2, j2):
                 yield mu1 | mu2
 
 
@@ -307,6 +330,14 @@ def agree(a: str, C: ComplexEvent, S: Stream) -> bool:
     return all(compare("=", S[p].get(a), S[q].get(a)) for p in C for q in C)
 
 
+def same_key(names: Iterable[str], j: int, S: Stream) -> tuple[int, ...]:
+    """The positions of S whose events agree with the one at j on all these attributes: the stream of its key.
+
+    Empty where the event at j agrees not even with itself: an attribute is absent, NULL, or not a number.
+    """
+    return tuple([p for p in range(len(S)) if all(compare("=", S[p].get(a), S[j].get(a)) for a in names)])
+
+
 def bind(A: str, C: Iterable[int]) -> Valuation:
     """The valuation that maps A to C, and every other variable to nothing."""
     return frozenset([(A, p) for p in C])
@@ -343,3 +374,8 @@ def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
 
 
 Meaning: TypeAlias = Callable[[cel.Formula, int, int], Valuations]
+Part: TypeAlias = Callable[[cel.Formula, tuple[int, ...], int, int], Valuations]
+"""The meaning of a formula over the stream of the events at some positions, those of a key, from its l-th to its m-th.
+
+Who gives none to `clause` leaves it to the clauses alone.
+"""

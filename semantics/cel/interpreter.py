@@ -61,7 +61,7 @@ NOTHING = Extent(None, inherits=False)
 INHERITING: set[type] = {
     cel.EventAtom, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.ContiguousSeq, cel.ContiguousPlus, cel.Or,
     cel.And, cel.All,
-    cel.Strict, cel.Within, cel.PartitionBy,
+    cel.Strict, cel.Within, cel.PartitionBy, cel.PerKey,
 }  # fmt: skip
 
 
@@ -102,6 +102,7 @@ LAST: dict[type, Callable[[Sequence[Types]], Types]] = {
     cel.Max: _first,
     cel.Within: _first,
     cel.PartitionBy: _first,
+    cel.PerKey: _first,
 }
 """From the types of the last event of an operator's operands to those of its own."""
 
@@ -183,6 +184,15 @@ class _Memo:
         self.earliest: dict[int, int] = {}
 
 
+class _Spent:
+    """What was done so far: the valuations made, and the clauses followed."""
+
+    __slots__ = ("followed", "made")
+
+    def __init__(self) -> None:
+        self.made = self.followed = 0
+
+
 class Interpreter:
     """The meaning of formulas over one stream; it computes each once, and keeps to a budget.
 
@@ -197,11 +207,11 @@ class Interpreter:
         self.budget = budget
         self.facts = RememberedFacts(S, predicates)
         self._pruned = pruned
-        self._made = 0
-        self._followed = 0
+        self._spent = _Spent()
         self._deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
         self._types = [event.type for event in S]
         self._memos: dict[int, _Memo] = {}
+        self._parts: dict[tuple[int, ...], Interpreter] = {}
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """The valuations of phi over the stream from i to j. Raises BudgetExceeded, IllFormed, Unsupported."""
@@ -217,6 +227,14 @@ class Interpreter:
     def _compared(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """The meaning as the clause of a strategy asks for it."""
         return Compared(self.meaning(phi, i, j))
+
+    def of_part(self, phi: cel.Formula, positions: tuple[int, ...], l: int, m: int) -> Valuations:
+        """The meaning over the events at some positions as a stream, from its l-th to its m-th, in the same budget."""
+        if positions not in self._parts:
+            part = Stream([self.S[p] for p in positions])
+            inner = self._parts[positions] = Interpreter(part, self.budget, self.facts.predicates, pruned=self._pruned)
+            inner._spent, inner._deadline = self._spent, self._deadline
+        return self._parts[positions].meaning(phi, l, m)
 
     def _inherited(self, memo: _Memo, i: int, j: int) -> Valuations:
         """Those of the next longer interval that is computed, without those that use an event before i."""
@@ -235,9 +253,10 @@ class Interpreter:
 
     def _collected(self, memo: _Memo, i: int, j: int) -> Valuations:
         """The valuations by the formula's clause, as long as the budget lasts."""
-        self._followed += 1
+        self._spent.followed += 1
         try:
-            mus = clause(memo.phi, self.S, i, j, self._compared if memo.compares else self.meaning, self.facts)
+            meaning = self._compared if memo.compares else self.meaning
+            mus = clause(memo.phi, self.S, i, j, meaning, self.facts, self.of_part)
             pending = iter(mus)
             made = list(islice(pending, COUNTED_TOGETHER))
             self._count(len(made))
@@ -256,10 +275,10 @@ class Interpreter:
 
     def _count(self, made: int) -> None:
         """Count valuations. Raises BudgetExceeded."""
-        self._made += made
-        if made == COUNTED_TOGETHER or self._followed % FOLLOWED_TOGETHER == 0:
+        self._spent.made += made
+        if made == COUNTED_TOGETHER or self._spent.followed % FOLLOWED_TOGETHER == 0:
             check_time()
-        if self._made > self.budget.valuations:
+        if self._spent.made > self.budget.valuations:
             limit = f"{self.budget.valuations} valuations"
         elif self._deadline is not None and time.monotonic() > self._deadline:
             limit = f"{self.budget.seconds} seconds"
@@ -267,5 +286,6 @@ class Interpreter:
             return
         raise BudgetExceeded(
             f"more than {limit}; the interpreter follows the definition and keeps all it makes, so give it a shorter "
-            f"stream or a larger budget (so far {self._made} valuations, over {self._followed} intervals of formulas)"
+            f"stream or a larger budget (so far {self._spent.made} valuations, over {self._spent.followed} intervals "
+            "of formulas)"
         )

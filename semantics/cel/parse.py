@@ -28,6 +28,7 @@ from cerify.semantics.trees import spelt
 
 INFIX = spelt(OPERATORS, "infix")
 Bounds: TypeAlias = tuple[int, int | None]
+Names: TypeAlias = tuple[str, ...]
 CALLS = spelt(OPERATORS, "call")
 
 
@@ -43,8 +44,21 @@ class _Builder(PredicateBuilder):
     filter = node(cel.Filter)
     within = node(cel.Within)
 
-    def partition_by(self, meta: Meta, phi: cel.Formula, attribute: Token) -> cel.Formula:
-        return cel.PartitionBy(phi, attribute_name(attribute), span=span_of(meta))
+    def partition_by(self, meta: Meta, phi: cel.Formula, attributes: Names) -> cel.Formula:
+        for attribute in attributes:  # to agree on several is to agree on each
+            phi = cel.PartitionBy(phi, attribute, span=span_of(meta))
+        return phi
+
+    def per_key(self, meta: Meta, phi: cel.Formula, attributes: Names) -> cel.Formula:
+        return cel.PerKey(phi, attributes, span=span_of(meta))
+
+    def names(self, meta: Meta, *tokens: Token) -> Names:
+        found: dict[str, Token] = {}
+        for token in tokens:
+            if attribute_name(token) in found:
+                raise ParseError(f"{token} is written twice: name each attribute once", span_of(token))
+            found[attribute_name(token)] = token
+        return tuple(found)
 
     def combination(self, meta: Meta, *children: Any) -> cel.Formula:
         operators = {INFIX[str(token)]: token for token in children[1::2]}

@@ -209,6 +209,12 @@ class PartitionBy(_OneOperand):
     attribute: str
 
 
+class PerKey(_OneOperand):
+    """phi PER KEY [a, b]: phi within each key, as if the stream had only the events of that key."""
+
+    attributes: tuple[str, ...]
+
+
 class Derived(_OneOperand):
     """An operator that stands for another formula, its expansion.
 
@@ -237,7 +243,7 @@ Strategy: TypeAlias = Strict | Next | Last | Max
 Plain: TypeAlias = Seq | Plus | ContiguousSeq | ContiguousPlus | Start | Or | And | All | Unless | Strategy
 """The operators that have no other fields than their operands."""
 
-Formula: TypeAlias = EventAtom | In | Filter | Project | Within | PartitionBy | Plain | Derived
+Formula: TypeAlias = EventAtom | In | Filter | Project | Within | PartitionBy | PerKey | Plain | Derived
 
 
 subformulas: Callable[[Formula], Iterator[Formula]] = subtrees
@@ -440,6 +446,11 @@ OPERATORS = table(
         samples=(lambda phi: PartitionBy(phi, "x"),),
     ),
     Operator(
+        PerKey, "perkey", "PER KEY", "evaluation per key", "docs/decisions/per-key.md, substream of a key",
+        "{phi} PER KEY [{attributes}]", "postfix", FILTERED,
+        samples=(lambda phi: PerKey(phi, ("x",)), lambda phi: PerKey(phi, ("k", "x"))),
+    ),
+    Operator(
         Within, "within", "WITHIN", "window", "tods21 section 4, the predicate Q of windows",
         "{phi} WITHIN {window}", "postfix", FILTERED,
         samples=(
@@ -469,12 +480,14 @@ def show(phi: Formula) -> str:
         return printed(phi, OPERATORS, _show_field)
 
 
-def _show_field(value: str | frozenset[str] | Window | Condition) -> str:
+def _show_field(value: str | frozenset[str] | tuple[str, ...] | Window | Condition) -> str:
     match value:
         case str():
             return value
         case frozenset():
             return ", ".join(sorted(value))
+        case tuple():
+            return ", ".join(value)
         case EventWindow() | TimeWindow() | AttributeWindow():
             return show_window(value)
         case Every() | Correlated() | Named() | Conjunction() | Disjunction():

@@ -446,6 +446,10 @@ def record_cel(
     if not isinstance(plan, AutomatonPlan):
         raise plan.refused
     scope, checks = plan.scope, plan.checks
+    if scope.keys:
+        raise Unsupported(
+            "a run under PER KEY is one for each key: draw the query without it, over the events of one key", phi.span
+        )
     automaton = plan.automaton(output, budget)
     checker = CorrelatedFilterChecker(checks, S, Spending(budget)) if checks else None
     run: DrawnRun = UnwindowedRun(automaton, checker) if scope.everything else DrawnSeries(automaton, scope, S, checker)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -10,7 +11,7 @@ from typing import TypeAlias, assert_never
 from cerify.explanations.explanation import braces, event, of_window, reasons_for
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, Valuations, interleavings, sup
+from cerify.semantics.cel.denote import NO_PREDICATES, NONE, Predicates, Valuations, interleavings, same_key, sup
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.syntax import OPERATORS, show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
@@ -50,10 +51,54 @@ class BoundedOracle(Interpreter):
         return super().meaning(phi, i, j)
 
 
+class KeyOracle:
+    """The interpreter over the stream of the events at some positions, asked with positions of the whole stream.
+
+    An interval that does not end with one of these events has no valuation, so that each is asked about once.
+    """
+
+    def __init__(self, whole: Interpreter | KeyOracle, positions: tuple[int, ...]) -> None:
+        self.whole: Interpreter = whole.whole if isinstance(whole, KeyOracle) else whole
+        self.S, self.positions = self.whole.S, positions
+        self._known: dict[tuple[int, int, int], Valuations] = {}
+        self._alive: list[cel.Formula] = []
+
+    def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
+        """The valuations of phi over the stream from i to j. Raises BudgetExceeded, Unsupported."""
+        if (key := (id(phi), i, j)) not in self._known:
+            self._alive.append(phi)
+            self._known[key] = self._computed(phi, i, j)
+        return self._known[key]
+
+    def _computed(self, phi: cel.Formula, i: int, j: int) -> Valuations:
+        l, m = bisect_left(self.positions, i), bisect_left(self.positions, j)
+        if l > m or m == len(self.positions) or self.positions[m] != j:
+            return NONE
+        mus = self.whole.of_part(phi, self.positions, l, m)
+        return frozenset(frozenset((A, self.positions[p]) for A, p in mu) for mu in mus)
+
+
+Asked: TypeAlias = Interpreter | KeyOracle
+"""Who is asked about the meaning of a formula: over the whole stream, or over that of a key."""
+
+
+def of_key(oracle: Asked, names: tuple[str, ...], j: int) -> KeyOracle:
+    """The oracle over the events of this stream that have the key of the one at j."""
+    C = same_key(names, j, oracle.S)
+    return KeyOracle(oracle, tuple(p for p in C if not isinstance(oracle, KeyOracle) or p in oracle.positions))
+
+
+def following(oracle: Asked, p: int) -> int:
+    """The position after p: in the stream of a key, that of its next event."""
+    if isinstance(oracle, KeyOracle):
+        n = bisect_right(oracle.positions, p)
+        return oracle.positions[n] if n < len(oracle.positions) else len(oracle.S)
+    return p + 1
+
+
 def alone(S: Stream, C: ComplexEvent) -> Stream:
-    """The stream in which every event outside C is of a type that no formula asks for."""
-    nobody = Event("")
-    return Stream(S[p] if p in C else nobody for p in range(len(S)))
+    """The stream in which every event outside C is of a type that no formula asks for; its attributes stay."""
+    return Stream(S[p] if p in C else Event("", S[p].attributes) for p in range(len(S)))
 
 
 def is_hidden(phi: cel.Formula) -> bool:
@@ -99,7 +144,8 @@ class Derivation:
     """A step of a derivation: valuation belongs to formula over the stream from i to j, because of the clause.
 
     clause says in words which clause it is, citation where it is printed, detail what it was applied with, as in
-    "k = 4"; evidence are facts of the stream that its side conditions rest on.
+    "k = 4"; evidence are facts of the stream that its side conditions rest on. key: where the stream is that of a key,
+    the positions of its events; all positions are those of the whole stream.
     """
 
     formula: cel.Formula
@@ -111,9 +157,10 @@ class Derivation:
     detail: str = ""
     evidence: tuple[str, ...] = ()
     children: tuple[Derivation, ...] = ()
+    key: tuple[int, ...] | None = None
 
 
-def derivations(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Interpreter) -> Iterator[Derivation]:
+def derivations(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> Iterator[Derivation]:
     """All derivations of mu from phi over the oracle's stream from i to j, one at a time; none if mu does not belong.
 
     The order is fixed. Raises BudgetExceeded, Unsupported.
@@ -135,28 +182,30 @@ def ordered(mus: Iterable[Valuation]) -> list[Valuation]:
     return sorted(mus, key=lambda mu: sorted((p, A) for A, p in mu))
 
 
-def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Interpreter) -> Iterator[Derivation]:
+def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> Iterator[Derivation]:
+    key = oracle.positions if isinstance(oracle, KeyOracle) else None
+
     def over(detail: str, *operands: _Claim, evidence: tuple[str, ...] = ()) -> Iterator[Derivation]:
         """A step for each choice of a derivation of each operand; there are one or two."""
         title = OPERATORS[type(phi)].title
         for first in _derive(*operands[0], oracle):
             for rest in _derive(*operands[1], oracle) if len(operands) > 1 else [None]:
                 children = (first,) if rest is None else (first, rest)
-                yield Derivation(phi, i, j, mu, title, FIGURE_3, detail, evidence, children)
+                yield Derivation(phi, i, j, mu, title, FIGURE_3, detail, evidence, children, key)
 
     if mu not in oracle.meaning(phi, i, j):
         raise InternalError(f"a derivation of {show(phi)} over ({i}, {j}) is not one by the interpreter", phi.span)
     match phi:
         case cel.EventAtom(R):
             fact = event(j, oracle.S)
-            yield Derivation(phi, i, j, mu, "event type", FIGURE_3, f"S[{j}] has type {R}", (fact,))
+            yield Derivation(phi, i, j, mu, "event type", FIGURE_3, f"S[{j}] has type {R}", (fact,), key=key)
         case cel.In(psi, A):
             for nu in ordered(oracle.meaning(psi, i, j)):
                 if frozenset(pair for pair in nu if pair[0] != A) | {(A, p) for p in sup(nu)} == mu:
                     yield from over(f"{A} binds {braces(sup(nu))}", (psi, nu, i, j))
         case cel.Seq(left, right) | cel.ContiguousSeq(left, right):
             for k, one, two in _splits(phi, mu, i, j, oracle):
-                touching = f"the left side ends at {k}, the right side begins at {k + 1}"
+                touching = f"the left side ends at {k}, the right side begins at {following(oracle, k)}"
                 evidence = (touching,) if isinstance(phi, cel.ContiguousSeq) else ()
                 yield from over(f"k = {k}", (left, one, i, k), (right, two, k + 1, j), evidence=evidence)
         case cel.Plus(psi) | cel.ContiguousPlus(psi):
@@ -180,18 +229,29 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Interpreter
                 for one, two in _parts(mu, oracle.meaning(left, i1, j1), oracle.meaning(right, i2, j2)):
                     where = f"({i1}, {j1}) on the left, ({i2}, {j2}) on the right"
                     yield from over(where, (left, one, i1, j1), (right, two, i2, j2))
+        case cel.PerKey():
+            yield from _of_key(phi, mu, i, j, oracle)
         case (
             cel.Filter() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
             | cel.Within() | cel.PartitionBy() | cel.Derived()
         ):  # fmt: skip
             psi, alone = _unchanged(phi, mu, i, j, oracle)
             for child in _derive(psi, mu, i, j, oracle):
-                yield replace(alone, children=(child,))
+                yield replace(alone, children=(child,), key=key)
         case _:
             assert_never(phi)
 
 
-def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Interpreter) -> tuple[cel.Formula, Derivation]:
+def _of_key(phi: cel.PerKey, mu: Valuation, i: int, j: int, oracle: Asked) -> Iterator[Derivation]:
+    """The derivations from the operand over the stream of the key of the event at j, each with a step more."""
+    inner = of_key(oracle, phi.attributes, j)
+    facts = (event(j, oracle.S, phi.attributes), f"the events of this key are {braces(inner.positions)}")
+    key, operator = oracle.positions if isinstance(oracle, KeyOracle) else None, OPERATORS[cel.PerKey]
+    for child in _derive(phi.phi, mu, i, j, inner):
+        yield Derivation(phi, i, j, mu, operator.title, operator.clause, "", facts, (child,), key)
+
+
+def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Asked) -> tuple[cel.Formula, Derivation]:
     """The operand that phi takes mu from as it is, and the step of the derivation without what is below it."""
     S = oracle.S
 
@@ -204,7 +264,8 @@ def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Interpr
         case cel.Start(psi):
             return psi, node("anchoring", FIGURE_3, detail=f"the first position is i = {i}")
         case cel.Unless(left, right):
-            fact = f"{show(right)} has no valuation over any interval within ({i}, {j})"
+            among = " among the events of the key" if isinstance(oracle, KeyOracle) else ""
+            fact = f"{show(right)} has no valuation over any interval within ({i}, {j}){among}"
             return left, node("guarded negation", FIGURE_3, fact)
         case cel.Strict(psi):
             span = f"{min(sup(mu))} to {max(sup(mu))}, without a gap" if mu else "nothing, which has no gap"
@@ -224,20 +285,21 @@ def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Interpr
             assert_never(phi)
 
 
-def supports(phi: cel.Formula, i: int, j: int, oracle: Interpreter) -> list[ComplexEvent]:
+def supports(phi: cel.Formula, i: int, j: int, oracle: Asked) -> list[ComplexEvent]:
     """The complex events of phi from i to j, in a fixed order."""
     return sorted(set(map(sup, oracle.meaning(phi, i, j))), key=sorted)
 
 
 def _splits(
-    phi: cel.Seq | cel.ContiguousSeq | cel.Plus | cel.ContiguousPlus, mu: Valuation, i: int, j: int, oracle: Interpreter
+    phi: cel.Seq | cel.ContiguousSeq | cel.Plus | cel.ContiguousPlus, mu: Valuation, i: int, j: int, oracle: Asked
 ) -> Iterator[tuple[int, Valuation, Valuation]]:
     """Every k with the valuations on its two sides that make up mu; the right side of an iteration is itself."""
     left, right = (phi.left, phi.right) if isinstance(phi, cel.Seq | cel.ContiguousSeq) else (phi.phi, phi)
     touching = isinstance(phi, cel.ContiguousSeq | cel.ContiguousPlus)
     for k in range(i, j):
         for one, two in _parts(mu, oracle.meaning(left, i, k), oracle.meaning(right, k + 1, j)):
-            if not touching or (one and two and max(sup(one)) == k and min(sup(two)) == k + 1):
+            meeting = one and two and max(sup(one)) == k and min(sup(two)) == following(oracle, k)
+            if not touching or meeting:
                 yield k, one, two
 
 

@@ -14,11 +14,14 @@ from typing import Literal, TypeAlias, assert_never
 
 from cerify.explanations.cel_derivation import (
     ANY,
+    Asked,
     BoundedOracle,
     Derivation,
+    KeyOracle,
     alone,
     comparison,
     derivations,
+    following,
     is_hidden,
     is_local,
     nodes,
@@ -28,7 +31,7 @@ from cerify.explanations.cel_derivation import (
 from cerify.explanations.explanation import braces, event, listed, of_window, positions, reasons_against
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, last_at_most, next_at_most, sup
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, last_at_most, next_at_most, same_key, sup
 from cerify.semantics.cel.syntax import OPERATORS, show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
@@ -44,6 +47,7 @@ LATE: tuple[RelaxationKind, ...] = ("projection", "order", "type")
 KINDS: Mapping[type, RelaxationKind] = {
     cel.Within: "window",
     cel.PartitionBy: "partition",
+    cel.PerKey: "partition",
     **dict.fromkeys((cel.Strict, cel.Next, cel.Last, cel.Max), "strategy"),
     cel.Start: "anchor",
     cel.Project: "projection",
@@ -81,8 +85,8 @@ def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
             for part, _ in enumerate(conjuncts(condition)):
                 yield RelaxationPoint(path, "filter", part)
         case (
-            cel.Within() | cel.PartitionBy() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Start()
-            | cel.Project() | cel.ContiguousPlus() | cel.Seq() | cel.EventAtom()
+            cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
+            | cel.Start() | cel.Project() | cel.ContiguousPlus() | cel.Seq() | cel.EventAtom()
         ):  # fmt: skip
             yield RelaxationPoint(path, KINDS[type(phi)])
         case cel.ContiguousSeq():
@@ -146,8 +150,8 @@ class _Relaxing:
             case cel.Filter(_, condition):
                 return self._filter(below(0), list(enumerate(conjuncts(condition))), path)
             case (
-                cel.Within() | cel.PartitionBy() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Start()
-                | cel.Project()
+                cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
+                | cel.Start() | cel.Project()
             ):  # fmt: skip
                 dropped = drop(KINDS[type(phi)], lambda psi: replace(phi, phi=psi))
                 return dropped or replace(phi, phi=below(0))
@@ -207,9 +211,7 @@ class _Relaxing:
 # What exactly is broken where a relaxed place of a formula is held against what stood there before.
 
 
-def violation(
-    point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node: Derivation, oracle: BoundedOracle
-) -> str:
+def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node: Derivation, oracle: Asked) -> str:
     """Why phi does not have the node's valuation, where the node's formula is phi with the point relaxed.
 
     place is the part of the query that phi comes from: the two differ where something below is relaxed too.
@@ -226,8 +228,14 @@ def violation(
             return f"not within {show_window(window)}: {of_window(window, mu, S)}"
         case cel.PartitionBy(_, name):
             return f"the events differ in [{name}]: {listed(event(p, S, [name]) for p in sorted(C))}"
+        case cel.PerKey(psi, names):
+            of_key = same_key(names, j, S)
+            if C.difference(of_key):
+                keys = listed(event(p, S, names) for p in sorted(C | {j}))
+                return f"the events are not of one key [{', '.join(names)}]: {keys}"
+            return f"among the events of its key alone, {braces(of_key)}, this is no match of {show(psi)}"
         case cel.Strict():
-            left_out = sorted(set(range(min(C), max(C))) - C)
+            left_out = sorted(set(_positions(oracle, min(C), max(C))) - C)
             return f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {listed(map(str, left_out))}"
         case cel.Next() | cel.Last() | cel.Max():
             winner = next(w for w in supports(phi, i, j, oracle) if _beats(phi, w, C))
@@ -238,9 +246,9 @@ def violation(
             one, two = (braces(sup(child.valuation)) for child in node.children)
             return f"{first} has to come before {second}, but they are {one} and {two}"
         case cel.ContiguousSeq():
-            return " and ".join(_apart([sup(child.valuation) for child in node.children], ":"))
+            return " and ".join(_apart([sup(child.valuation) for child in node.children], ":", oracle))
         case cel.ContiguousPlus():
-            return " and ".join(_apart(list(_rounds(node)), ":+"))
+            return " and ".join(_apart(list(_rounds(node)), ":+", oracle))
         case cel.Start():
             first = f"at {min(C)}" if C else "none"
             return f"START wants the first event at {i}, where the interval begins; it is {first}"
@@ -275,12 +283,18 @@ def _beats(phi: cel.Next | cel.Last | cel.Max, winner: ComplexEvent, C: ComplexE
             assert_never(phi)
 
 
-def _apart(parts: list[ComplexEvent], symbol: str) -> Iterator[str]:
+def _positions(oracle: Asked, i: int, j: int) -> Iterator[int]:
+    """The positions from i to before j, in the stream of a key those of its events."""
+    return (p for p in range(i, j) if not isinstance(oracle, KeyOracle) or p in oracle.positions)
+
+
+def _apart(parts: list[ComplexEvent], symbol: str, oracle: Asked) -> Iterator[str]:
     for one, two in pairwise(parts):
         if not one or not two:
             yield f"a side without events is next to nothing (`{symbol}`)"
-        elif max(one) + 1 != min(two):
-            yield f"events {max(one)} and {min(two)} are not next to each other (`{symbol}`)"
+        elif following(oracle, max(one)) != min(two):
+            among = " among the events of the key" if isinstance(oracle, KeyOracle) else ""
+            yield f"events {max(one)} and {min(two)} are not next to each other{among} (`{symbol}`)"
 
 
 def _rounds(node: Derivation) -> Iterator[ComplexEvent]:
@@ -306,7 +320,7 @@ SEARCH_STEPS = 1_000_000
 
 SHOWN = 4
 KEEPING = (
-    cel.In | cel.Filter | cel.Start | cel.Unless | cel.Within | cel.PartitionBy
+    cel.In | cel.Filter | cel.Start | cel.Unless | cel.Within | cel.PartitionBy | cel.PerKey
     | cel.Strict | cel.Next | cel.Last | cel.Max
 )  # fmt: skip
 """The operators that keep matches of their first operand as they are, so that they change no number of events."""
@@ -349,7 +363,7 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
             case cel.Project():  # any of the events may be dropped, also of more than are counted here
                 numbers = set(range(most + 1 if endless(psi) else max(below[0], default=-1) + 1))
             case (
-                cel.In() | cel.Filter() | cel.Start() | cel.Unless() | cel.Within() | cel.PartitionBy()
+                cel.In() | cel.Filter() | cel.Start() | cel.Unless() | cel.Within() | cel.PartitionBy() | cel.PerKey()
                 | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
             ):  # fmt: skip
                 numbers = {*below[0]}
@@ -567,7 +581,8 @@ class _Search:
         later_rounds = {id(child) for node in nodes(root) for child in node.children if child.formula is node.formula}
         for node in nodes(root):
             for point, formula in relaxed.lost.get(id(node.formula), ()) if id(node) not in later_rounds else ():
-                oracle = self.alone if is_local(formula) else self.whole
+                oracle: Asked = self.alone if is_local(formula) else self.whole
+                oracle = oracle if node.key is None else KeyOracle(oracle, node.key)
                 if node.valuation not in oracle.meaning(formula, node.i, node.j):
                     place = at_path(self.phi, point.path)
                     message = violation(point, formula, place, node, oracle)

@@ -207,7 +207,7 @@ class CelVariant:
         self._made = 0
         self._computed: dict[tuple[int, int, int, int], Valuations] = {}
         self._rounds: dict[int, cel.Formula | None] = {}
-        self._substreams: dict[tuple[str, Any], tuple[list[int], CelVariant]] = {}
+        self._substreams: dict[tuple[int, ...], CelVariant] = {}
         self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
 
     def meaning(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None = None) -> Valuations:
@@ -268,6 +268,8 @@ class CelVariant:
                 return (mu for mu in self.meaning(psi, i, j, follow) if self.fits(window, sup(mu)))
             case cel.PartitionBy(psi, a):
                 return self.partitioned(psi, a, i, j, follow)
+            case cel.PerKey(psi, names):
+                return self.per_key(psi, names, i, j, follow)
             case cel.Derived():
                 return self.meaning(phi.expansion, i, j, follow)
             case _:
@@ -399,6 +401,10 @@ class CelVariant:
                 return self.another_round(right)
             case cel.Project(_, psi) | cel.Start(psi) | cel.Within(psi, _) | cel.PartitionBy(psi, _):
                 return self.another_round(psi)
+            case cel.PerKey():  # what follows is then looked for in another stream
+                if self.another_round(phi.phi) is not None:
+                    raise Unsupported("iteration inside PER KEY that another formula follows", phi.span)
+                return None
             case cel.Derived():
                 return self.another_round(phi.expansion)
             case cel.Or(left, right) | cel.And(left, right) | cel.All(left, right) | cel.Unless(left, right):
@@ -536,18 +542,20 @@ class CelVariant:
                 for mu in self.meaning(psi, i, j, follow)
                 if all(compare("=", S[p].get(a), S[q].get(a)) for p in sup(mu) for q in sup(mu))
             )
-        value = self.S[j].get(a)
-        if value is None:
+        return self.per_key(psi, (a,), i, j, follow)
+
+    def per_key(
+        self, psi: cel.Formula, names: tuple[str, ...], i: int, j: int, follow: cel.Formula | None
+    ) -> Iterable[Valuation]:
+        """psi over the stream of the events that have the key of the one at j."""
+        S = self.S
+        places = tuple(p for p in range(len(S)) if all(compare("=", S[p].get(a), S[j].get(a)) for a in names))
+        if not places:
             return NONE
-        if (a, value) not in self._substreams:
-            places = [p for p in range(len(self.S)) if compare("=", self.S[p].get(a), value)]
-            inner = CelVariant(Stream([self.S[p] for p in places], self.S.schema), self.choices, self.budget)
-            self._substreams[a, value] = places, inner
-        places, inner = self._substreams[a, value]
-        if j not in places:
-            return NONE
+        if places not in self._substreams:
+            self._substreams[places] = CelVariant(Stream([S[p] for p in places], S.schema), self.choices, self.budget)
         begin = next(n for n, p in enumerate(places) if p >= i)
-        mus = inner.meaning(psi, begin, places.index(j), follow)
+        mus = self._substreams[places].meaning(psi, begin, places.index(j), follow)
         return (frozenset((A, places[p]) for A, p in mu) for mu in mus)
 
 

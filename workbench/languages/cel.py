@@ -11,9 +11,10 @@ from cerify.languages.language import FOREIGN, BuiltIn, BuiltInLanguage, Checked
 from cerify.semantics.arguments import Budget, Selection
 from cerify.semantics.cel.check import missing_columns, problems, require_typed
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import OPERATORS, Formula, Last, Max, Next, Strict, expanded, show, size
+from cerify.semantics.cel.syntax import OPERATORS, Formula, Last, Max, Next, PerKey, Strict, expanded, show, size
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.predicates import Problem
 from cerify.semantics.sase.syntax import Reading
 
 if TYPE_CHECKING:
@@ -87,8 +88,14 @@ class Cel(BuiltInLanguage[Formula]):
     def waits(self, query: Formula) -> bool:
         return False
 
+    def surprises(self, query: Formula, S: Stream | None) -> Iterator[Problem]:
+        from cerify.across_keys import warnings_across_keys
+
+        return warnings_across_keys(query, S)
+
     def check(self, query: Formula, schema: Schema | None) -> Checked:
         from cerify.equivalence.decide.cel import satisfiable, vacuous
+        from cerify.semantics.cel.across_keys import across_keys
         from cerify.semantics.cel.check import beyond_star, is_unary, unused
         from cerify.semantics.cel.denote import named
 
@@ -99,7 +106,7 @@ class Cel(BuiltInLanguage[Formula]):
         return Checked(
             {"unary": unary, "star": not beyond, "beyond_star": beyond},
             f"{written}, {_kind(query)}",
-            [*found, *dict.fromkeys(unused(query)), *senseless],
+            [*found, *dict.fromkeys(unused(query)), *senseless, *(one.problem for one in across_keys(query))],
             tuple(dict.fromkeys((atom.name, atom.variables) for atom in named(query))),
             satisfiable(query, schema),
         )
@@ -116,6 +123,10 @@ class Cel(BuiltInLanguage[Formula]):
         if compilable(left) and compilable(right):
             decide = equivalent if question.claim == "equivalent" else contained
             return decide(left, right, level, schema, budget)
+        from cerify.equivalence.decide.single_key import compare_per_key
+
+        if (by_key := compare_per_key(left, right, question.claim, level, schema, budget)) is not None:
+            return by_key
         if question.bound == 0:
             return Undecided("a query compares events with each other, and with a bound of 0 no stream is looked at")
         from cerify.equivalence.bounded import compare
@@ -170,6 +181,8 @@ def _kind(phi: Formula) -> str:
         return "unary"
     if compilable(phi):
         return "not unary, since a window compares events; an automaton can count them, so equiv decides it"
+    if isinstance(phi, PerKey) and compilable(phi.phi):
+        return "not unary: it looks at the events of one key at a time; equiv decides it against others of that key"
     return "not unary: it compares events with each other"
 
 
@@ -224,6 +237,10 @@ def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> 
     scope = batch_scope(phi)
     if isinstance(scope, Unsupported):
         return scope
+    if scope.divided:
+        from cerify.automata.evaluate.compiled import divided_twice
+
+        return divided_twice()
     return CompiledCelEvaluator(phi, options.output, options.consumption, options.budget, scope)
 
 

@@ -337,6 +337,13 @@ class Language(ABC, Generic[F]):
         """
         return ()
 
+    def surprises(self, query: F, S: Stream | None, /) -> Iterable[Problem]:
+        """What the query means that its author may not expect, with an example on the stream where there is one.
+
+        As long as no language says otherwise: nothing. These are warnings and never errors.
+        """
+        return ()
+
     @abstractmethod
     def require_typed(self, query: F, schema: Schema, /) -> None:
         """Raises IllFormed where the query does not fit the schema."""

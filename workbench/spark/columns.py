@@ -216,6 +216,7 @@ def _certain(query: SparkQuery) -> set[str]:
         return set()
     nodes = list(_nodes(query.parsed))
     certain = {node.name for node in nodes if isinstance(node, Attribute) and node.name}
+    certain |= {name for node in nodes if isinstance(node, cel.PerKey) for name in node.attributes}
     return certain | {node.attribute for node in nodes if isinstance(node, cel.PartitionBy | cel.AttributeWindow)}
 
 
@@ -226,7 +227,7 @@ def mentioned(query: Any) -> tuple[set[str], bool]:
         timed = timed or isinstance(node, TIMED)
         if isinstance(node, Attribute):
             named.add(node.name)
-        for field in ("attribute", "name", "names"):
+        for field in ("attribute", "attributes", "name", "names"):
             value = getattr(node, field, ())
             named.update([value] if isinstance(value, str) else value if isinstance(value, tuple) else ())
     return named, timed
@@ -437,7 +438,7 @@ def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTy
         for problem in found:
             if known.strict or (problem.rule == "event_type" and known.types is not None):
                 raise IllFormed(problem.hinted, problem.span)
-    return found
+    return [*found, *query.plugin.surprises(query.parsed, None)]
 
 
 def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:

@@ -103,7 +103,7 @@ def test_errors_point_at_the_place(text: str, underlined: str, says: str) -> Non
     assert says in caught.value.message
 
 
-AFTER_A = "+, :, :+, :{, ;, ALL, AND, AS, FILTER, IN, OR, PARTITION, UNLESS"
+AFTER_A = "+, :, :+, :{, ;, ALL, AND, AS, FILTER, IN, OR, PARTITION, PER, UNLESS"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,121 @@
+"""LAST and NXT of events one after the other: an automaton with a state for each event.
+
+For any formula a strategy runs beside a monitor that follows all rivals (strategies.py), whose states are sets. Of
+sixty events that is more than there is room for, though there is nothing to compare: of a *chain*, single events one
+after the other and in a fixed number, as A{60} or A{3} ; B, the greatest match is found by taking what comes.
+
+- LAST compares from the end. The event before the last one is the latest that fits, since a later one leaves more room
+  for those before it; and so on. So between two events of the match there is none that could have stood in the place of
+  the earlier one.
+- NXT compares from the beginning. Each event but the last is the earliest that fits. So between two events there is
+  none that could have stood in the place of the later one; before the last event anything may stand.
+
+With {n,} the greatest match in both orders has all events that fit, since a match that contains another one is above
+it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TypeAlias
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition, intersection
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import ContiguousRepeat, Repeat
+from cerify.semantics.predicates import Anything, OfType, Predicate
+
+Link: TypeAlias = tuple[tuple[Predicate, Marks], ...]
+"""One event of a chain: the ways to mark it, each with the events that can be marked so."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Events one after the other; endless: whether the last one may come again and again."""
+
+    links: tuple[Link, ...]
+    endless: bool = False
+
+
+def chain_of(phi: cel.Formula) -> Chain | None:
+    """The chain that a formula is; None for a formula that is none, by its form."""
+    match phi:
+        case cel.Plus() | Repeat(most=None) if not isinstance(phi, ContiguousRepeat):
+            link = _links(phi.phi)
+            least = 1 if isinstance(phi, cel.Plus) else phi.least
+            return None if link is None or len(link) != 1 else Chain(link * least, endless=True)
+    links = _links(phi)
+    return None if links is None else Chain(links)
+
+
+def last_of_kind(phi: cel.Formula) -> int | None:
+    """Of LAST of so many events of one kind, in a fixed number, how many; None of any other formula."""
+    chain = chain_of(phi.phi) if isinstance(phi, cel.Last) else None
+    return None if chain is None or chain.endless or len(set(chain.links)) > 1 else len(chain.links)
+
+
+def _links(phi: cel.Formula) -> tuple[Link, ...] | None:
+    match phi:
+        case cel.EventAtom(R):
+            return (((OfType(R), frozenset({R})),),)
+        case cel.In(psi, A):
+            links = _links(psi)
+            return None if links is None else tuple(tuple((P, L | {A}) for P, L in link) for link in links)
+        case cel.Filter(psi, condition):
+            links = _links(psi)
+            return None if links is None else _filtered(links, condition)
+        case cel.Seq(left, right):
+            one, two = _links(left), _links(right)
+            return None if one is None or two is None else one + two
+        case cel.Or(left, right):
+            one, two = _links(left), _links(right)
+            single = one is not None and two is not None and len(one) == len(two) == 1
+            return ((*one[0], *two[0]),) if single and one and two else None
+        case Repeat(psi, least, most) if least == most and not isinstance(phi, ContiguousRepeat):
+            links = _links(psi)
+            return None if links is None else links * least
+    return None
+
+
+def _filtered(links: tuple[Link, ...], condition: cel.Condition) -> tuple[Link, ...] | None:
+    """The chain where a filter holds of each event, as long as that is a condition on each alone."""
+    match condition:
+        case cel.Every(A, Q):
+            return tuple(tuple((intersection(P, Q) if A in L else P, L) for P, L in link) for link in links)
+        case cel.Conjunction(left, right):
+            found = _filtered(links, left)
+            return None if found is None else _filtered(found, right)
+        case cel.Disjunction(left, right) if len(links) == 1:
+            one, two = _filtered(links, left), _filtered(links, right)
+            return None if one is None or two is None else ((*one[0], *two[0]),)
+    return None
+
+
+def greatest_of_chain(strategy: cel.Next | cel.Last, chain: Chain, algebra: Algebra) -> CEA:
+    """The automaton of LAST or NXT of a chain. State k has taken k events. Raises BudgetExceeded."""
+    links, n = chain.links, len(chain.links)
+    others = {link: _others(link, algebra) for link in dict.fromkeys(links)}
+    transitions = []
+    for k, link in enumerate(links):
+        if chain.endless:
+            between = others[links[0]]
+        elif isinstance(strategy, cel.Last):
+            between = others[links[k - 1]] if k else Anything()
+        else:
+            between = others[link] if k < n - 1 else Anything()
+        transitions.append(Transition(k, between, UNMARKED, k))
+        transitions += [Transition(k, P, L, k + 1) for P, L in link]
+        if chain.endless and k == n - 1:
+            transitions += [Transition(k, P, L, n + 1) for P, L in link]
+    if chain.endless:  # state n + 1 waits for one more
+        transitions.append(Transition(n + 1, others[links[0]], UNMARKED, n + 1))
+        transitions += [Transition(n + 1, P, L, q) for P, L in links[0] for q in (n, n + 1)]
+    return CEA(n + 2 if chain.endless else n + 1, tuple(transitions), frozenset({0}), frozenset({n}))
+
+
+def _others(link: Link, algebra: Algebra) -> Predicate:
+    """The events that cannot stand at this place."""
+    taken = reduce(or_, (algebra.mask(P) for P, _ in link))
+    return algebra.predicate(algebra.everything & ~taken)

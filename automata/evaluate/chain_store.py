@@ -1,0 +1,121 @@
+"""The match store for LAST of so many events of one kind, as LAST(A{60}): the positions of the last ones of each key.
+
+What sixty states and their nodes hold for the automaton of such a chain (cea/chains.py) are the last sixty events of
+the kind: an event is added in the same time, however many are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate import keyed_kernels as kernels
+from cerify.automata.evaluate.match_stores import ENTRIES, NODE, ROOTS
+from cerify.automata.evaluate.tables import EventBatch, MatchBatch, MatchStore, Numbers, TransitionTables, require
+from cerify.semantics.errors import BudgetExceeded
+
+POSITIONS = 2**20  # of events of matches between two enumerations
+
+
+class ChainStore(MatchStore):
+    """The last events of one kind of each key; see keyed_kernels.last_of_chain.
+
+    length: how many make a match. consume, ascending: as of KeyedStore. The kind of events is that of the steps which
+    leave the initial state of the automaton.
+    """
+
+    growth, most = 2, 2**30
+
+    def __init__(self, length: int, consume: bool, ascending: bool) -> None:
+        super().__init__((), NODE)
+        self._length, self._consume, self._ascending = length, consume, ascending
+        self.counters = np.zeros(kernels.COUNTERS, np.int64)
+        self.rows = np.zeros((0, length), np.int64)
+        self.home = np.zeros((0, 2), np.int64)
+        self._events = np.zeros(0, np.int64)
+
+    @property
+    def nodes(self) -> int:
+        return int(self.counters[kernels.NODES_MADE])
+
+    @property
+    def made(self) -> int:
+        return self.nodes - self._loaded + 1
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"counters": self.counters, "rows": self.rows, "home": self.home}
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """None are kept: a match has one variable."""
+        return np.zeros(0, np.int32)
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        positions: NDArray[np.int64] = self.rows.reshape(-1)
+        return positions
+
+    def resize(self, states: int, keys: int) -> None:
+        had = len(self.rows)
+        if keys > had:
+            if keys * self._length > ENTRIES:
+                raise BudgetExceeded(
+                    f"the last {self._length} events of {keys} keys are more than the compiled evaluator has room for; "
+                    "with a shorter window there are fewer at a time"
+                )
+            rows, home = np.zeros((keys, self._length), np.int64), np.full((keys, 2), -1, np.int64)
+            rows[:had], home[:had] = self.rows, self.home
+            self.rows, self.home = rows, home
+
+    def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
+        counters, rows, home = (arrays[name] for name in ("counters", "rows", "home"))
+        require(all(a.dtype == np.int64 for a in (counters, rows, home)), "an array is of another type")
+        require(counters.shape == (kernels.COUNTERS,) and (counters >= 0).all(), "the counters have no such shape")
+        require(rows.ndim == 2 and rows.shape[1] == self._length, "a table has no such shape")
+        require(home.shape == (len(rows), 2) and (home >= -1).all(), "a table has no such shape")
+        require((home[:, kernels.COUNT] <= position).all(), "there were not so many events")
+        require(((rows >= 0) & (rows < max(1, position))).all(), "an event lies in the future")
+        self.counters, self.rows, self.home = counters, np.ascontiguousarray(rows), np.ascontiguousarray(home)
+
+    def compact(self, bound: int) -> NDArray[np.bool_]:
+        """Forget the keys whose last event is before the bound. Returns for each key whether anything is left."""
+        present = self.home[:, kernels.STREAM] == self.counters[kernels.STREAMS]
+        used: NDArray[np.bool_] = present & (self.home[:, kernels.COUNT] > 0)
+        if self._ascending:
+            newest = (np.maximum(self.home[:, kernels.COUNT], 1) - 1) % self._length
+            used &= self.rows[np.arange(len(self.rows)), newest] >= bound
+        self.home[~used] = -1
+        return used
+
+    def _compact(self, bound: int) -> NDArray[np.bool_]:
+        return self.compact(bound)
+
+    def _found(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
+        most = max(1, POSITIONS // self._length) if listed else ROOTS
+        roots, self._events = np.empty((most, 2), np.int64), np.empty(most * self._length * listed, np.int64)
+        taken, begin = np.zeros(len(transitions.skip), np.bool_), transitions.begin.tolist()
+        for c in range(taken.size):
+            taken[c] = (transitions.marks[begin[c] : begin[c + 1], 0] == 0).any()
+        index = 0
+        while index < batch.classes.size:
+            index, found = kernels.last_of_chain(
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, taken, self._consume,
+                self.counters, self.rows, self.home, roots, self._events,
+            )  # fmt: skip
+            if found:
+                yield roots[:found]
+
+    def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
+        return self._found(batch, transitions, listed=True)
+
+    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
+        offsets = np.arange(len(roots) + 1, dtype=np.int64) * self._length
+        yield MatchBatch(roots[:, 0].copy(), offsets, self._events[: offsets[-1]].copy(), np.zeros(0, np.int32))
+
+    def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
+        for roots in self._found(batch, transitions, listed=False):
+            yield roots[:, 0].copy(), np.ones(len(roots), np.int64)

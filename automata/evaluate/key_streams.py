@@ -1,0 +1,56 @@
+"""The stream of each key, as PER KEY sees it: the events of the key, and their positions in the whole stream."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from cerify.automata.evaluate.scope import Key, key_of
+from cerify.semantics.events import Stream, Valuation
+
+Found: TypeAlias = Iterator[tuple[int, Valuation]]
+
+
+class KeyStreams:
+    """The streams of the keys on some attributes; keys: the key of each event, None for one that no key sees.
+
+    A position in the stream of a key is a number from 0 on, as in every stream.
+    """
+
+    def __init__(self, S: Stream, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.keys = [key_of(names, event) for event in S]
+        self._S = S
+        self._number: list[int] = []  # of each event in the stream of its key
+        self._positions: dict[Key, list[int]] = {}
+        for p, key in enumerate(self.keys):
+            positions = [] if key is None else self._positions.setdefault(key, [])
+            self._number.append(len(positions))
+            positions.append(p)
+
+    def stream(self, key: Key) -> Stream:
+        """The events of a key, as a stream."""
+        return Stream([self._S[p] for p in self._positions[key]])
+
+    def between(self, begin: int, end: int) -> Iterator[tuple[Key, int, int]]:
+        """The keys with events from one position to before another, and these as such an interval of its stream."""
+        for key, positions in self._positions.items():
+            l, m = bisect_left(positions, begin), bisect_left(positions, end)
+            if l < m:
+                yield key, l, m
+
+    def interval(self, key: Key, i: int, j: int) -> tuple[int, int]:
+        """The interval from i to j, where an event of the key is, in the stream of the key."""
+        return bisect_left(self._positions[key], i), self._number[j]
+
+    def inside(self, mu: Valuation, j: int) -> Valuation | None:
+        """A valuation in the stream of the key of the event at j; None if it binds an event of another one."""
+        if any(self.keys[p] != self.keys[j] for _, p in mu):
+            return None
+        return frozenset((A, self._number[p]) for A, p in mu)
+
+    def moved(self, found: Found, key: Key) -> Found:
+        """Valuations over the stream of a key, each with its end, as valuations over the whole stream."""
+        P = self._positions[key]
+        return ((P[n], frozenset((A, P[p]) for A, p in mu)) for n, mu in found)

@@ -1,0 +1,261 @@
+"""Evaluation under PER KEY in compiled loops over flat arrays: an automaton on its way through the stream of each key.
+
+The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
+The readable twin is scoped.KeyedEvaluation. The nodes are those of scoped_kernels.py. There a skipped event moves the
+runs of all keys, so that the keys of a state stand in one slot. Here an event moves the runs of its own key only, so
+that a key has a row of its own for each state, and no slots are needed. With K keys and S states:
+
+    rows    int32 [K, S, 3 + W]  as of scoped_kernels; of the first three entries only size and whole are used
+    home    int64 [K, 3]         of a key: which stream its rows are of (STREAM); the state of its run that has marked
+                                 nothing, or -1 (ORIGIN); a mask of the states that have a series (STATES)
+
+A number is given to another key, or another stream begins, without that any rows are cleared: rows whose stream is not
+the present one are empty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cerify.automata.evaluate.jit import bare, compiled, part
+from cerify.automata.evaluate.scoped_kernels import LAST_BIT, NODES, SIZE, WHOLE, _insert, _put, _whole
+
+STREAM, ORIGIN, STATES, HOME = range(4)
+COUNT = 1  # of the kind, in the place of ORIGIN
+NODES_MADE, STREAMS, NODES_SHORT, ROOTS_SHORT, COUNTERS = range(5)
+
+
+@part
+def _merge(flat, row, beside, other, nodes, tree):  # type: ignore[no-untyped-def]
+    """Add the series of a row of `beside` to a row; returns the number of nodes."""
+    size, rest = beside[other + SIZE], 0
+    if flat[row + SIZE] > 0 and tree[beside[other + NODES]].latest <= tree[flat[row + NODES]].latest:
+        rest, nodes = _whole(beside, other, nodes, tree)
+    else:
+        if flat[row + SIZE] > 0:
+            rest, nodes = _whole(flat, row, nodes, tree)
+        for x in range(SIZE, NODES + size):
+            flat[row + x] = beside[other + x]
+    if rest > 0:
+        nodes = _insert(flat, row, rest, nodes, tree)
+    return nodes
+
+
+@bare
+def update_keyed(  # type: ignore[no-untyped-def]
+    classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
+    reports_at_last_event, windowed, consume, counters, made, into, aside, tree, rows, home, roots,
+):  # fmt: skip
+    """Read events from index start on; stop where there might not be room for the nodes or roots that an event adds.
+
+    classes, numbers int32, admitted bool, low int64 [n]: of each event its class, given as -1 - c where a new stream
+    begins, the number of its key or -1 where no key sees it, whether a match can have it, and how far back it reaches;
+    base is the position of the first. skip to busy are those of TransitionTables. roots: int64 [R, 2], a row (position,
+    node) for each set of complex events completed. With consume a position with one forgets all partial matches.
+    counters: the number of nodes; that of the present stream; how many nodes or roots were missing where it stopped.
+    made, into: int32 [2 × rows of marks]. aside: int32 [S × (3 + W)]. Returns the index reached and the number of
+    roots.
+    """
+    states, row_width, width = rows.shape[1], rows.shape[2], rows.shape[2] - NODES
+    flat = rows.reshape(-1)
+    nodes, stream, found, index = counters[NODES_MADE], counters[STREAMS], 0, start
+    while index < classes.size:
+        c, k = classes[index], numbers[index]
+        if c < 0:
+            stream, c = stream + 1, -1 - c
+        if k < 0:
+            index += 1
+            continue
+        if home[k, STREAM] != stream:
+            home[k, STREAM], home[k, ORIGIN], home[k, STATES] = stream, 0, 0
+            for q in range(states):
+                flat[(k * states + q) * row_width + SIZE] = 0
+        unmarked, mask = home[k, ORIGIN], np.uint64(home[k, STATES])
+        origin = np.uint64(0) if unmarked < 0 else np.uint64(1) << np.uint64(min(unmarked, LAST_BIT))
+        if (mask | origin) & busy[c] == 0:
+            index += 1
+            continue
+        need, ends = marks.shape[0] * (3 * width + 8) + states * (2 * width + 8), finals.size * width + 1
+        if nodes + need > tree.size or found + ends > roots.shape[0]:
+            counters[NODES_SHORT], counters[ROOTS_SHORT] = need, ends
+            if classes[index] < 0:
+                stream -= 1  # it is read again
+            break
+        position, before, count, bound, first = base + index, found, 0, low[index], k * states * row_width
+        if admitted[index]:
+            source, child = -1, -1
+            for t in range(begin[c], begin[c + 1]):
+                p = marks[t, 0]
+                if p != source:
+                    source, child = p, -1
+                    row = first + p * row_width
+                    if flat[row + SIZE] > 0:
+                        if tree[flat[row + NODES]].latest >= bound:
+                            child, nodes = _whole(flat, row, nodes, tree)
+                        elif reports_at_last_event:
+                            flat[row + SIZE] = 0
+                for way in range(2):
+                    node = child if way == 0 else 0
+                    if node < 0 or (way == 1 and p != unmarked):
+                        continue
+                    tree[nodes].event = position
+                    tree[nodes].left, tree[nodes].right = node, -marks[t, 1]
+                    tree[nodes].latest = position if node == 0 else tree[node].latest
+                    tree[nodes].floor = bound
+                    made[count], into[count] = nodes, marks[t, 2]
+                    nodes += 1
+                    count += 1
+        if (mask | origin) & moving[c] != 0:
+            leaving = 0
+            for p in range(states):
+                row = first + p * row_width
+                if flat[row + SIZE] > 0 and skip[c, p] != p:
+                    if skip[c, p] >= 0:
+                        other = leaving * row_width
+                        aside[other] = skip[c, p]
+                        for x in range(SIZE, NODES + flat[row + SIZE]):
+                            aside[other + x] = flat[row + x]
+                        leaving += 1
+                    flat[row + SIZE] = 0
+            for a in range(leaving):
+                other = a * row_width
+                nodes = _merge(flat, first + aside[other] * row_width, aside, other, nodes, tree)
+            if unmarked >= 0:
+                unmarked = skip[c, unmarked]
+        for m in range(count):
+            nodes = _put(flat, first + into[m] * row_width, made[m], nodes, tree)
+        for f in range(finals.size):
+            row = first + finals[f] * row_width
+            for x in range(flat[row + SIZE]):
+                roots[found, 0], roots[found, 1] = position, flat[row + NODES + x]
+                found += 1
+            if ended[finals[f]]:
+                flat[row + SIZE] = 0
+            if finals[f] == unmarked and not windowed:
+                roots[found, 0], roots[found, 1] = position, 0
+                found += 1
+        mask = np.uint64(0)
+        for q in range(states):
+            if flat[first + q * row_width + SIZE] > 0:
+                mask |= np.uint64(1) << np.uint64(min(q, LAST_BIT))
+        home[k, ORIGIN], home[k, STATES] = unmarked, np.int64(mask)
+        if consume and found > before:
+            stream += 1
+        index += 1
+    counters[NODES_MADE], counters[STREAMS] = nodes, stream
+    return index, found
+
+
+@compiled
+def compact_keyed(tree, rows, home, used, counters, bound):  # type: ignore[no-untyped-def]
+    """Remove all complex events that begin before the bound, and close the gaps; as scoped_walks.compact_scoped.
+
+    used: bool [K], set to whether anything is left of a key, be it that its beginning counts.
+    """
+    nodes, stream = counters[NODES_MADE], counters[STREAMS]
+    alive = np.zeros(nodes, np.bool_)
+    for k in range(used.size):
+        used[k] = False
+        if home[k, STREAM] != stream:
+            continue
+        mask = np.uint64(0)
+        for q in range(rows.shape[1]):
+            size = rows[k, q, SIZE]
+            while size > 0 and tree[rows[k, q, NODES + size - 1]].latest < bound:
+                size -= 1
+            rows[k, q, SIZE], rows[k, q, WHOLE] = size, 0
+            for x in range(size):
+                alive[rows[k, q, NODES + x]] = True
+            if size > 0:
+                mask |= np.uint64(1) << np.uint64(min(q, LAST_BIT))
+        home[k, STATES] = np.int64(mask)
+        used[k] = mask != 0 or home[k, ORIGIN] != 0
+        if not used[k]:
+            home[k, STREAM] = -1
+    for n in range(nodes - 1, 0, -1):
+        if alive[n]:
+            alive[tree[n].left] = True
+            if tree[n].right > 0 and tree[tree[n].right].latest >= bound:
+                alive[tree[n].right] = True
+    moved = np.zeros(nodes, np.int32)
+    kept = 1
+    for n in range(1, nodes):
+        if alive[n]:
+            if tree[n].right > 0 and not alive[tree[n].right]:
+                moved[n] = moved[tree[n].left]
+                continue
+            moved[n] = kept
+            tree[kept].event, tree[kept].floor = tree[n].event, tree[n].floor
+            tree[kept].latest = tree[n].latest
+            tree[kept].left = moved[tree[n].left]
+            tree[kept].right = moved[tree[n].right] if tree[n].right > 0 else tree[n].right
+            kept += 1
+    for k in range(used.size):
+        if home[k, STREAM] == stream:
+            for q in range(rows.shape[1]):
+                for x in range(NODES, NODES + rows[k, q, SIZE]):
+                    rows[k, q, x] = moved[rows[k, q, x]]
+    counters[NODES_MADE] = kept
+
+
+@compiled
+def rows_fit(rows, home, stream, nodes):  # type: ignore[no-untyped-def]
+    """Whether the rows and states of all keys are what the loops above make of them."""
+    for k in range(rows.shape[0]):
+        if home[k, STREAM] > stream or home[k, ORIGIN] < -1 or home[k, ORIGIN] >= rows.shape[1]:
+            return False
+        if home[k, STREAM] != stream:
+            continue
+        mask = np.uint64(0)
+        for q in range(rows.shape[1]):
+            size = rows[k, q, SIZE]
+            if size < 0 or size > rows.shape[2] - NODES or rows[k, q, WHOLE] < 0 or rows[k, q, WHOLE] >= nodes:
+                return False
+            for x in range(NODES, NODES + size):
+                if rows[k, q, x] <= 0 or rows[k, q, x] >= nodes:
+                    return False
+            if size > 0:
+                mask |= np.uint64(1) << np.uint64(min(q, LAST_BIT))
+        if np.uint64(home[k, STATES]) != mask:
+            return False
+    return True
+
+
+@bare
+def last_of_chain(  # type: ignore[no-untyped-def]
+    classes, numbers, admitted, low, base, start, taken, consume, counters, rows, home, roots, events
+):
+    """Read events from index start on, for LAST of so many events of one kind in a row; stop where roots is full.
+
+    The greatest match at an event of the kind has the last ones of its key, up to this one: so their positions are all
+    that is kept. classes to low are those of update_keyed. taken: bool [classes]. counters: STREAMS is the number of
+    the present stream. rows: int64 [K, n], the positions, each in the place of its number modulo n. home: int64 [K, 2]:
+    of a key the stream that its rows are of, and how many events of the kind there were. roots: int64 [R, 2], a row
+    (position, number of the match) for each match; events: int64 [R × n], their positions, or empty if only the
+    number of matches is wanted. Returns the index reached and the number of roots.
+    """
+    n, stream, found, index = rows.shape[1], counters[STREAMS], 0, start
+    flat = rows.reshape(-1)
+    while index < classes.size and found < roots.shape[0]:
+        c, k = classes[index], numbers[index]
+        if c < 0:
+            stream, c = stream + 1, -1 - c
+        if k >= 0 and taken[c]:
+            if home[k, STREAM] != stream or not admitted[index]:
+                home[k, STREAM], home[k, COUNT] = stream, 0
+            if admitted[index]:
+                count, place = home[k, COUNT] + 1, k * n + home[k, COUNT] % n
+                flat[place], home[k, COUNT] = base + index, count
+                counters[NODES_MADE] += 1
+                first = k * n + count % n  # the oldest, which is overwritten next
+                if count >= n and flat[first] >= low[index]:
+                    roots[found, 0], roots[found, 1] = base + index, found
+                    if events.size > 0:
+                        for x in range(n):
+                            events[found * n + x] = flat[k * n + (count + x) % n]
+                    found += 1
+                    if consume:
+                        stream += 1
+        index += 1
+    counters[STREAMS] = stream
+    return index, found

@@ -1,0 +1,134 @@
+"""The match store under PER KEY: the sets of ces_window for the stream of each key, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cerify.automata.evaluate import keyed_kernels as kernels
+from cerify.automata.evaluate.list_kernels import enumerate_scoped
+from cerify.automata.evaluate.match_stores import ENTRIES, NODE, ROOTS, numbers
+from cerify.automata.evaluate.scoped_kernels import NODES
+from cerify.automata.evaluate.tables import (
+    Enumeration,
+    EventBatch,
+    MatchBatch,
+    MatchStore,
+    Numbers,
+    TransitionTables,
+    require,
+)
+from cerify.semantics.errors import BudgetExceeded
+
+
+class KeyedStore(MatchStore):
+    """A series of nodes for each key and state; see keyed_kernels.
+
+    reports_at_last_event, windowed, consume: as of WindowedStore. ascending: whether how far back events reach never
+    decreases along the whole stream; with a window of events of a key it does not.
+    """
+
+    growth, most = 2, 2**30
+
+    def __init__(self, reports_at_last_event: bool, windowed: bool, consume: bool, ascending: bool) -> None:
+        self._how = reports_at_last_event, windowed, consume
+        self._bounded = reports_at_last_event and ascending
+        super().__init__((), NODE)
+        self.tree["latest"][0] = np.iinfo(np.int64).max
+        self.counters = np.zeros(kernels.COUNTERS, np.int64)
+        self.counters[kernels.NODES_MADE] = 1
+        self.rows = np.zeros((0, 0, NODES), np.int32)
+        self.home = np.zeros((0, kernels.HOME), np.int64)
+
+    @property
+    def nodes(self) -> int:
+        return int(self.counters[kernels.NODES_MADE])
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"tree": self.tree[: self.nodes], "counters": self.counters, "rows": self.rows, "home": self.home}
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """How the nodes are marked; 0 for unions."""
+        labels: NDArray[np.int32] = np.maximum(-self.tree["right"][: self.nodes], 0)
+        return labels
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        positions: NDArray[np.int64] = self.tree["event"][: self.nodes]
+        return positions
+
+    def resize(self, states: int, keys: int) -> None:
+        had_keys, had_states, had_width = self.rows.shape
+        if keys > had_keys or states > had_states:
+            keys = max(had_keys, keys)
+            shape = keys, states, NODES + states + 2
+            if np.prod(shape, dtype=object) > ENTRIES:
+                raise BudgetExceeded(
+                    f"{keys} keys in {states} states are more than the compiled evaluator has room for; "
+                    "with a shorter window there are fewer at a time"
+                )
+            rows = np.zeros(shape, np.int32)
+            rows[:had_keys, :had_states, :had_width] = self.rows
+            home = np.full((keys, kernels.HOME), -1, np.int64)  # of no stream
+            home[:had_keys] = self.home
+            self.rows, self.home = rows, home
+
+    def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
+        tree, counters, rows, home = (arrays[name] for name in ("tree", "counters", "rows", "home"))
+        require(tree.dtype == NODE and counters.dtype == np.int64, "an array is of another type")
+        require(rows.dtype == np.int32 and home.dtype == np.int64, "an array is of another type")
+        tree = tree.view(NODE)
+        require(rows.ndim == 3 and rows.shape[1:] == self.rows.shape[1:], "a table has no such shape")
+        require(home.shape == (len(rows), kernels.HOME), "a table has no such shape")
+        require(
+            counters.shape == (kernels.COUNTERS,) and counters[kernels.NODES_MADE] == tree.size >= 1,
+            "the nodes differ in number",
+        )
+        below, inner = np.arange(1, tree.size), slice(1, None)
+        children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
+        require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
+        require((tree["event"][1:] < position).all(), "a node lies in the future")  # the terminator has no position
+        require((tree["floor"] <= position).all(), "a node lies in the future")
+        stream = int(counters[kernels.STREAMS])
+        fitting = 0 <= stream < 2**62 and kernels.rows_fit(rows, home, stream, tree.size)
+        require(fitting, "the rows of a key are damaged")
+        self.tree, self.counters = tree, counters
+        self.rows, self.home = np.ascontiguousarray(rows), np.ascontiguousarray(home)
+
+    def _compact(self, bound: int) -> NDArray[np.bool_]:
+        used = np.zeros(len(self.rows), np.bool_)
+        kernels.compact_keyed(self.tree, self.rows, self.home, used, self.counters, bound if self._bounded else 0)
+        return used
+
+    def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
+        roots = np.empty((ROOTS, 2), np.int64)
+        made, into = (np.empty(2 * len(transitions.marks), np.int32) for _ in range(2))
+        aside = np.empty(self.rows[:1].size, np.int32)
+        index = 0
+        while True:
+            index, found = kernels.update_keyed(
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, *transitions.arrays,
+                *self._how, self.counters, made, into, aside, self.tree, self.rows, self.home, roots,
+            )  # fmt: skip
+            if found:
+                yield roots[:found]
+            if index == batch.classes.size:
+                return
+            room, ends = self.counters[[kernels.NODES_SHORT, kernels.ROOTS_SHORT]].tolist()
+            if self.nodes + room > self.tree.size:
+                self._make_room(room, int(batch.low[index]) if self._bounded else 0)
+            if ends > len(roots):
+                roots = np.empty((2 * ends, 2), np.int64)
+
+    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
+        found: Iterator[MatchBatch] = Enumeration(labelled).match_batches(enumerate_scoped, roots, self.tree)
+        return found
+
+    def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
+        for roots in self.advance(batch, transitions):
+            yield roots[:, 0].copy(), numbers(roots, self.tree)

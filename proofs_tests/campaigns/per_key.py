@@ -1,0 +1,139 @@
+"""PER KEY against the sentence that defines it: `python -m proofs_tests.campaigns.per_key --cases 1000`.
+
+The sentence is "within each key, as if the stream had only its events". So of a formula under PER KEY the reference
+splits the stream by key, asks the definition about the operand over each part, and puts the positions back. The
+definition, the automata on whole streams, and both evaluators of batches, which are saved and restored between batches,
+are compared with it; where PER KEY stands deeper, with the definition.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import click
+
+from cerify.automata.evaluate import compiled, streaming
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.evaluation_plan import batch_scope
+from cerify.automata.evaluate.readable import ReadableCelEvaluator
+from cerify.automata.evaluate.scope import Unordered
+from cerify.automata.evaluator import Output
+from cerify.equivalence.generate import cel as generate
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.interpreter import matches_of
+from cerify.semantics.cel.syntax import Formula, show
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Match, Stream
+
+BUDGET = Budget(valuations=20_000, states=5_000, matches=50_000, seconds=20.0)
+KEYS = (("k",), ("k",), ("x",), ("k", "x"))
+
+
+def case(rng: Random, nodes: int, events: int) -> tuple[Formula, Stream]:
+    """A formula with PER KEY, mostly around it, among windows and partitions; and a stream with keys and clocks."""
+    phi, S = generate.case(rng, generate.EVERYTHING, nodes, events)
+
+    def per_key(rng: Random, psi: Formula) -> Formula:
+        return cel.PerKey(psi, rng.choice(KEYS))
+
+    if rng.random() < 0.3:
+        phi = generate.around(rng, phi)
+    phi = per_key(rng, phi) if rng.random() < 0.6 else generate.inside(rng, phi, per_key)
+    if rng.random() < 0.3:
+        phi = generate.around(rng, phi)
+    for make in (per_key, generate.counted):
+        if rng.random() < 0.1:
+            phi = generate.inside(rng, phi, make)
+    return phi, generate.clocked(rng, S)
+
+
+def by_sentence(phi: cel.PerKey, S: Stream, output: Output) -> list[Match]:
+    """The matches of a formula under PER KEY, by the sentence."""
+    streams: dict[Any, list[int]] = {}
+    for p, event in enumerate(S):
+        values = [event.attributes.get(a) for a in phi.attributes]
+        if all(value is not None and value == value for value in values):
+            streams.setdefault(tuple((_alike(value), value) for value in values), []).append(p)
+    found = []
+    for P in streams.values():
+        for m in matches_of(phi.phi, Stream([S[p] for p in P]), output, BUDGET):
+            bindings = None if m.bindings is None else tuple((A, tuple(P[p] for p in at)) for A, at in m.bindings)
+            found.append(Match(P[m.at], tuple(P[p] for p in m.events), bindings))
+    return sorted(found)
+
+
+def _alike(value: object) -> str:
+    """What values have to have in common to be compared at all."""
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+
+
+def answers(phi: Formula, S: Stream, output: Output, rng: Random) -> Iterator[tuple[str, object]]:
+    """What each way of evaluating the formula gives; the first is right. Raises BudgetExceeded."""
+    right = matches_of(phi, S, output, BUDGET)
+    if isinstance(phi, cel.PerKey):
+        yield "the sentence", by_sentence(phi, S, output)
+    yield "the definition", right
+    yield "automaton", streaming.matches(phi, S, output, BUDGET)
+    yield "kernel", sorted(compiled.matches(phi, S, output, BUDGET))
+    if output == "matches":
+        counted = Counter({n: number for n, number in enumerate(streaming.count_matches(phi, S, BUDGET)) if number})
+        yield "count", right if counted == Counter(m.at for m in right) else counted
+    scope = batch_scope(phi)
+    for make in () if isinstance(scope, Unsupported) else (ReadableCelEvaluator, CompiledCelEvaluator):
+        if not (make is CompiledCelEvaluator and scope.divided):
+            name = f"batches of {make.__name__}"
+            with suppress(Unordered):  # the values of a window go back
+                yield name, in_batches(lambda make=make: make(phi, output, budget=BUDGET), S, rng)  # type: ignore[misc]
+
+
+def in_batches(make: Callable[[], Any], S: Stream, rng: Random) -> list[Match]:
+    """The matches of an evaluator to which the stream comes in small batches; at times it is saved and restored."""
+    evaluator, found, start = make(), list[Match](), 0
+    while start < len(S):
+        size = min(rng.randint(1, 4), len(S) - start)
+        found += evaluator.push(S.part(start, size))
+        start += size
+        if rng.random() < 0.3:
+            saved, evaluator = evaluator.save(), make()
+            evaluator.restore(saved)
+    return sorted(found)
+
+
+def difference(rng: Random, nodes: int, events: int) -> str | None:
+    """What differs in a random case; None if nothing does, or the definition needs too long for it."""
+    phi, S = case(rng, nodes, events)
+    output: Output = rng.choice(("matches", "valuations"))
+    try:
+        first = None
+        for name, answer in answers(phi, S, output, rng):
+            if first is None:
+                first = answer
+            elif answer != first:
+                return f"{name} differs: {show(phi)} on {S.events}, {output}: {answer}, and not {first}"
+    except BudgetExceeded:
+        pass
+    return None
+
+
+@click.command()
+@click.option("--cases", default=1_000, show_default=True)
+@click.option("--nodes", default=7, show_default=True, help="Size of a formula, without windows and keys.")
+@click.option("--events", default=8, show_default=True, help="Length of a stream.")
+@click.option("--seed", default=1, show_default=True)
+def main(cases: int, nodes: int, events: int, seed: int) -> None:
+    """Status 1 at the first case in which something differs, which is printed."""
+    for number in range(cases):
+        if (found := difference(Random(f"{seed}/{number}"), nodes, events)) is not None:
+            click.echo(f"#{number}: {found}")
+            sys.exit(1)
+    click.echo(f"{cases} cases, none differs")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""PER KEY: within each key, as if the stream had only its events. In the definition and in all evaluators."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cerify.automata.evaluate import compiled, streaming, tables
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.evaluation_plan import batch_scope
+from cerify.automata.evaluate.parallel import ParallelEvaluator
+from cerify.automata.evaluate.readable import ReadableCelEvaluator
+from cerify.automata.evaluator import Evaluator
+from cerify.semantics.cel.denote import meaning, sup
+from cerify.semantics.cel.interpreter import matches_of
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.syntax import EventAtom as EventType
+from cerify.semantics.cel.syntax import PartitionBy, PerKey, show
+from cerify.semantics.errors import InputError, ParseError, Unsupported
+from cerify.semantics.events import Event, Stream
+from proofs_tests.campaigns import per_key
+from proofs_tests.support import sampled
+
+
+def stream(types: str, keys: str) -> Stream:
+    """Events with a key k; - stands for none."""
+    return Stream(Event(R, {} if k == "-" else {"k": k}) for R, k in zip(types.split(), keys, strict=True))
+
+
+# Each has a stream on which PARTITION BY means something else, but for the last ones.
+MEANT = [
+    ("(A ; (B UNLESS C)) PER KEY [k]", "A C B", "xyx", {(0, 2)}),
+    ("(A ; (B UNLESS C)) PER KEY [k]", "A C B", "xxx", set()),
+    ("A : B PER KEY [k]", "A A B B", "xyxx", {(0, 2)}),
+    ("A:+ PER KEY [k]", "A C A", "xyx", {(0,), (0, 2), (2,)}),
+    ("A:{2} PER KEY [k]", "A C A", "xyx", {(0, 2)}),
+    ("STRICT(A ; B) PER KEY [k]", "A A B", "xyx", {(0, 2)}),
+    ("STRICT(A ; B) PER KEY [k]", "A A B", "xxx", {(1, 2)}),
+    ("START(A ; B) PER KEY [k]", "C A B A B", "yxxyy", {(1, 2)}),
+    ("NXT(A ; B) PER KEY [k]", "A A B", "xyy", {(1, 2)}),
+    ("A ; B WITHIN 2 EVENTS PER KEY [k]", "A C B", "xyx", {(0, 2)}),
+    ("A ; B PER KEY [k] WITHIN 2 EVENTS", "A C B", "xyx", set()),
+    ("START(A PER KEY [k])", "B A", "xy", set()),  # START is outside, and looks at the whole stream
+    ("(A ; B) PER KEY [k]", "A A B", "x-x", {(0, 2)}),
+    ("A PER KEY [k]", "A A", "-x", {(1,)}),  # an event without a key is seen by none
+    ("(A UNLESS C) PER KEY [k]", "C A", "-x", {(1,)}),
+    ("(A PER KEY [k]) ; B", "A B", "xy", {(0, 1)}),  # the key is that of the part
+    ("((A ; (B UNLESS C)) PER KEY [k]) ; C", "A C B C", "xyxy", {(0, 2, 3)}),
+]
+
+
+@pytest.mark.parametrize(("query", "types", "keys", "expected"), MEANT)
+def test_a_key_sees_its_events_alone(query: str, types: str, keys: str, expected: set[tuple[int, ...]]) -> None:
+    phi, S = parse(query), stream(types, keys)
+    assert {tuple(sorted(sup(mu))) for n in range(len(S)) for mu in meaning(phi, S, 0, n)} == expected
+    assert {m.events for m in matches_of(phi, S)} == expected
+    assert {m.events for m in streaming.matches(phi, S)} == expected
+    assert {m.events for m in compiled.matches(phi, S)} == expected
+    if not isinstance(batch_scope(phi), Unsupported):
+        for E in (ReadableCelEvaluator(phi), CompiledCelEvaluator(phi)):
+            assert {m.events for m in E.evaluate(S)} == expected
+
+
+def test_several_attributes_make_a_key() -> None:
+    events = [("A", 1, 1), ("A", 1, 2), ("B", 1, 2), ("B", 1.0, 1)]
+    S = Stream(Event(R, {"a": a, "b": b}) for R, a, b in events)
+    for query in ("A ; B PER KEY [a, b]", "A ; B PER KEY [b] PER KEY [a]", "A ; B PARTITION BY [a, b]"):
+        assert [m.events for m in matches_of(parse(query), S)] == [(1, 2), (0, 3)], query  # 1 and 1.0 are one key
+        assert [m.events for m in compiled.matches(parse(query), S)] == [(1, 2), (0, 3)], query
+
+
+def test_not_a_number_is_no_key() -> None:
+    S = Stream([Event("A", {"a": float("nan")}), Event("A", {"a": 1.0}), Event("A", {"a": True})])
+    for E in (ReadableCelEvaluator(parse("A+ PER KEY [a]")), CompiledCelEvaluator(parse("A+ PER KEY [a]"))):
+        assert [m.events for m in E.evaluate(Stream(S.events[:2]))] == [(1,)]
+    assert [m.events for m in matches_of(parse("A+ PER KEY [a]"), S)] == [(1,), (2,)]  # True is not 1
+    assert [m.events for m in streaming.matches(parse("A+ PER KEY [a]"), S)] == [(1,), (2,)]
+
+
+def test_its_text() -> None:
+    assert parse("A PER KEY [a, b]") == PerKey(EventType("A"), ("a", "b"))
+    assert parse("A PARTITION BY [a, b]") == PartitionBy(PartitionBy(EventType("A"), "a"), "b")
+    for text in ("PER ; KEY IN PER FILTER KEY.PER = 1 PER KEY [PER, KEY]", "A OR B PER KEY [k] WITHIN 2 EVENTS"):
+        assert show(parse(text)) == text
+    with pytest.raises(ParseError, match="a is written twice: name each attribute once"):
+        parse("A PER KEY [a, b, a]")
+    with pytest.raises(ParseError, match="expected KEY"):
+        parse("A PER [a]")
+
+
+@pytest.mark.parametrize("seed", sampled(range(30), range(3)))
+def test_all_ways_to_evaluate_agree(seed: int) -> None:
+    rng = Random(f"per key {seed}")
+    assert [found for _ in range(100) if (found := per_key.difference(rng, 7, 8))] == []
+
+
+def test_a_wrong_reading_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The campaign sees evaluators that take PER KEY for PARTITION BY, which most cases do not distinguish."""
+    wrong = [streaming.matches]
+
+    def as_partition(phi: object, *rest: object) -> object:
+        assert isinstance(phi, PerKey)
+        return wrong[0](PartitionBy(phi.phi, phi.attributes[0]), *rest)  # type: ignore[arg-type]
+
+    phi, S = parse("A : B PER KEY [k]"), stream("A C B", "xyx")
+    assert len({str(answer) for _, answer in per_key.answers(phi, S, "matches", Random(1))}) == 1
+    monkeypatch.setattr(streaming, "matches", as_partition)
+    assert len({str(answer) for _, answer in per_key.answers(phi, S, "matches", Random(1))}) == 2
+
+
+QUERIES = [
+    "(A ; (B UNLESS C)) PER KEY [k] WITHIN 40 EVENTS",
+    "((A : B+) ; C) WITHIN 6 EVENTS PER KEY [k]",
+    "(A ; B ; C) WITHIN 30 [t] PER KEY [k]",
+    "A:{3} PER KEY [k]",
+    "START(A ; B) PER KEY [k]",
+    "PROJECT[A](A ; C) WITHIN 3 EVENTS PER KEY [k]",
+    "NXT(A ; A ; B) PER KEY [k] WITHIN 50 [t]",
+]
+
+
+def long_stream(events: int, keys: int, seed: int = 1) -> Stream:
+    rng = np.random.default_rng(seed)
+    columns = {
+        "type": pa.array(rng.choice(list("ABCD"), events, p=[0.2, 0.2, 0.1, 0.5])),
+        "k": pa.array(rng.integers(0, keys, events), mask=rng.random(events) < 0.05),
+        "t": pa.array(np.cumsum(rng.integers(0, 2, events))),
+    }
+    return Stream.from_table(pa.table(columns))
+
+
+def pushed(E: Evaluator, S: Stream, size: int) -> list[tuple[int, tuple[int, ...]]]:
+    return [(m.at, m.events) for start in range(0, len(S), size) for m in E.push(S.part(start, size))]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_nodes_are_removed_and_moved(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for few nodes the loops compact often; keys come and go."""
+    phi, S = parse(query), long_stream(3_000, 40)
+    expected = pushed(ReadableCelEvaluator(phi), S, 500)
+    assert expected
+    monkeypatch.setattr(tables, "NODES_AT_FIRST", 64)
+    for size in (7, 500, 3_000):
+        E = CompiledCelEvaluator(phi)
+        assert sorted(pushed(E, S, size)) == sorted(expected)
+        counting = CompiledCelEvaluator(phi)
+        assert sum(counting.count(S.part(n, size)) for n in range(0, len(S), size)) == len(expected)
+
+
+def test_keys_that_are_over_are_forgotten() -> None:
+    """Under a window the keys that are kept are bounded, however many there have been."""
+    n = 20_000
+    table = pa.table({"type": ["A", "B"] * (n // 2), "k": [i // 2 for i in range(n)]})
+    S, phi = Stream.from_table(table), parse("A ; B PER KEY [k] WITHIN 10 EVENTS")
+    E = CompiledCelEvaluator(phi)
+    assert sum(E.count(S.part(start, 100)) for start in range(0, n, 100)) == n // 2
+    assert E.keys.size <= 1_024
+    readable = ReadableCelEvaluator(phi)
+    assert sum(readable.count(S.part(start, 100)) for start in range(0, n, 100)) == n // 2
+    assert len(readable.evaluation.parts) < 5_000
+
+
+def test_a_stream_begins_anew_for_all_keys() -> None:
+    S, begins = long_stream(600, 5), np.array([0, 200, 450])
+    for query in QUERIES:
+        phi = parse(query)
+        numbers = sum(int(n.sum()) for _, n in CompiledCelEvaluator(phi).tallies(S, None, begins))
+        parts = [S.part(a, b - a) for a, b in ((0, 200), (200, 450), (450, 600))]
+        assert numbers == sum(CompiledCelEvaluator(phi).count(part) for part in parts), query
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_threads_share_the_keys(query: str) -> None:
+    phi, S = parse(query), long_stream(2_000, 17)
+    E = ParallelEvaluator(CompiledCelEvaluator(phi), 3, None)
+    assert len(E.parts) == 3
+    found = [m for start in range(0, 2_000, 700) for m in E.push(S.part(start, min(700, 2_000 - start)))]
+    assert sorted(found) == sorted(CompiledCelEvaluator(phi).evaluate(S))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_match_consumes_for_all_keys(query: str) -> None:
+    phi, S = parse(query), long_stream(400, 4)
+    one, other = (make(phi, consumption="any") for make in (ReadableCelEvaluator, CompiledCelEvaluator))
+    assert sorted(pushed(one, S, 130)) == sorted(pushed(other, S, 90))
+
+
+@pytest.mark.parametrize("make", [ReadableCelEvaluator, CompiledCelEvaluator])
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_saved_state_goes_on(make: type[ReadableCelEvaluator], query: str) -> None:
+    phi, S = parse(query), long_stream(400, 6)
+    E = make(phi)
+    E.push(S.part(0, 250))
+    other = make(phi)
+    other.restore(E.save())
+    assert other.push(S.part(250, 150)) == E.push(S.part(250, 150))
+    with pytest.raises(InputError):
+        make(parse(query.replace("[k]", "[j]"))).restore(E.save())
+
+
+def test_damaged_rows_of_keys_are_found() -> None:
+    E = CompiledCelEvaluator(parse(QUERIES[0]))
+    E.push(long_stream(100, 3))
+    arrays = {name: array.copy() for name, array in E.store.arrays.items()}
+    for name, index, value in (("home", (0, 1), 99), ("home", (0, 2), 1 << 40), ("rows", (0, 0, 1), -1)):
+        damaged = {**arrays, name: arrays[name].copy()}
+        damaged[name][index] = value
+        fresh = CompiledCelEvaluator(parse(QUERIES[0]))
+        fresh.grow([], [])
+        fresh.store.resize(*arrays["rows"].shape[1::-1])
+        with pytest.raises(ValueError, match=r"damaged|range|shape"):
+            fresh.store.load(damaged, 100)
+
+
+def test_what_batches_do_not_carry() -> None:
+    scope = batch_scope(parse("A ; (B PER KEY [k])"))
+    assert isinstance(scope, Unsupported)
+    assert "PER KEY around the whole formula only" in scope.message
+    assert isinstance(batch_scope(parse("START(A PER KEY [k])")), Unsupported)
+    phi = parse("A ; B PARTITION BY [x] PER KEY [k]")
+    ReadableCelEvaluator(phi)
+    with pytest.raises(Unsupported, match="PER KEY"):
+        CompiledCelEvaluator(phi)
+    CompiledCelEvaluator(parse("A ; B PARTITION BY [k] PER KEY [k]"))  # the events of a key agree on it anyhow

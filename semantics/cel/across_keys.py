@@ -1,0 +1,78 @@
+"""Where a formula under PARTITION BY looks at the events of all keys, which is often not what was meant.
+
+PARTITION BY keeps the matches whose events agree; it does not divide the stream. So what stands under it and looks at
+more than the events of a match sees those of other keys: UNLESS, `:` and `:+`, STRICT, NXT, LAST and MAX. PER KEY shows
+them the events of one key alone (docs/decisions/per-key.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import OPERATORS, ContiguousRepeat
+from cerify.semantics.predicates import Problem
+from cerify.semantics.trees import children
+
+EFFECTS: dict[type[cel.Formula], str] = {
+    cel.Unless: "an event of another key can keep a match away",
+    cel.Strict: "an event of another key in between leaves a gap",
+    cel.ContiguousSeq: "events with one of another key in between are no neighbours",
+    cel.ContiguousPlus: "events with one of another key in between are no neighbours",
+    ContiguousRepeat: "events with one of another key in between are no neighbours",
+    cel.Next: "a match of several keys can be preferred to one of a single key",
+    cel.Last: "a match of several keys can be preferred to one of a single key",
+    cel.Max: "a match of several keys can be preferred to one of a single key",
+}
+"""What an operator that looks beyond one match makes of the events of other keys."""
+
+
+@dataclass(frozen=True)
+class AcrossKeys:
+    """An operator that stands under a partition and sees the events of all keys.
+
+    partition: the outermost partition on the attribute around it.
+    """
+
+    partition: cel.PartitionBy
+    operator: cel.Formula
+
+    @property
+    def per_key(self) -> cel.PerKey:
+        """The partition's operand within each key."""
+        return cel.PerKey(self.partition.phi, (self.partition.attribute,), span=self.partition.span)
+
+    @property
+    def problem(self) -> Problem:
+        """What a user is told of it before any event is seen."""
+        symbol, a = OPERATORS[type(self.operator)].symbol, self.partition.attribute
+        message = f"{symbol} under PARTITION BY [{a}] looks at the events of all keys: {EFFECTS[type(self.operator)]}"
+        return Problem("across_keys", message, self.operator.span, advice=advice(a))
+
+
+def advice(attribute: str) -> str:
+    """What to write instead of PARTITION BY."""
+    return f"write PER KEY [{attribute}] to look at the events of each key alone; keep it if all keys are meant"
+
+
+def across_keys(phi: cel.Formula) -> Iterator[AcrossKeys]:
+    """The operators under a partition that see the events of all keys, for each partition the outermost of each kind.
+
+    Not those that stand in a PER KEY on the partition's attribute, inside of the partition or around it.
+    """
+    pending: list[tuple[cel.Formula, dict[str, cel.PartitionBy], frozenset[str]]] = [(phi, {}, frozenset())]
+    seen: set[tuple[int, type]] = set()
+    while pending:
+        psi, partitions, keys = pending.pop()
+        if isinstance(psi, cel.PartitionBy) and psi.attribute not in keys:
+            partitions = {psi.attribute: psi, **partitions}
+        elif isinstance(psi, cel.PerKey):
+            keys |= frozenset(psi.attributes)
+            partitions = {a: partition for a, partition in partitions.items() if a not in keys}
+        elif type(psi) in EFFECTS:
+            for partition in partitions.values():
+                if (id(partition), type(psi)) not in seen:
+                    seen.add((id(partition), type(psi)))
+                    yield AcrossKeys(partition, psi)
+        pending += [(child, partitions, keys) for child in reversed(children(psi))]
