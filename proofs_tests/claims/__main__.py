@@ -49,20 +49,27 @@ def _ids(_: click.Context) -> Iterable[str]:
 )
 @click.option("--json", "as_json", is_flag=True, help="One object per entry.")
 @click.option(
+    "--planted",
+    "plants",
+    is_flag=True,
+    help="Plant an error beside each entry, and say whether its quick check finds it; fails if one does not.",
+)
+@click.option(
     "--write",
     "path",
     type=click.Path(path_type=Path),
     help="Write the page of all claims, quickly checked, the errata beside it, and the totals in the README above.",
 )
-def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: Path | None) -> None:
+def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, plants: bool, path: Path | None) -> None:
     """Check the claims of the papers. Without IDs, all of them; an ID may be a prefix, such as tods21.thm6.2.
 
     The ledger is part of the project's source, so this runs in a checkout.
     """
     from proofs_tests.claims.errata import page as errata  # not above: the claims need packages, which help does not
     from proofs_tests.claims.everything import LEDGER
+    from proofs_tests.claims.ledger import OPEN
     from proofs_tests.claims.page import STATUSES, page, with_totals
-    from proofs_tests.claims.run import checked
+    from proofs_tests.claims.run import checked, planted
 
     if path is not None:
         written = page(jobs)
@@ -80,6 +87,9 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: P
         alike = ", ".join(one for id_ in unknown for one in get_close_matches(id_, LEDGER, 4)) or ", ".join(papers)
         known = f"docs/claims.md has them all, such as {alike}"
         raise click.UsageError(f"no entry begins with {' or '.join(unknown)}; {known}")
+    if plants:
+        _plant(planted([id_ for id_ in chosen if id_ not in OPEN], jobs), as_json)
+        return
     counts = Counter[str]()
     with progress_bar() as bar:
         task = bar.add_task("claims", total=len(chosen))
@@ -89,6 +99,23 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, path: P
             echo(json.dumps(found, ensure_ascii=False) if as_json else entry_text(found))
     if not as_json:
         echo(", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]))
+
+
+def _plant(found: Iterable[Mapping[str, Any]], as_json: bool) -> None:
+    """Print for each entry the error planted and whether the check finds it. Ends with status 1 if one does not."""
+    total = missed = 0
+    for one in found:
+        total, missed = total + 1, missed + (not one["found"])
+        if as_json:
+            echo(json.dumps(one, ensure_ascii=False))
+        elif one["what"] is None:
+            echo(f"{one['id']}: NO ERROR IS PLANTED")
+        else:
+            echo(f"{one['id']}: {one['what']}: {'found' if one['found'] else 'NOT FOUND'}, {one['seconds']} s")
+    if not as_json:
+        echo(f"{total - missed} of {total} found")
+    if missed:
+        raise SystemExit(1)
 
 
 def entry_text(found: Mapping[str, Any]) -> str:

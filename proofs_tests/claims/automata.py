@@ -16,6 +16,9 @@ LABELS: tuple[tuple[Predicate, Marks], ...] = (
     (OfType("B"), frozenset({"T"})),
 )
 
+DRAWN = "some drawn (seed {seed})"
+"""What a check has to say that goes through these automata."""
+
 
 def automata(effort: Effort, seed: int) -> Iterator[CEA]:
     """Initial in the first state, final in the last, no state for nothing: those of two, then some of three."""

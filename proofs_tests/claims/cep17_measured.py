@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice, product
 from random import Random
 from typing import Any
 from unittest.mock import patch
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.model import CEA, single_variable
+from cerify.automata.cea.model import CEA, UNMARKED, Transition, single_variable
+from cerify.automata.evaluate.ces import CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.streaming import count_matches
 from cerify.automata.evaluate.tables import classify
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream
+from cerify.semantics.predicates import OfType
+from proofs_tests.claims import broken
 from proofs_tests.claims.cep17_automata import LOST
 from proofs_tests.claims.cep17_evaluation import Evaluation, Listed, Strategy, complex_events, enum_all, evaluate
-from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.measure import Tally, chain, choice, counted, doublings, exponent, gaps, guess, update_times
 from proofs_tests.claims.printed import cep17_algorithms as printed
 from proofs_tests.support import stream
@@ -301,3 +306,44 @@ def _(effort: Effort) -> Finding:
 
 def _listed(running: Evaluation) -> Iterator[tuple[int, ...]]:
     return (C for root in running.roots() for C in complex_events(enum_all(running.D, root)))
+
+
+def _looks_back(extend: Callable[..., int]) -> Callable[..., int]:
+    def slow(self: CompactComplexEventSet, position: int, marks: frozenset[str], children: NodeList) -> int:
+        for n in range(0, len(self), 200):
+            self.event[n]
+        return extend(self, position, marks, children)
+
+    return slow
+
+
+plant(
+    [*(f"cep17.{id_}" for id_ in ("thm5", "thm6:strict", "thm6:nxt", "thm6:last", "thm6:max", "fig4"))],
+    "extend goes through the nodes that there are",
+    CompactComplexEventSet,
+    "extend",
+    _looks_back,
+)
+
+
+def _with_idle_steps(A: CEA) -> CEA:
+    """The automaton with steps that no event takes, if one state goes round."""
+    rounds = any(t.source == t.target and t.marks for t in A.transitions)
+    idle = tuple(Transition(0, OfType(f"Z{n}"), UNMARKED, 0) for n in range(200 if rounds else 0))
+    return replace(A, transitions=(*A.transitions, *idle))
+
+
+plant(
+    "cep17.tab2",
+    "automata with a + have steps that no event takes",
+    sys.modules[__name__],
+    "automaton",
+    broken.result(_with_idle_steps),
+)
+plant(
+    "cep17.fig5",
+    "NXT selects nothing",
+    sys.modules[__name__],
+    "counted",
+    broken.argument(lambda strategy: "all" if strategy == "nxt" else strategy, 1),
+)

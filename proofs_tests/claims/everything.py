@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 
-from proofs_tests.claims import (  # noqa: F401  (each enters its claims)
+from proofs_tests.claims import (  # noqa: F401  (each enters its claims, or plants errors for them)
     cep17,
     cep17_automata,
     cep17_measured,
+    planted,
     sase,
     tods21_constructions,
     tods21_contiguity,
     tods21_core,
     tods21_expressible,
     tods21_language,
+    tods21_letter,
     tods21_measured,
     tods21_pumping,
     tods21_section6,

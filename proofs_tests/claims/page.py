@@ -7,27 +7,31 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
-from proofs_tests.claims.errata.everything import erratum_of
+from proofs_tests.claims.errata.everything import erratum_of, is_damaged
 from proofs_tests.claims.everything import PAPERS, of_paper
 from proofs_tests.claims.ledger import LEDGER, entry
 from proofs_tests.claims.markdown import escaped
 from proofs_tests.claims.run import checked
 
-STATUSES = ("holds", "holds-corrected", "refuted", "open")
+STATUSES = ("holds", "holds-corrected", "refuted", "text-damaged", "open")
+EVIDENCE = ("proof", "decided", "exhaustive", "solver", "random", "measured", "example")
 INTRODUCTION = """# The claims of the papers
 
 Every numbered or displayed claim of the five papers, and what a check of it says. *holds*: the claim passes as it is
 printed. *holds-corrected*: as printed it fails, with a counterexample, and a correction passes the same check.
-*refuted*: it fails. *open*: nothing decides it yet; the last column says why. What fails is told in
+*refuted*: it fails. *text-damaged*: as the copy at hand has it, it fails, and damage of that copy would explain it;
+this is no erratum. *open*: nothing decides it yet; the last column says why. What fails is told in
 [errata](errata.md), and the status of each such claim leads to the place.
 
-Evidence: *decided* covers all streams, or all histories, for the formulas that the last column names; *exhaustive* all
-cases to a size; *solver* all values of attributes at the lengths named; *random* a sample; *measured* counted
-operations, over the range named; *proof* an argument from other entries. *In Coq* names the theorem that proves the
-claim, its correction, or the part of it that stands there, for all queries and streams of a
+Evidence: *proof* an argument from other entries, which are checked again; *decided* covers all streams, or all
+histories, for the formulas that the last column names; *exhaustive* all cases to the size named; *solver* all values
+of attributes at the lengths named; *random* a sample, its number and seed named; *measured* counted operations, over
+the range named; *example* one case or a few made by hand, which is all that is checked. Each entry with a check has
+an error planted beside it that the check finds: `cerify claims --planted` plants them one by one. *In Coq* names the
+theorem that proves the claim, its correction, or the part of it that stands there, for all queries and streams of a
 [model](theory/mechanised.md). The bounds are those of the quick check; `cerify claims --budget full` looks at more,
-and `--json` shows the counterexamples. This page is written
-by `cerify claims --write docs/claims.md`, together with the errata, here with cerify {version}.
+and `--json` shows the counterexamples. This page is written by `cerify claims --write docs/claims.md`, together with
+the errata, here with cerify {version}.
 """
 TOTALS = "| paper |"  # how the table of totals begins, here and in the README
 
@@ -57,12 +61,15 @@ def with_totals(readme: str) -> str:
 
 
 def summary() -> Iterator[str]:
-    """How many claims of each paper have which status."""
-    yield f"{TOTALS} {' | '.join(STATUSES)} |"
-    yield f"|---|{'---|' * len(STATUSES)}"
+    """How many claims of each paper have which status, and which evidence."""
+    columns = (*STATUSES, *(f"*{evidence}*" for evidence in EVIDENCE))
+    yield f"{TOTALS} {' | '.join(columns)} |"
+    yield f"|---|{'---|' * len(columns)}"
     for paper in PAPERS:
-        counts = Counter(quick(claim.id)["status"] for claim in of_paper(paper))
-        yield f"| {paper}: {PAPERS[paper]} | {' | '.join(str(counts[status]) for status in STATUSES)} |"
+        found = [quick(claim.id) for claim in of_paper(paper)]
+        counts = Counter(entry["status"] for entry in found) + Counter(entry["evidence"] for entry in found)
+        cells = (str(counts[column]) for column in (*STATUSES, *EVIDENCE))
+        yield f"| {paper}: {PAPERS[paper]} | {' | '.join(cells)} |"
     yield ""
 
 
@@ -76,6 +83,8 @@ def _of(paper: str) -> Iterator[str]:
         status = found["status"]
         if (erratum := erratum_of(claim.id)) is not None:
             status = f"[{status}](errata.md#{erratum.anchor})"
+        elif is_damaged(claim.id):
+            status = f"[{status}](errata.md#text-that-may-be-damaged)"
         bound = found["bound"] + (f". Reading: {found['reading']}" if found["reading"] else "")
         if found["theorem"]:
             bound += f". In Coq: `{found['theorem']}`"
@@ -86,6 +95,6 @@ def _of(paper: str) -> Iterator[str]:
 
 def _cell(text: str) -> str:
     """As Markdown has it, but for ids and links."""
-    if text.startswith(("`", "[holds", "[refuted")):
+    if text.startswith(("`", "[holds", "[refuted", "[text")):
         return text
     return escaped(text)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 
+from cerify.semantics.sase import interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims import broken
+from proofs_tests.claims.ledger import Effort, Finding, claim, open_claim, plant
 from proofs_tests.claims.sase_search import difference, passed, streams
 from proofs_tests.unit.semantics.sase import examples
 from proofs_tests.unit.semantics.sase.streams import events, found, query
@@ -21,7 +24,9 @@ def _shows(id_: str, title: str, reading: str | None) -> None:
     def check(effort: Effort) -> Finding:
         text, S, expected = examples.EXAMPLES[id_]
         got = [list(result.values()) for result in examples.answered(text, S)]
-        return passed(sorted(map(str, got)) == sorted(map(str, expected)), f"a stream of {len(S)} events that shows it")
+        return passed(
+            sorted(map(str, got)) == sorted(map(str, expected)), f"a stream of {len(S)} events that shows it", "example"
+        )
 
 
 _shows("sase07.q1", "Query 1 totals the volume of one stock after bad news", None)
@@ -38,9 +43,98 @@ def _(effort: Effort) -> Finding:
     counts = [len(examples.answered(examples.COURIERS, examples.anomalies(n))) for n in (9, 10, 11)]
     # of eleven anomalies: the first ten, all eleven, and the last ten
     return passed(
-        counts == [0, 1, 3], "nine anomalies give nothing; eleven give three results, as a[] may go on after ten"
+        counts == [0, 1, 3],
+        "nine anomalies give nothing; eleven give three results, as a[] may go on after ten",
+        "example",
     )
 
+
+UNITED = "PATTERN SEQ(A a) RETURN a.x UNION PATTERN SEQ(B b) RETURN b.x"
+FILTERED = "PATTERN SEQ(A+ a[]) WHERE strict_contiguity(a[]) { } HAVING sum(a[].x) > 2 RETURN a[a.LEN].x"
+TYPED = "PATTERN SEQ(A a, A+ b[]) RETURN a.x AS one, a.(x, y) AS pair, b[].x AS series, b[].(x, y) AS pairs"
+STRATEGIES_OF_EACH = "skip_till_next_match(a) { } strict_contiguity(b) { } skip_till_any_match(c) { }"
+MIXED = f"PATTERN SEQ(A a, A b, A c) WHERE {STRATEGIES_OF_EACH} RETURN a.x"
+
+
+def _parts(id_: str, title: str, text: str, S: str, expected: list[dict[str, object]]) -> None:
+    @claim(id_, title, "definition")
+    def check(effort: Effort) -> Finding:
+        got = [dict(result) for result in examples.answered(text, events(S))]
+        return passed(got == expected, f"{text} on {S}", "example")
+
+
+_parts("sase07.union", "UNION: the results of all parts", UNITED, "A1@0 B2@1", [{"x": 1}, {"x": 2}])
+_parts(
+    "sase07.having", "HAVING keeps the matches that satisfy it", FILTERED, "A1@0 A2@1 B1@2 A3@3", [{"x": 2}, {"x": 3}]
+)
+_parts(
+    "sase07.result-types",
+    "The four types of a result: atomic or a series, simple or composite",
+    TYPED,
+    "A1/k@0 A2/l@1",
+    [{"one": 1, "pair": {"x": 1, "y": "k"}, "series": [2], "pairs": [{"x": 2, "y": "l"}]}],
+)
+
+
+@claim(
+    "sase07.underlined",
+    "Partitions by the predicates that are underlined, in place of the equivalence tests",
+    "definition",
+)
+def _(effort: Effort) -> Finding:
+    text = "SEQ(A a, A b) WHERE partition_contiguity(a, b) {{ [y] and {} }}"
+    cases = [
+        (text.format("_(b.x = a.x)_"), "A1/k A2/k A1/k", ["0 2"]),
+        (text.format("b.x = a.x"), "A1/k A2/k A1/k", []),
+    ]
+    return passed(all(found(q, S) == matches for q, S, matches in cases), "a stream, with and without it", "example")
+
+
+@claim("sase07.mixed", "A strategy for each component: a series of functions", "definition")
+def _(effort: Effort) -> Finding:
+    got = [list(m.events) for m in matches_of(parse(MIXED), events("A A A A"), bindings)]
+    return passed(
+        got == [[0, 1, 2], [0, 1, 3], [1, 2, 3]], "strict to b, skip till any match to c, four events", "example"
+    )
+
+
+open_claim(
+    "icde08.time-constraint",
+    "a[a.LEN].time - a[1].time < T specifies a time window on the Kleene plus",
+    "definition",
+    "section 2.2.2 of sase07 takes a predicate on a[a.LEN] for a condition on the last event, and each event that "
+    "meets it ends a match; the library reads it so. On five events a second apart with T = 2 that gives 9 matches; as "
+    "a window, which the sentence says, there are 5, as with WITHIN 2 seconds",
+)
+open_claim(
+    "icde08.complex-types",
+    "Path operators and comparisons of series, existentially qualified, for results of composite types",
+    "definition",
+    "the library has no path operators, and a composite result cannot be read by another query",
+)
+plant("sase07.union", "UNION has its first part only", interpreter, "blocks_of", broken.result(lambda parts: parts[:1]))
+plant("sase07.having", "HAVING is not asked", interpreter, "_has", broken.always(True))
+plant(
+    "sase07.result-types",
+    "a result has its first item only",
+    interpreter,
+    "result",
+    broken.result(lambda items: dict(list(items.items())[:1])),
+)
+plant(
+    "sase07.underlined",
+    "underlining is not read",
+    sys.modules[__name__],
+    "found",
+    broken.argument(lambda text: text.replace("_(", "").replace(")_", "")),
+)
+plant(
+    "sase07.mixed",
+    "each component has the default strategy",
+    sys.modules[__name__],
+    "parse",
+    broken.argument(lambda text: text.replace(f"WHERE {STRATEGIES_OF_EACH}", "")),
+)
 
 # --- Figure 1 and termination -----------------------------------------------------------------------------------------
 
@@ -94,7 +188,9 @@ def _(effort: Effort) -> Finding:
         (window, "A@0 A@2 A@3", ["0,1", "1,2", "2"]),
     ]
     return passed(
-        all(found(text, S) == matches for text, S, matches in expected), "a stream for each, with and without !"
+        all(found(text, S) == matches for text, S, matches in expected),
+        "a stream for each, with and without !",
+        "example",
     )
 
 
@@ -125,10 +221,10 @@ def _(effort: Effort) -> Finding:
         len(examples.answered(examples.CONTAMINATION.replace("(a, b[])", f"(a, b[]{cut})"), S)) for cut in ("", "!")
     ]
     bound = (
-        f"Query 1: {looked_at:,} streams with one end of a session; with two ends it does change. "
-        f"Query 2: {series[0]} series without !, {series[1]} with it, on a stream of {len(S)} events"
+        f"Query 1: all {looked_at:,} streams of {length} events and fewer with one end of a session; with two ends "
+        f"it does change. Query 2: {series[0]} series without !, {series[1]} with it, on a stream of {len(S)} events"
     )
-    return passed(differs is None and series == [4, 1] and _two_ends_differ(uncut, cut), bound)
+    return passed(differs is None and series == [4, 1] and _two_ends_differ(uncut, cut), bound, "exhaustive")
 
 
 def _two_ends_differ(uncut: sase.SaseQuery, cut: sase.SaseQuery) -> bool:
@@ -161,4 +257,22 @@ def _(effort: Effort) -> Finding:
         ok &= set(output) <= set(everything)
         ok &= all(M == N or not overlap(M, N) for M in out for N in out)
         ok &= all(any(overlap(m.events, N) for N in out) for m in everything)
-    return passed(ok and fewer > 0, f"all streams of up to {length} events of two partitions ({looked_at})")
+    return passed(
+        ok and fewer > 0,
+        f"one query, all streams of up to {length} events of two partitions ({looked_at})",
+        "exhaustive",
+    )
+
+
+plant(
+    [*(f"sase07.q{n}" for n in range(1, 6)), "icde08.q1", "icde08.q2", "sase07.composition"],
+    "the last match is lost",
+    interpreter,
+    "of_block",
+    broken.result(lambda found: found[:-1]),
+)
+_UNCUT = broken.argument(lambda text: text.replace("!", ""))
+plant("sase07.fig1", "! is not read", sys.modules[__name__], "query", _UNCUT)
+plant("sase07.termination", "! is not read", sys.modules[__name__], "found", _UNCUT)
+plant("icde08.break", "! is not read", sys.modules[__name__], "_block", _UNCUT)
+plant("icde08.nonoverlap", "NON-OVERLAP keeps everything", interpreter, "without_overlap", broken.same(1))

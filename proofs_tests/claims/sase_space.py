@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from math import log2
 
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import NfabConfiguration, Runs
 from cerify.semantics.events import Stream
 from cerify.semantics.sase import syntax as sase
-from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims import broken
+from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.measure import exponent
 from proofs_tests.claims.sase_power import edges, ordered_graphs, path_query, reaches
 
@@ -59,3 +61,12 @@ def _(effort: Effort) -> Finding:
         f"{', '.join(map(str, sizes))} configurations, exponent {slope:.2f}, of about {', '.join(bits)} bits each"
     )
     return Finding("holds" if not wrong and slope < 2.1 else "refuted", "measured", bound)
+
+
+plant(
+    "sase07.thm4.6",
+    "skip till next match in place of any",
+    sys.modules[__name__],
+    "path_query",
+    broken.argument(lambda strategy: "skip_till_next_match"),
+)

@@ -1,12 +1,20 @@
 """How a counterexample of the ledger is shown. That the errata are those of the ledger is in test_claims.py."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from proofs_tests.claims.errata.case import lines
-from proofs_tests.claims.errata.erratum import Erratum
+from proofs_tests.claims.errata.erratum import TEXTS, Erratum
+from proofs_tests.claims.errata.everything import DAMAGED, ERRATA
+from proofs_tests.claims.everything import PAPERS
 from proofs_tests.claims.markdown import escaped
+from proofs_tests.claims.sase_power import recognized, regular_query
+from proofs_tests.claims.tods21_measured import printed_delays
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
 
 AUTOMATON = {
     "initial": [0],
@@ -45,3 +53,47 @@ def test_signs_are_escaped_but_for_code() -> None:
 
 def test_the_anchor_is_that_of_the_heading() -> None:
     assert Erratum("Theorem 4.1, A+ and B", ("x.y",), "", "").anchor == "theorem-41-a-and-b"
+
+
+def test_algorithm_1_comes_back_from_each_node_of_a_list() -> None:
+    """By hand, for n times A before B B C: n calls of line 7 return, and five steps lead to the next output."""
+    for n in (3, 30):
+        assert max(steps for steps, _ in printed_delays(n, line_7_is_a_loop=False)) == n + 5
+        assert max(steps for steps, _ in printed_delays(n, line_7_is_a_loop=True)) == 6
+        assert [length for _, length in printed_delays(n, line_7_is_a_loop=False)] == [3] * 2 * n
+
+
+@pytest.mark.parametrize(("word", "expected"), [("A", False), ("AA", True), ("AAA", False), ("AAAAAA", True)])
+def test_a_composed_query_recognizes_the_words_of_even_length(word: str, expected: bool) -> None:
+    """sase07, Theorem 4.1, 1 implies 2, for (aa)+: without times, aggregates and negation."""
+    even = regular_query({(0, "A"): 1, (1, "A"): 0}, 0, {0})
+    assert recognized(even, 4, word) == expected
+
+
+def test_every_erratum_says_whether_damage_would_explain_it() -> None:
+    assert all(erratum.damage.startswith(("No", "Not", "Of")) for erratum in ERRATA)
+    assert {erratum.paper for erratum in ERRATA} | {text.claims[0].partition(".")[0] for text in DAMAGED} <= set(TEXTS)
+    assert not {id_ for erratum in ERRATA for id_ in erratum.claims} & {id_ for text in DAMAGED for id_ in text.claims}
+
+
+AUTHORS = re.compile(r"@\w+\{(\w+),\s+author\s+= \{((?:[^{}]|\{[^{}]*\})*)\}")
+BIBLIOGRAPHY = {
+    key: [name.partition(",")[0].strip() for name in re.split(r"\s+and\s+", authors)]
+    for key, authors in AUTHORS.findall((DOCS / "bibliography.bib").read_text(encoding="utf-8"))
+}
+"""The family names of the authors by key."""
+
+
+def test_the_bibliography_has_the_five_papers() -> None:
+    assert set(PAPERS) <= BIBLIOGRAPHY.keys()
+    assert BIBLIOGRAPHY["cep17"] == ["Bucchi", "Grez", "Riveros", "Ugarte"]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_where_authors_are_listed_they_are_all_there(paper: str) -> None:
+    """A line with a paper's title and its second author has all of them."""
+    title = PAPERS[paper].partition(" (")[0].partition(":")[0]
+    for path in [*DOCS.rglob("*.md"), DOCS.parent / "README.md"]:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if title in line and BIBLIOGRAPHY[paper][1] in line:
+                assert all(name in line for name in BIBLIOGRAPHY[paper]), f"{path}: {line}"

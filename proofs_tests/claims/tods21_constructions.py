@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 
+from cerify.automata.cea import compile as cea_compile
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, io_determinize
 from cerify.semantics.cel import syntax as cel
@@ -18,9 +19,9 @@ from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import Anything, Both, Either, Not, Predicate
 from cerify.semantics.trees import children
-from proofs_tests.claims import cea_runs
+from proofs_tests.claims import broken, cea_runs
 from proofs_tests.claims.decide import algebra, differ
-from proofs_tests.claims.ledger import Effort, Finding, Status, claim
+from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.printed import tods21_thm6_2, tods21_thm7_2
 from proofs_tests.claims.search import ONE_EVENT, UNARY, Difference, Space, first_difference, meaning
 
@@ -177,3 +178,16 @@ def generators_of(A: CEA) -> list[Predicate]:
             case P:
                 found.append(P)
     return found
+
+
+plant("tods21.thm6.2:in", "IN binds nothing", cea_compile, "_bind", broken.same())
+plant("tods21.thm6.2:filter", "FILTER keeps everything", cea_compile, "_filter", broken.same())
+plant("tods21.thm6.2:or", "OR is its left side", cea_compile, "union", broken.same())
+plant("tods21.thm6.2:and", "AND is its left side", cea_compile, "conjunction", broken.same())
+plant(
+    "tods21.thm7.2:size",
+    "the automaton has two initial states",
+    tods21_thm7_2,
+    "construct",
+    broken.result(lambda A: replace(A, initial=frozenset({0, 1}))),
+)

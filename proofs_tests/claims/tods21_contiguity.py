@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import product
 
 from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea import compile as cea_compile
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, Transition
 from cerify.equivalence.decide.cel import equivalent
@@ -16,8 +17,9 @@ from cerify.semantics.cel.check import beyond_star
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.json_events import json_of_event
+from proofs_tests.claims import broken
 from proofs_tests.claims.decide import algebra, separated
-from proofs_tests.claims.ledger import Effort, Finding, Kind, claim
+from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
 from proofs_tests.claims.printed.tods21_contiguity import Rewriting
 from proofs_tests.claims.search import Space
 
@@ -169,15 +171,15 @@ _containment(
     Rewriting.without_strict,
     Space(("in", "filter", "strict", "seq", "plus", "or"), nodes=5, events=0),
     {":", ":+"},
-    None,
+    "one case more: STRICT(STRICT(ρ)) is STRICT(ρ)",
 )
 _containment(
     "tods21.prop8.15",
     "Every unary formula of CEL*, : and :+ is equivalent to one of CEL* and STRICT",
     Rewriting.without_contiguity,
-    Space(("cseq", "cplus", "seq", "plus", "or"), nodes=6, events=0),
+    Space(("filter", "cseq", "cplus", "seq", "plus", "or"), nodes=6, events=0),
     {"STRICT"},
-    "as for prop8.12 and, in part (5) of the case OR, (ρ1 ; ρ2):+ in both places",
+    "as for prop8.12, for pointwise predicates (prop8.15:arity); and in part (5) of the case OR (ρ1 ; ρ2):+ twice",
 )
 
 
@@ -211,6 +213,20 @@ def _law(
             f"`= {corrected}`".replace("phi", "φ").replace("psi", "ψ").replace("chi", "χ") if corrected else None
         )
         return Finding("holds-corrected" if passes else "refuted", "decided", bound, failing, correction)
+
+    plant(id_, "the right side also has B ; B ; B", Law, "instance", _with_more)
+
+
+def _with_more(
+    instance: Callable[..., tuple[cel.Formula, cel.Formula]],
+) -> Callable[..., tuple[cel.Formula, cel.Formula]]:
+    """The instances of a law whose right side also has three times B."""
+
+    def wrong(self: Law, *chosen: cel.Formula) -> tuple[cel.Formula, cel.Formula]:
+        left, right = instance(self, *chosen)
+        return left, cel.Or(right, parse("B ; B ; B"))
+
+    return wrong
 
 
 def _first_failing(law: Law, operands: tuple[cel.Formula, ...]) -> dict[str, object] | None:
@@ -278,3 +294,7 @@ _law(
     "(phi:+ : (psi ; chi):+):+",
     "((phi:+ : psi) ; (chi OR ((chi : psi)+ ; chi))):+",
 )
+
+
+plant("tods21.lemB.1", "+ is `:+`", cea_compile, "_iterate", lambda right: cea_compile._contiguous_iterate)
+plant("tods21.prop8.12:strictness", "STRICT keeps everything", cea_compile, "strict", broken.same())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,9 +14,9 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Stream
-from proofs_tests.claims.automata import automata
+from proofs_tests.claims.automata import DRAWN, automata
 from proofs_tests.claims.decide import SCHEMA, differ, shown
-from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.printed.tods21_regular import one_initial_one_final, theorem_6_3, theorem_6_3_corrected
 from proofs_tests.claims.search import Space
 
@@ -47,7 +48,7 @@ def _(effort: Effort) -> Finding:
         cases += 1
         if refuted_by(theorem_6_3_corrected, A) is not None:
             return Finding("refuted", "decided", f"after {cases} automata", counterexample)
-    bound = f"{cases} automata of 1 to 3 states, on all streams of A and B"
+    bound = f"{cases} automata of 1 to 3 states, {DRAWN.format(seed=3)}, on all streams of A and B"
     return Finding("holds-corrected", "decided", bound, counterexample, CORRECTION)
 
 
@@ -64,3 +65,23 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds", "decided", f"{cases} formulas, by the corrected Theorem 6.3, on all streams; {space.formulas_in_words}"
     )
+
+
+def _without_start(theorem: Callable[[CEA], cel.Formula]) -> Callable[[CEA], cel.Formula]:
+    def unanchored(A: CEA) -> cel.Formula:
+        phi = theorem(A)
+        assert isinstance(phi, cel.Project)
+        assert isinstance(phi.phi, cel.Start)
+        return cel.Project(phi.variables, phi.phi.phi)
+
+    return unanchored
+
+
+plant(
+    "tods21.cor6.4",
+    "variables are left out",
+    sys.modules[__name__],
+    "theorem_6_3_corrected",
+    lambda right: lambda A: cel.Project(frozenset(), right(A)),
+)
+plant("tods21.thm6.3", "START is left out", sys.modules[__name__], "theorem_6_3_corrected", _without_start)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -12,7 +14,8 @@ from cerify.semantics.event_expressions.denote import ANY, definition, free_vari
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
-from proofs_tests.claims.ledger import Effort, Finding, Status, claim
+from proofs_tests.claims import broken
+from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.printed import vldb92_sec3
 from proofs_tests.claims.printed.vldb92_app2 import marked
 from proofs_tests.claims.vldb92_search import (
@@ -69,7 +72,7 @@ def agrees(Es: list[expr.Expression]) -> tuple[dict[str, Any] | None, str]:
     found, cases = difference(
         product(Es, histories(4)), lambda E, h: compile_expression(E).events(Stream(map(Event, h)))
     )
-    return found, f"{cases} cases against the meaning"
+    return found, f"{cases} cases against the meaning, all histories to 4 events"
 
 
 def _construction(name: str, reading: str | None = None) -> None:
@@ -83,9 +86,31 @@ def _construction(name: str, reading: str | None = None) -> None:
         for E in Es:
             M = vldb92_sec3.machine(E, LETTERS)
             if (h := separated(E, M)) is not None:
+                if name != "slashplus":
+                    return Finding("refuted", "decided", against, shown(E, h, M))
                 correction = "M' goes on reading E, on the whole history, and begins F anew at each of its events"
                 return Finding("holds-corrected", "exhaustive", against, shown(E, h, M), correction)
         return Finding("holds", "decided", bound)
+
+    if name == "slashplus":
+        plant(f"vldb92.constr:{name}", *_INVERTED)
+    else:
+        plant(
+            f"vldb92.constr:{name}", "a state too many accepts", vldb92_sec3, "machine", broken.result(_accepting_more)
+        )
+
+
+_INVERTED = (
+    "an automaton accepts where it should not",
+    sys.modules[__name__],
+    "compile_expression",
+    broken.result(broken.inverted),
+)
+
+
+def _accepting_more(M: vldb92_sec3.Machine) -> vldb92_sec3.Machine:
+    others = sorted(M.states - M.accepting - {M.start}, key=repr)
+    return replace(M, accepting=M.accepting | frozenset(others) if others else frozenset())
 
 
 for _name in ROOTS:
@@ -99,16 +124,20 @@ _construction(
 _construction("prefix", "the sequence of primitive events has one event at least, see constr:prefix-empty")
 
 
-@claim("vldb92.constr:not-any", "!E from any deterministic automaton for E", "construction")
+@claim(
+    "vldb92.constr:not-any",
+    "!E from a deterministic automaton for E, in whose start state no step ends",
+    "construction",
+    "the text says a deterministic automaton for E, and means one of its own: those that it builds have no step back "
+    "to the start state, and the subset construction keeps that; the automaton of NULL with one state would not do",
+)
 def _(effort: Effort) -> Finding:
     one_state = vldb92_sec3.Machine(LETTERS, 0, frozenset(), {(0, a): frozenset({0}) for a in LETTERS})
-    M, E = vldb92_sec3.negation(one_state), parse("!NULL")
-    found = separated(E, M)
-    assert found is not None
+    E = parse("!NULL")
     ok = separated(E, vldb92_sec3.negation(vldb92_sec3.null(LETTERS))) is None
-    status: Status = "holds-corrected" if ok else "refuted"
-    correction = "no step of the deterministic automaton may lead back to the start state; NULL has then two states"
-    return Finding(status, "decided", "the one-state automaton of NULL", shown(E, found, M), correction)
+    other = separated(E, vldb92_sec3.negation(one_state)) is not None
+    bound = "!NULL from the automaton of NULL that the text builds, which has two states, on all histories of a and b"
+    return passed(ok and other, bound, "decided")
 
 
 @claim("vldb92.constr:prefix-empty", "prefix(E), if the sequence of primitive events may be empty", "construction")
@@ -201,7 +230,7 @@ def _(effort: Effort) -> Finding:
     wrong, against = agrees([E, *(parse(text) for texts in IN_CASES.values() for text in texts)])
     correction = "letters that say which variables are at an event, in place of marks on states"
     status: Status = "holds-corrected" if wrong is None else "refuted"
-    return Finding(status, "exhaustive", f"the corrected automata: {against}", shown(E, found, M), correction)
+    return Finding(status, "example", f"the corrected automata: {against}", shown(E, found, M), correction)
 
 
 @claim(
@@ -240,3 +269,28 @@ def _(effort: Effort) -> Finding:
 
 def _denies_variable(E: expr.Expression) -> bool:
     return isinstance(E, expr.ExpressionNot) and "x" in free_variables(E)
+
+
+plant("vldb92.constr:not-any", "nothing is negated", vldb92_sec3, "negation", broken.same())
+plant(
+    "vldb92.constr:prefix-empty",
+    "sequences of no event count",
+    vldb92_sec3,
+    "machine",
+    lambda right: lambda E, letters, empty_sequences=True: right(E, letters, empty_sequences=True),
+)
+plant("vldb92.thm1 vldb92.cor1 vldb92.thm2 vldb92.corr-general", *_INVERTED)
+plant(
+    [f"vldb92.constr-corr:{name}" for name in IN_CASES],
+    "the start state accepts nothing, and so no state does",
+    sys.modules[__name__],
+    "marked",
+    broken.result(lambda M: replace(M, machine=replace(M.machine, accepting=frozenset()))),
+)
+plant(
+    "vldb92.slashplus-corr",
+    "the variable is left out",
+    sys.modules[__name__],
+    "definition",
+    broken.always(expr.Null()),
+)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from itertools import product
 
+from cerify.semantics.event_expressions import interpreter
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.denote import ANY, EVERY_EVENT, after_by_pipe, definition
 from cerify.semantics.event_expressions.parse import parse
-from proofs_tests.claims.ledger import Effort, Finding, Status, claim
+from proofs_tests.claims import broken, vldb92_search
+from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.printed import vldb92_sec2 as printed
 from proofs_tests.claims.vldb92_search import LETTERS, Case, difference, expressions, histories, meaning, passed
 
@@ -39,7 +42,9 @@ def _clause(name: str, title: str, rooted: Callable[[expr.Expression], bool]) ->
         nodes, length = (3, 4) if effort == "quick" else (4, 5)
         Es = [E for E in expressions(nodes) if rooted(E)]
         if name == "null-history":
-            return passed(all(not meaning(E, ()) for E in Es), f"all {len(Es)} expressions to {nodes} nodes")
+            return passed(
+                all(not meaning(E, ()) for E in Es), f"all {len(Es)} expressions to {nodes} nodes", "exhaustive"
+            )
         found, cases = difference(product(Es, histories(length)), applied)
         bound = f"{cases} cases: all such expressions to {nodes} nodes over a and b, all histories to {length} events"
         return Finding("holds" if found is None else "refuted", "exhaustive", bound, found)
@@ -74,6 +79,9 @@ def _after_by_pipe(E: expr.Expression) -> expr.Expression:
     return after_by_pipe(E)
 
 
+_OPERANDS = (
+    "operands of a list of eight (four if there are three operands), all histories to 2 to 4 events, also behind start"
+)
 Rewrite = Callable[[expr.Expression], expr.Expression]
 DERIVED: dict[str, tuple[str, int, Callable[..., expr.Expression], Rewrite, str | None]] = {
     "a": ("E ∨ F", 2, expr.ExpressionOr, _or_as_printed, "!(!E ∧ !F)"),
@@ -108,12 +116,12 @@ def _derived(
     @claim(f"vldb92.derived:{name}", f"{title}: its printed definition", "definition")
     def check(effort: Effort) -> Finding:
         found, looked_at = difference(cases(effort), lambda E, h: meaning(rewrite(E), h))
-        bound = f"{looked_at} cases: all small operands and histories, with and without a start event"
+        bound = f"{looked_at} cases: {_OPERANDS}"
         if found is None:
             return Finding("holds", "exhaustive", bound)
         still, looked_at = difference(cases(effort), lambda E, h: meaning(_corrected(E), h))
         status: Status = "holds-corrected" if still is None and by is not None else "refuted"
-        bound = f"{looked_at} cases: all small operands and histories, with and without a start event"
+        bound = f"{looked_at} cases: {_OPERANDS}"
         return Finding(status, "exhaustive", bound, found, by)
 
 
@@ -128,8 +136,14 @@ def _with_pipes(effort: Effort) -> list[expr.Expression]:
 
 @claim("vldb92.derived:g", "(E | F)[h] = F[E[h]]", "definition")
 def _(effort: Effort) -> Finding:
+    nodes = 2 if effort == "quick" else 3
     found, cases = difference(product(_with_pipes(effort), histories(4)), applied)
-    return Finding("holds" if found is None else "refuted", "exhaustive", f"{cases} cases", found)
+    return Finding(
+        "holds" if found is None else "refuted",
+        "exhaustive",
+        f"{cases} cases: all pairs to {nodes} nodes, all histories to 4 events",
+        found,
+    )
 
 
 @claim("vldb92.derived:k", "F /+ E by the histories between two events of E", "definition")
@@ -149,7 +163,7 @@ def _(effort: Effort) -> Finding:
     found, _ = difference(cases, got(as_printed=True))
     still, looked_at = difference(cases, got(as_printed=False))
     status: Status = "holds" if found is None else "holds-corrected" if still is None else "refuted"
-    bound = f"{looked_at} cases: operands to {2 if effort == 'quick' else 3} nodes, histories to 4 events"
+    bound = f"{looked_at} cases: all operands to {2 if effort == 'quick' else 3} nodes, all histories to 4 events"
     return Finding(status, "exhaustive", bound, found, "1 <= i < m for 1 <= i < m - 1")
 
 
@@ -169,5 +183,54 @@ def _(effort: Effort) -> Finding:
 
     length = 2 if effort == "quick" else 3
     found, cases = difference(((expr.Prefix(E), h) for E in small for h in histories(length)), got)
-    bound = f"{cases} cases: expressions to 3 nodes, histories to {length} events"
+    bound = f"{cases} cases: all expressions to 3 nodes, all histories to {length} events"
     return Finding("holds" if found is None else "refuted", "exhaustive", bound, found)
+
+
+def _at_last(right: Callable[..., frozenset[int]]) -> Callable[..., frozenset[int]]:
+    """A clause that also takes place at the last event of a history."""
+    return lambda E, h, b, context: right(E, h, b, context) ^ frozenset(h[-1:])
+
+
+def _clause_of(kind: type[expr.Expression]) -> broken.Broken:
+    return lambda right: broken.for_root(kind, _at_last(right))(right)
+
+
+for _name, _kind in {
+    "ops:null": expr.Null,
+    "ops:event": expr.Primitive,
+    "ops:and": expr.ExpressionAnd,
+    "ops:not": expr.ExpressionNot,
+    "ops:relative": expr.Relative,
+    "ops:relative+": expr.RelativePlus,
+    "derived:g": expr.Pipe,
+}.items():
+    plant(f"vldb92.{_name}", "at the last event it is otherwise", interpreter, "clause", _clause_of(_kind))
+plant(
+    "vldb92.ops:null-history",
+    "something takes place in the null history",
+    vldb92_search,
+    "takes_place",
+    lambda right: lambda E, S: right(E, S) if len(S) else frozenset({0}),
+)
+plant(
+    [f"vldb92.derived:{name}" for name in DERIVED if name != "j2"],
+    "what defines the operator is negated",
+    sys.modules[__name__],
+    "definition",
+    broken.result(expr.ExpressionNot),
+)
+plant(
+    "vldb92.derived:j2",
+    "what defines the operator never takes place",
+    sys.modules[__name__],
+    "after_by_pipe",
+    broken.always(expr.Null()),
+)
+plant(
+    "vldb92.derived:o",
+    "prefix(E) has to come at once",
+    printed,
+    "prefix",
+    lambda right: lambda E, h, of, letters, further: right(E, h, of, letters, 0),
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from itertools import product
 
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import Event, Stream
-from proofs_tests.claims.ledger import Effort, Finding, Status, claim
+from proofs_tests.claims import broken
+from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.printed.vldb92_app1 import MENDED, Reading, takes_place
 from proofs_tests.claims.vldb92_search import difference, expressions, histories
 
@@ -24,13 +26,12 @@ ROOTS: dict[str, tuple[type[expr.Expression], Reading, str | None]] = {
         replace(MENDED, effective=False),
         "the event at which the last round of relative+ ends",
     ),
-    "not": (
-        expr.ExpressionNot,
-        replace(MENDED, exact=False),
-        "no tuple of A from f_k to e_k, in place of: none inside",
-    ),
+    "not": (expr.ExpressionNot, MENDED, None),
 }
-PARTS = "no tuple of A for any part of the sub-history; that is how !A can be read, and not how it has to be"
+PARTS = (
+    "there is no tuple of A that runs from f_k to e_k; one that ends earlier is a tuple for a part of the "
+    "sub-history, and would forbid !A at every event after it"
+)
 
 
 def _clause(name: str, root: type[expr.Expression], printed: Reading, correction: str | None) -> None:
@@ -49,8 +50,17 @@ def _clause(name: str, root: type[expr.Expression], printed: Reading, correction
         still, cases = difference(product(Es, histories(length)), lambda E, h: by(MENDED, E, h))
         bound = f"{cases} cases: all such expressions to {nodes} nodes over a and b, all histories to {length} events"
         status: Status = "refuted" if still is not None else "holds" if found is None else "holds-corrected"
-        return Finding(status, "exhaustive", bound, still or found, correction)
+        return Finding(status, "exhaustive", bound, still or found, correction if found else None)
 
 
 for _name, _entry in ROOTS.items():
     _clause(_name, *_entry)
+
+
+plant(
+    [f"vldb92.occ:{name}" for name in ROOTS],
+    "nothing takes place at the first event",
+    sys.modules[__name__],
+    "takes_place",
+    broken.result(lambda found: found ^ {0}),
+)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 from cerify.automata.dfa.compile import compile_expression
@@ -11,7 +13,8 @@ from cerify.automata.dfa.model import DFA
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event
-from proofs_tests.claims.ledger import Effort, Finding, claim
+from proofs_tests.claims import broken
+from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.vldb92_search import LETTERS, difference, expressions, histories, meaning, passed
 from proofs_tests.unit.semantics.event_expressions import examples
 
@@ -84,7 +87,9 @@ def _minimal(name: str, title: str, has: Callable[[DFA], bool], without: list[ex
     @claim(f"vldb92.minimal:{name}", f"without {name} less can be said", "theorem")
     def check(effort: Effort) -> Finding:
         ok = all(has(compile_expression(E)) for E in without) and not has(compile_expression(parse(witness)))
-        bound = f"without it {title}: decided for {len(without)} expressions; {witness} is otherwise"
+        bound = (
+            f"without it {title}: decided for {len(without)} expressions, all to 4 or 5 nodes; {witness} is otherwise"
+        )
         return passed(ok, bound, "exhaustive")
 
 
@@ -143,14 +148,52 @@ def _(effort: Effort) -> Finding:
             for letter in h:
                 q = A.step(q, types[letter])
             ok = ok and (q in A.accepting) == bool(pattern.fullmatch("".join(h)))
-    return passed(ok, f"all {len(pairs)} regular expressions to {nodes} nodes over a and b, all words to 5 letters")
+    return passed(
+        ok, f"all {len(pairs)} regular expressions to {nodes} nodes over a and b, all words to 5 letters", "exhaustive"
+    )
 
 
 @claim("vldb92.regular:to", "Every event expression has a finite automaton", "theorem")
 def _(effort: Effort) -> Finding:
-    Es = expressions(3 if effort == "quick" else 4)
+    nodes = 3 if effort == "quick" else 4
+    Es = expressions(nodes)
     found, cases = difference(
         ((E, h) for E in Es for h in histories(4)),
         lambda E, h: compile_expression(E).events(examples.history(" ".join(h))),
     )
-    return Finding("holds" if found is None else "refuted", "exhaustive", f"{cases} cases", found)
+    return Finding(
+        "holds" if found is None else "refuted",
+        "exhaustive",
+        f"{cases} cases: all expressions to {nodes} nodes, all histories to 4",
+        found,
+    )
+
+
+plant(
+    "vldb92.minimal:not vldb92.minimal:relative",
+    "an automaton has lost its final states",
+    sys.modules[__name__],
+    "compile_expression",
+    broken.result(lambda A: replace(A, accepting=frozenset())),
+)
+plant(
+    "vldb92.minimal:and",
+    "nothing takes place but at the first event",
+    sys.modules[__name__],
+    "meaning",
+    lambda right: lambda E, h: right(E, h) if len(h) == 1 else frozenset(),
+)
+plant(
+    "vldb92.regular:from vldb92.regular:to",
+    "an automaton accepts where it should not",
+    sys.modules[__name__],
+    "compile_expression",
+    broken.result(broken.inverted),
+)
+plant(
+    "vldb92.minimal:relative+",
+    "an automaton stays in its state",
+    sys.modules[__name__],
+    "compile_expression",
+    broken.result(lambda A: replace(A, following=tuple(dict.fromkeys(step, q) for q, step in enumerate(A.following)))),
+)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, product
 from types import MappingProxyType
@@ -26,12 +27,31 @@ from cerify.semantics.values import Value, kind
 # CEL predicates that a user registers: relations over sets of events, given as Python functions (tods21, section 4).
 #
 # They are a value, handed to whoever evaluates: a map from names to functions. The text of a query only names them.
+#
+# Figure 3 hands a predicate sets of tuples, S[μ(A)], so two events with the same type and values are one. That is the
+# default here. A function that is to see every position, equal events included, is wrapped in WithRepetitions.
 
 Events: TypeAlias = tuple[Event, ...]
-"""What one variable binds, in the order of the stream; empty where it binds nothing."""
+"""What one variable binds, in the order of the stream, equal events once; empty where it binds nothing."""
 
 Predicates: TypeAlias = Mapping[str, Callable[..., bool]]
 """Registered predicates by name: each takes the Events of each variable and says whether they are in the relation."""
+
+
+@dataclass(frozen=True)
+class WithRepetitions:
+    """A predicate that is given one event for each position: equal events at two positions are two.
+
+    The other reading of FILTER, over bags of tuples, which later work of the paper's authors has; tods21 has sets.
+
+    >>> predicates = {"pair": WithRepetitions(lambda events: len(events) == 2)}
+    """
+
+    function: Callable[..., bool]
+
+    def __call__(self, *bags: Events) -> bool:
+        return self.function(*bags)
+
 
 NO_PREDICATES: Predicates = MappingProxyType({})
 
@@ -61,11 +81,14 @@ def require_registered(phi: cel.Formula, predicates: Predicates) -> None:
 
 
 def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicates) -> bool:
-    """Whether the sets of events, one for each variable of the atom, are in its predicate.
+    """Whether the events that each variable of the atom binds, one for each position, are in its predicate.
 
-    Raises IllFormed where the function fails, or answers anything but True or False.
+    The function gets sets, equal events once, unless it is registered WithRepetitions. Raises IllFormed where it fails,
+    or answers anything but True or False.
     """
     function = _function(atom, predicates)
+    if not isinstance(predicates[atom.name], WithRepetitions):
+        sets = tuple(map(_as_set, sets))
     try:
         answer = function(*sets)
     except Exception as error:  # whatever a user's function raises is that predicate's failure, and is named as such
@@ -74,6 +97,15 @@ def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicate
     if not isinstance(answer, bool):
         raise IllFormed(f"the predicate {atom.name} answered {answer!r}; it has to answer True or False", atom.span)
     return answer
+
+
+def _as_set(events: Events) -> Events:
+    """Return the events without those that have the type and the values of one before."""
+    found: dict[object, Event] = {}
+    for event in events:
+        values = ((name, kind(value), value) for name, value in sorted(event.attributes.items()))
+        found.setdefault((event.type, *values), event)
+    return tuple(found.values())
 
 
 def _missing(atom: cel.Named, predicates: Predicates) -> Unsupported:
@@ -85,6 +117,8 @@ def _function(atom: cel.Named, predicates: Predicates) -> Callable[..., bool]:
     if atom.name not in predicates:
         raise _missing(atom, predicates)
     function = predicates[atom.name]
+    if isinstance(function, WithRepetitions):
+        function = function.function
     if not callable(function):
         raise IllFormed(f"the predicate {atom.name} is {function!r}; it has to be a function", atom.span)
     try:

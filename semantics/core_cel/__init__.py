@@ -1,1 +1,1 @@
-"""core-CEL: Grez, Riveros, Ugarte, "Foundations of Complex Event Processing", 2017 (cited as cep17)."""
+"""core-CEL: Bucchi, Grez, Riveros, Ugarte, "Foundations of Complex Event Processing", 2017 (cited as cep17)."""

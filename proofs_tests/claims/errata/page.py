@@ -9,8 +9,8 @@ from importlib.metadata import version
 from typing import Any
 
 from proofs_tests.claims.errata.case import lines
-from proofs_tests.claims.errata.erratum import Erratum
-from proofs_tests.claims.errata.everything import ERRATA, NOTES
+from proofs_tests.claims.errata.erratum import TEXTS, DamagedText, Erratum
+from proofs_tests.claims.errata.everything import DAMAGED, ERRATA, NOTES
 from proofs_tests.claims.everything import PAPERS, of_paper
 from proofs_tests.claims.ledger import LEDGER
 from proofs_tests.claims.markdown import codes, escaped
@@ -23,7 +23,10 @@ What the papers print and what fails. Each erratum is about claims of the ledger
 budget. A check that searches shows the smallest case that it found; one of a figure, of a listing or of an example
 shows where that fails. *holds-corrected*: the claim fails as it is printed, and with the correction it passes the
 same check. *refuted*: it fails. A claim that no erratum is about holds, if not as printed then in the reading that
-[claims](claims.md) tells with it; or it is open.
+[claims](claims.md) tells with it; or it is open; or it fails as the copy at hand has it, and damage of that copy would
+explain it: these are no errata, and stand in [a table of their own](#text-that-may-be-damaged).
+
+Which copies were read: {texts}. No other copy was at hand that settles a doubt.
 
 In a case, positions count from 0, {{0, 2}} is a complex event, {{A: 0, 2; X: 0}} a valuation, and A(x=1) an event of
 type A. `cerify claims ID --json` shows the case of one claim as data. This page is written by
@@ -34,13 +37,17 @@ type A. `cerify claims ID --json` shows the case of one claim as data. This page
 def problems() -> Iterator[str]:
     """Why the errata are not those of the ledger."""
     told = Counter(id_ for erratum in ERRATA for id_ in erratum.claims)
+    damaged = Counter(id_ for text in DAMAGED for id_ in text.claims)
+    for id_ in damaged:
+        if id_ not in LEDGER or quick(id_)["status"] != "text-damaged" or damaged[id_] > 1 or told[id_]:
+            yield f"{id_} is told as a damaged text, and is none, or twice"
     for id_ in told.keys() - LEDGER.keys():
         yield f"an erratum is about {id_}, which is no claim"
     for id_ in LEDGER:
         status = quick(id_)["status"]
         if status in ("holds-corrected", "refuted") and not told[id_]:
             yield f"{id_} is {status}, and no erratum is about it"
-        if status in ("holds", "open") and told[id_]:
+        if status in ("holds", "open", "text-damaged") and told[id_]:
             yield f"an erratum is about {id_}, which is {status}"
         if told[id_] > 1:
             yield f"{told[id_]} errata are about {id_}"
@@ -49,7 +56,27 @@ def problems() -> Iterator[str]:
 def page() -> str:
     """The page."""
     papers = (line for paper in PAPERS for line in _of(paper))
-    return "\n".join([INTRODUCTION.format(version=version("cerify")), *_results(), *papers]).rstrip() + "\n"
+    texts = "; ".join(f"of {paper} {text}" for paper, text in TEXTS.items())
+    introduction = INTRODUCTION.format(version=version("cerify"), texts=texts)
+    return "\n".join([introduction, *_results(), *papers, *_damaged()]).rstrip() + "\n"
+
+
+def _damaged() -> Iterator[str]:
+    """The texts that may be damaged, and what holds if they are."""
+    yield from ("## Text that may be damaged", "")
+    yield from ("What is read in the copy at hand fails; one sign more or another would mend it.", "")
+    yield from (
+        "| claims | as the copy has it | what damage would explain it | and then it holds |",
+        "|---|---|---|---|",
+    )
+    yield from map(_damaged_row, DAMAGED)
+    yield ""
+
+
+def _damaged_row(text: DamagedText) -> str:
+    corrections = _by_claim({id_: quick(id_)["correction"] for id_ in text.claims})
+    cells = (codes(text.claims), text.printed, text.damage, corrections)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _results() -> Iterator[str]:
@@ -84,6 +111,7 @@ def _told(erratum: Erratum) -> Iterator[str]:
     statuses = _together({id_: entry["status"] for id_, entry in found.items()})
     yield from ("; ".join(f"{codes(ids)}: *{status}*" for ids, status in statuses) + ".", "")
     yield from (f"*Printed.* {erratum.printed}", "")
+    yield from (f"*Damage of the copy?* {erratum.damage}", "")
     cases = _together({id_: entry["counterexample"] for id_, entry in found.items()})
     yield from (f"*Counterexample{'s' if len(cases) > 1 else ''}*:", "")
     for ids, case in cases:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofs_tests.claims.errata.erratum import Erratum
+from proofs_tests.claims.errata.erratum import DamagedText, Erratum
 
 NOTE = """A stream is a history. What is expected, and what is got as printed, are the events at which the expression
 takes place. Why each reading was taken: [event expressions](decisions/event-expressions.md)."""
@@ -13,7 +13,6 @@ TUPLES = "occurrence tuples are there where the expression takes place, by the c
 ANY = "`any` does not take place at the start event, with which the history of a system begins; !NULL does."
 
 ERRATA = (
-    Erratum("Disjunction", ("vldb92.derived:a",), "Section 2.3 a: E ∨ F = !(E ∧ !F).", DEFINABLE, "That is !E ∨ F."),
     Erratum("The first event", ("vldb92.derived:f",), "Section 2.3 f: `first = !relative(any, any)`.", DEFINABLE, ANY),
     Erratum(
         "The n-th occurrence",
@@ -30,26 +29,11 @@ ERRATA = (
         ANY,
     ),
     Erratum(
-        "Between two occurrences",
-        ("vldb92.derived:k",),
-        "Section 2.3 k: of the m events at which E takes place, `F /+ E` looks between the i-th and the next one, for "
-        "1 ≤ i < m − 1.",
-        DEFINABLE,
-        "The last pair of neighbours is left out.",
-    ),
-    Erratum(
         "The automaton of F /+ E",
         ("vldb92.constr:slashplus",),
         "Section 3: after the first E, the machine reads E from its start state.",
         CONSTRUCTED,
         "Read from the start, E is asked of the history from there on, and not of the whole one.",
-    ),
-    Erratum(
-        "The automaton of a negation",
-        ("vldb92.constr:not-any",),
-        "Section 3: any deterministic automaton for E, whose start state stays non-accepting.",
-        CONSTRUCTED,
-        "An automaton that comes back to its start state does not accept there, after events at which it should.",
     ),
     Erratum(
         "The automaton of prefix(E)",
@@ -74,13 +58,6 @@ ERRATA = (
         "Where the operand is relative+, e_i is the sequence of its rounds, and no event equals that.",
     ),
     Erratum(
-        "Occurrence tuples of a negation",
-        ("vldb92.occ:not",),
-        "Appendix 1: there is no tuple of A for the sub-history, if that means any part of it.",
-        TUPLES,
-        "A tuple that ends earlier would forbid !A at every event after it.",
-    ),
-    Erratum(
         "Theorem 2",
         ("vldb92.thm2",),
         "Appendix 2: the states are marked with the variables that are at the event; those of `E = x = y` first with "
@@ -89,13 +66,11 @@ ERRATA = (
         "Both variables are at one event, and x = y and y = x have to be the same.",
     ),
     Erratum(
-        "Machines spawned for several attributes",
-        ("vldb92.attr-spawn:several",),
-        "Appendix 3 is for one attribute, and says that several are no harder: an event spawns one machine for its "
-        "value from each machine there is.",
-        "the method stands, with the corrected spawning",
-        "An event can bring a new value for several variables. In the example a(1) has to spawn the machine of I = 1 "
-        "and J = 1.",
+        "A bad hit",
+        ("vldb92.racket:H2",),
+        "Section 7.1: the next event after a hit must be the front wall. "
+        "H2 = (!wall) | ((first ∧ !front) /+ (h1 ∨ h2)).",
+        "the sentence has an expression, by sequence",
     ),
     Erratum(
         "The end of a point, by its three ways",
@@ -110,5 +85,16 @@ ERRATA = (
         "Section 7.1: four exchanges, each a sequence, that may begin anywhere.",
         "the formulation with prefix stands, with its exchanges anchored",
         "An exchange that may begin anywhere lets every rally go on, so that the point never ends.",
+    ),
+)
+
+DAMAGED = (
+    DamagedText(
+        ("vldb92.derived:a",), "Section 2.3 a: E ∨ F = !(E ∧ !F), which is !E ∨ F.", "A lost ! before the first E."
+    ),
+    DamagedText(
+        ("vldb92.derived:k",),
+        "Section 2.3 k: h'_i is told for 1 ≤ i < m − 1 and for m, so that h'_{m−1} is missing.",
+        "One sign: ≤ for <, or 1 ≤ i < m.",
     ),
 )

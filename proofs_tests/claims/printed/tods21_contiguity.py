@@ -110,12 +110,24 @@ class Rewriting:
         def rule(psi: Formula) -> Formula:
             return contiguous(psi.phi) if isinstance(psi, cel.Strict) else psi
 
+        if not self.complete:
+            for psi in cel.subformulas(phi):
+                if isinstance(psi, cel.Strict) and any(isinstance(rho, cel.Strict) for rho in cel.subformulas(psi.phi)):
+                    raise NotImplementedError("the proof has no case for STRICT below STRICT")
         return bottom_up(phi, rule)
 
     # --- appendix E ---
 
+    def filters_at_atoms(self, phi: Formula) -> Formula:
+        """Appendix E, first part: a pointwise filter on the event types that bind its variable."""
+
+        def rule(psi: Formula) -> Formula:
+            return _filtered(psi.phi, psi.condition) if isinstance(psi, cel.Filter) else psi
+
+        return bottom_up(phi, rule)
+
     def without_contiguity(self, phi: Formula) -> Formula:
-        """A formula of CEL* and STRICT for one of CEL*, `:`, `:+` and STRICT, with neither IN nor FILTER in it."""
+        """A formula of CEL* and STRICT for one of CEL*, `:`, `:+` and STRICT, without IN, with pointwise filters."""
 
         def rule(psi: Formula) -> Formula:
             match psi:
@@ -126,14 +138,14 @@ class Rewriting:
                 case _:
                     return psi
 
-        return bottom_up(phi, rule)
+        return bottom_up(self.filters_at_atoms(phi), rule)
 
     def iterated(self, phi: Formula) -> Formula:
         """phi:+ without the `:+`, for a phi of CEL* and STRICT."""
         disjuncts = _disjuncts(phi)
-        if all(isinstance(psi, cel.EventAtom | cel.Strict) for psi in disjuncts):
+        if all(_is_atom(psi) for psi in disjuncts):
             return cel.Strict(cel.Plus(phi))
-        chosen = next(i for i, psi in enumerate(disjuncts) if not isinstance(psi, cel.EventAtom | cel.Strict))
+        chosen = next(i for i, psi in enumerate(disjuncts) if not _is_atom(psi))
         rest, last = disjuncts[:chosen] + disjuncts[chosen + 1 :], disjuncts[chosen]
         if not rest:
             return _iterated_sequence(last.left, last.right) if isinstance(last, cel.Seq) else last
@@ -174,6 +186,27 @@ def contiguous(phi: Formula) -> Formula:
             return cel.ContiguousPlus(contiguous(rho))
         case _:
             return rebuilt(phi, [contiguous(psi) for psi in children(phi)])
+
+
+def _is_atom(phi: Formula) -> bool:
+    """R, R FILTER P(R), or a STRICT."""
+    match phi:
+        case cel.EventAtom() | cel.Strict():
+            return True
+        case cel.Filter(rho, _):
+            return _is_atom(rho)
+        case _:
+            return False
+
+
+def _filtered(phi: Formula, condition: cel.Condition) -> Formula:
+    """phi FILTER P(R) with the filter on each R, for a pointwise P."""
+    assert isinstance(condition, cel.Every)
+
+    def rule(psi: Formula) -> Formula:
+        return cel.Filter(psi, condition) if isinstance(psi, cel.EventAtom) and psi.type == condition.variable else psi
+
+    return bottom_up(phi, rule)
 
 
 def _iterated_sequence(left: Formula, right: Formula) -> Formula:

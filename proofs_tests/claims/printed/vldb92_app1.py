@@ -22,12 +22,10 @@ class Reading:
     starts_earlier: a primitive event is found in what has begun before it; printed e_i = f_i.
     effective: where an entry is the rounds of relative+, the event where the last one ends counts; printed, the rounds
     are compared with events, and are none.
-    exact: !A asks for no tuple of A from f_k to e_k; it can be read to ask for none inside them.
     """
 
     starts_earlier: bool = False
     effective: bool = False
-    exact: bool = True
 
 
 PRINTED = Reading()
@@ -65,9 +63,7 @@ def _pairs(E: expr.Expression, S: Stream, reading: Reading) -> frozenset[Pair]:
         case expr.ExpressionNot(A):  # 5
             inside = _pairs(A, S, reading)
             whole = [(f, e) for e in h for f in range(e + 1)]
-            if reading.exact:
-                return frozenset(whole) - inside
-            return frozenset((f, e) for f, e in whole if not any(f <= g and d <= e for g, d in inside))
+            return frozenset(whole) - inside  # no tuple of A from f_k to e_k
         case _:
             raise ValueError("the appendix has the base operators only")
 

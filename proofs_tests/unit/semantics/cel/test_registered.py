@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
-from cerify.semantics.cel.denote import Events, Predicates, in_relation, named, require_registered, sup, unregistered
+from cerify.semantics.cel.denote import (
+    Events,
+    Predicates,
+    WithRepetitions,
+    in_relation,
+    named,
+    require_registered,
+    sup,
+    unregistered,
+)
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import IllFormed, Unsupported
@@ -93,13 +104,33 @@ def test_a_builtin_that_hides_its_signature_is_called() -> None:
     assert matches("A FILTER ok(A)", 0, ok=bool) == {(0,)}
 
 
-def test_equal_events_at_two_positions_are_two() -> None:
-    """A set of tuples would have one (docs/decisions/registered-predicates.md)."""
-    twice = stream("A A", zone=[1, 1])
-    mus = Interpreter(twice, predicates={"pair": lambda events: len(events) == 2}).meaning(
+def is_pair(events: Events) -> bool:
+    return len(events) == 2
+
+
+@pytest.mark.parametrize(
+    ("predicate", "zones", "expected"),
+    [
+        (is_pair, [1, 1], set()),
+        (is_pair, [1, 2], {(0, 1)}),
+        (is_pair, [1, True], {(0, 1)}),
+        (WithRepetitions(is_pair), [1, 1], {(0, 1)}),
+        (WithRepetitions(is_pair), [1, 2], {(0, 1)}),
+    ],
+)
+def test_a_set_has_equal_events_once(predicate: object, zones: list[int], expected: set[tuple[int, ...]]) -> None:
+    """Figure 3 hands over S[μ(A)], a set of tuples (docs/decisions/registered-predicates.md)."""
+    mus = Interpreter(stream("A A", zone=zones), predicates={"pair": predicate}).meaning(  # type: ignore[dict-item]
         parse("A+ FILTER pair(A)"), 0, 1
     )
-    assert {sup(mu) for mu in mus} == {frozenset({0, 1})}
+    assert {tuple(sorted(sup(mu))) for mu in mus} == expected
+
+
+def test_a_wrapped_predicate_is_checked_as_its_function_is() -> None:
+    for wrong in (WithRepetitions(same_zone), WithRepetitions(5)):  # type: ignore[arg-type]
+        with pytest.raises(IllFormed):
+            matches("A FILTER ok(A)", 0, ok=wrong)
+    assert pickle.loads(pickle.dumps(WithRepetitions(rising))) == WithRepetitions(rising)
 
 
 def test_what_is_not_registered_is_a_value_and_what_is_no_predicate_an_error() -> None:
