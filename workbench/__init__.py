@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.verdict import Different as Different
     from cerify.equivalence.verdict import Equivalent as Equivalent
     from cerify.equivalence.verdict import Undecided as Undecided
+    from cerify.funnels import funnel as funnel
     from cerify.languages import LANGUAGES as LANGUAGES
     from cerify.languages import register as register
     from cerify.languages.language import Language as Language
@@ -85,6 +86,12 @@ def _verdict() -> ModuleType:
     return verdict
 
 
+def _funnels() -> ModuleType:
+    from cerify import funnels
+
+    return funnels
+
+
 def _languages() -> ModuleType:
     from cerify import languages
 
@@ -127,6 +134,7 @@ _NAMES: Mapping[Callable[[], ModuleType], str] = {
     _run: "conform",
     _differential: "differ",
     _verdict: "Bounded Contained Different Equivalent Undecided",
+    _funnels: "funnel",
     _languages: "LANGUAGES register",
     _language: "Language",
     _arguments: "Budget",

@@ -33,6 +33,7 @@ COMMANDS = {
     "engines": "List the engines that can be put under test by name.",
     "equiv": "Decide whether two queries are the same, for every stream.",
     "explain": "Say why something matched, or why it did not.",
+    "funnel": "Count how many keys do one thing, then the next.",
     "fuzz": "Test an engine on random cases.",
     "grade": "Practise: write a formula for a sentence.",
     "identify": "Find out what an engine means by its queries.",
@@ -221,6 +222,10 @@ def load_command(name: str) -> click.Command:
             from cerify.commands.explain import explain_command
 
             return explain_command
+        case "funnel":
+            from cerify.commands.funnel import funnel_command
+
+            return funnel_command
         case "fuzz":
             from cerify.commands.fuzz import fuzz_command
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from lark import Lark, Token
@@ -20,6 +20,7 @@ from lark.visitors import Transformer_NonRecursive, v_args
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, Unsupported, errors_in
 from cerify.semantics.parsing import MAX_DEPTH, explained, number_of, parsed, parser_of, place_of, read_before, span_of
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.dialects import BARE, STANDARD_SQL, SqlDialect, default_skip, dialect_function
 from cerify.semantics.row_pattern.syntax import (
     MatchRecognize,
     Measure,
@@ -43,12 +44,11 @@ TYPES: dict[str, rows.SqlType] = {
 }  # fmt: skip
 FUNCTIONS = (
     *("PREV", "NEXT", "FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX"),
-    *("CLASSIFIER", "MATCH_NUMBER", "ABS", "COALESCE", "CAST"),
+    *("CLASSIFIER", "MATCH_NUMBER", "ABS", "COALESCE", "CAST", "NULLIF", "GREATEST", "LEAST", "MOD"),
 )
 MEANT = {
     "LAG": "PREV", "LEAD": "NEXT", "FIRST_VALUE": "FIRST", "LAST_VALUE": "LAST",
     "NVL": "COALESCE", "IFNULL": "COALESCE",
-    "NULLIF": "CASE WHEN a = b THEN NULL ELSE a END",
 }  # fmt: skip
 """Functions of other places in SQL that are often meant."""
 
@@ -59,6 +59,7 @@ class Identifier:
 
     name: str
     quoted: bool
+    mark: str = ""
 
     @property
     def variable(self) -> str:
@@ -70,9 +71,16 @@ class Identifier:
 class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
     """One method for each alternative of the grammar's expressions, in the grammar's order."""
 
+    dialect: SqlDialect = STANDARD_SQL
+
     def identifier(self, meta: Meta, token: Token) -> Identifier:
-        quoted = token.type == "QUOTED"
-        return Identifier(str(token)[1:-1].replace('""', '"') if quoted else str(token), quoted)
+        if token.type == "NAME":
+            return Identifier(str(token), False)
+        if token.startswith("`"):
+            if not self.dialect.backticks:
+                raise ParseError(f'a name is quoted as "{str(token)[1:-1]}", not with backticks', span_of(token))
+            return Identifier(str(token)[1:-1], True, "`")
+        return Identifier(str(token)[1:-1].replace('""', '"'), True, '"')
 
     def disjunction(self, meta: Meta, left: rows.Expression, right: rows.Expression) -> rows.Expression:
         return rows.RowOr(left, right, span=span_of(meta))
@@ -123,6 +131,10 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         return rows.Negative(e, span=span_of(meta))
 
     def column(self, meta: Meta, one: Identifier) -> rows.Expression:
+        if self.dialect.text_quotes and one.mark == '"':
+            return rows.RowConstant(one.name, span=span_of(meta))
+        if self.dialect.bare_functions and not one.quoted and one.name.upper() in BARE:
+            return replace(BARE[one.name.upper()](), span=span_of(meta))
         return rows.RowColumn(one.name, None, one.quoted, span=span_of(meta))
 
     def qualified(self, meta: Meta, variable: Identifier, one: Identifier) -> rows.Expression:
@@ -153,7 +165,9 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
     def distinct(self, meta: Meta, *parts: Any) -> None:
         raise Unsupported("aggregates of distinct values are not carried", span_of(meta))
 
-    def other_function(self, meta: Meta, name: Token, *arguments: rows.Expression) -> None:
+    def other_function(self, meta: Meta, name: Token, *arguments: rows.Expression) -> rows.Expression:
+        if (made := dialect_function(name.upper(), arguments, self.dialect, span_of(meta))) is not None:
+            return made
         found = f"did you mean {MEANT[name.upper()]}?" if name.upper() in MEANT else f"there are {', '.join(FUNCTIONS)}"
         raise Unsupported(f"there is no function {name}; {found}", span_of(name))
 
@@ -171,7 +185,11 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         return rows.Coalesce(arguments, span=span_of(meta))
 
     def cast(self, meta: Meta, e: rows.Expression, type_: Token) -> rows.Expression:
-        return rows.Cast(e, TYPES[type_.upper().split()[0]], span=span_of(meta))
+        name = re.split(r"\W", type_.upper())[0]
+        own = {re.split(r"\W", spelt)[0]: standard for standard, spelt in (self.dialect.types or {}).items()}
+        if name not in TYPES and name not in own:
+            raise ParseError(f"{name} is no type here; there is {', '.join(dict.fromkeys(TYPES))}", span_of(type_))
+        return rows.Cast(e, TYPES[own.get(name, name)], span=span_of(meta))
 
     def searched_case(self, meta: Meta, *parts: Any) -> rows.Expression:
         return _case(_pairs(parts), _otherwise(parts), span_of(meta))
@@ -387,9 +405,14 @@ FRAME = re.compile(r"ROWS BETWEEN CURRENT ROW AND (?:CURRENT ROW|UNBOUNDED FOLLO
 ROWS: dict[str, RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unmatched", "SHOW": "all"}
 
 
-def parse(text: str) -> MatchRecognize:
-    """The clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too deeply."""
-    q = cast("MatchRecognize", parsed(text, parser_of("cerify.semantics.row_pattern"), _Builder(), explained_clause))
+def parse(text: str, dialect: SqlDialect = STANDARD_SQL) -> MatchRecognize:
+    """The clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too deeply.
+
+    dialect: the abbreviations that the text may have, and what it means by leaving AFTER MATCH SKIP out.
+    """
+    builder = _Builder()
+    builder.dialect = dialect
+    q = cast("MatchRecognize", parsed(text, parser_of("cerify.semantics.row_pattern"), builder, explained_clause))
     with errors_in(text):
         for root in (q.pattern, *q.expressions):
             if depth(root, children) > MAX_DEPTH:
@@ -409,8 +432,9 @@ class _Clause:
 class _Builder(ExpressionBuilder):
     """One method for each alternative of the grammar, in the grammar's order."""
 
-    def clause(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:
-        return MatchRecognize(**{one.field: one.value for one in clauses}, span=span_of(meta))
+    def clause(self, meta: Meta, *clauses: _Clause | None) -> MatchRecognize:
+        found = {"skip": default_skip(self.dialect)} | {one.field: one.value for one in clauses if one is not None}
+        return MatchRecognize(**found, span=span_of(meta))
 
     def window(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:
         found = {one.field: one.value for one in clauses}
@@ -437,7 +461,9 @@ class _Builder(ExpressionBuilder):
     def measure(self, meta: Meta, e: rows.Expression, one: Identifier) -> Measure:
         return Measure(e, one.name, one.quoted, span_of(meta))
 
-    def measure_without_as(self, meta: Meta, e: rows.Expression, one: Identifier) -> None:
+    def measure_without_as(self, meta: Meta, e: rows.Expression, one: Identifier) -> Measure:
+        if self.dialect.measures_without_as:
+            return Measure(e, one.name, one.quoted, span_of(meta))
         raise ParseError(f"AS is missing: a measure is an expression AS {one.name}", span_of(meta))
 
     def rows_per_match(self, meta: Meta, token: Token) -> _Clause:
@@ -477,6 +503,13 @@ class _Builder(ExpressionBuilder):
 
     def union(self, meta: Meta, name: str, *members: str) -> Subset:
         return Subset(name, members, span_of(meta))
+
+    def options(self, meta: Meta, token: Token) -> None:
+        if re.fullmatch(r"OPTIONS\(USE_LONGEST_MATCH=FALSE\)", "".join(token.upper().split())) is None:
+            raise Unsupported(
+                "the longest match is not carried, nor are other options; leave OPTIONS out for the preferred match",
+                span_of(token),
+            )
 
     def define(self, meta: Meta, *definitions: RowDefinition) -> _Clause:
         return _Clause("define", definitions)

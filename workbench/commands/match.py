@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
@@ -27,6 +27,7 @@ from cerify.commands.options import (
     takes,
     warn_of_never,
 )
+from cerify.languages import language_named
 from cerify.languages.language import (
     DENOTATIONAL,
     EVALUATORS,
@@ -40,7 +41,11 @@ from cerify.plan import Plan
 from cerify.semantics.arguments import Budget, Selection, timed_items
 from cerify.semantics.errors import MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.row_pattern.dialects import DIALECTS
+from cerify.semantics.row_pattern.statement import is_statement
+from cerify.semantics.row_pattern.syntax import show
 from cerify.semantics.values import Value, plain, show_time
+from cerify.statements import Pasted, read_pasted, reading_texts
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
 TABLE_ROWS = 100
@@ -60,11 +65,16 @@ class MatchArguments:
         "[default: automaton, or the definition where no automaton carries the query]",
     )
     source: FileSource = group(FileSource)
-    output: Literal["matches", "rows"] = option(
+    output: Literal["matches", "rows"] | None = option(
         "--output",
         type=ChoiceOption(["matches", "rows"]),
-        default="matches",
-        help="The matches, or the table that a query makes of them (MATCH_RECOGNIZE).",
+        help="The matches, or the table that a query makes of them (MATCH_RECOGNIZE).  "
+        "[default: matches; rows for a SELECT]",
+    )
+    dialect: str | None = option(
+        "--dialect",
+        type=ChoiceOption(list(DIALECTS)),
+        help="That of QUERY, a clause of MATCH_RECOGNIZE or a SELECT with one.",
     )
     limit: int | None = option(
         "--limit",
@@ -111,6 +121,7 @@ def match_command(args: MatchArguments) -> int:
     Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
     """
     source = args.source
+    args, statement = _pasted(args)
     lang, tree = read_query(args.query, args.language, source.schema)
     if args.valuations and lang.answer and not lang.takes_place:
         raise click.UsageError(f"{lang.answer}; its valuations are not listed")
@@ -124,16 +135,33 @@ def match_command(args: MatchArguments) -> int:
         plan = planned(tree, args.language, source.schema, options, args.evaluator, selection)
         S = source.read_for(args.query, args.language, args.file)
         with _pointing_to_denotational(plan):
-            status = _print(lang, plan, S, options, args)
+            status = _print(lang, plan, S, options, args, statement)
         if status == 1:
             warn_of_never(lang, tree, source.schema, args.query)
         return status
 
 
-def _print(lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, args: MatchArguments) -> int:
+def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
+    """Return the arguments with the clause of a SELECT, or of a dialect, as the query, and what was pasted."""
+    if "row_reading" not in language_named(args.language).settings:
+        if args.dialect is not None:
+            raise click.UsageError("--dialect is for queries in MATCH_RECOGNIZE")
+        return args, None
+    if args.dialect is None and not is_statement(args.query):
+        return args, None
+    pasted = read_pasted(args.query, args.dialect or "standard")
+    output = args.output or ("matches" if pasted.statement is None else "rows")
+    readings = (*reading_texts(pasted.reading), *args.readings)  # of two answers to one question the last wins
+    return replace(args, query=show(pasted.clause), readings=readings, output=output), pasted
+
+
+def _print(
+    lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, args: MatchArguments, pasted: Pasted | None
+) -> int:
     """Prints what the plan finds, and returns the exit status."""
     if args.output == "rows":
-        return _print_rows(lang.output_table(plan.query, S, plan.unsorted(S), options), args)
+        made = lang.output_table(plan.query, S, plan.unsorted(S), options)
+        return _print_rows(made if pasted is None else pasted.selected(made, options.row_reading), args)
     found = timed_items(plan.with_values(S) if args.valuations else plan.matches(S))
     if args.as_json:
         return _print_json(islice(found, args.limit))

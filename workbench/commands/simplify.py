@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from cerify.commands.options import (
 from cerify.equivalence.decide.cel import InStar, NotInStar, star_form
 from cerify.equivalence.rewrite.normal_forms import NODES
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
+from cerify.equivalence.rewrite.translate.from_clickhouse import CALL_TRANSLATIONS, TranslatedCall
+from cerify.equivalence.rewrite.translate.funnel_cel import chain_of
+from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS, FunnelSql, funnel_sql
 from cerify.equivalence.verdict import Level, Undecided
 from cerify.explanations.explanation import braces, row
 from cerify.languages import DEFAULT, LANGUAGES, language_named
@@ -39,6 +43,11 @@ from cerify.semantics.events import TYPE, ComplexEvent, Stream
 from cerify.semantics.files import write_whole
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.parsing import MAX_DEPTH
+from cerify.semantics.row_pattern.dialects import DIALECTS as SQL
+from cerify.semantics.row_pattern.dialects import dialect_named, require_in_dialect
+from cerify.semantics.row_pattern.parse import parse as row_pattern_parse
+from cerify.semantics.row_pattern.show_dialects import show_in_dialect
+from cerify.semantics.row_pattern.statement import is_statement, parse_statement
 from cerify.semantics.sase.syntax import read_reading
 from cerify.terminal import echo
 
@@ -291,24 +300,69 @@ def _side(S: Stream, C: ComplexEvent) -> dict[str, Any]:
 #
 # An event expression takes place at single events: there these are the ends of the matches.
 
+CLICKHOUSE = DIALECTS[0]
+CALLS = dict(CALL_TRANSLATIONS)
+
+
+class DialectChoice(LanguageChoice):
+    """The names of the languages, and of databases."""
+
+    names: tuple[str, ...] = DIALECTS
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names that there are."""
+        return (*LANGUAGES, *self.names)
+
+    @choices.setter
+    def choices(self, _: object) -> None:
+        """Nothing: they are always those of the registry and of databases."""
+
+
+class CallChoice(DialectChoice):
+    """The names of the languages, and of the database whose calls are read."""
+
+    names = (CLICKHOUSE,)
+
 
 @click.command()
 @click.argument("query")
 @click.option(
-    "--from", "--language", "from_", type=LanguageChoice(), default=DEFAULT, show_default=True, help="That of QUERY."
+    "--from", "--language", "from_", type=CallChoice(), default=DEFAULT, show_default=True, help="That of QUERY."
 )
-@click.option("--to", type=LanguageChoice(), required=True, help="The language to write it in.")
+@click.option("--to", type=DialectChoice(), required=True, help="The language to write it in.")
 @click.option("--reading", multiple=True, metavar="NAME=VALUE", help="SASE+: another reading, as window=closed.")
+@click.option("--dialect", type=ChoiceOption(list(SQL)), help="MATCH_RECOGNIZE: that of QUERY.  [default: standard]")
+@click.option("--to-dialect", type=ChoiceOption(list(SQL)), help="MATCH_RECOGNIZE: the one to write it in.")
+@click.option("--table", default="events", show_default=True, help="SQL: the name of the table.")
+@click.option("--position", metavar="COLUMN", help="SQL: a column that orders the rows of equal times.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def translate_command(query: str, from_: str, to: str, reading: tuple[str, ...], as_json: bool) -> int:
+def translate_command(
+    query: str,
+    from_: str,
+    to: str,
+    reading: tuple[str, ...],
+    dialect: str | None,
+    to_dialect: str | None,
+    as_json: bool,
+    **rows: Any,
+) -> int:
     """Write QUERY in another language, so that it has the same complex events at every position of every stream.
 
-    An event expression takes place where a match ends.
+    An event expression takes place where a match ends. With a database for --to, QUERY is a funnel of CEL, and the
+    translation is SQL with the level of each key; with --from clickhouse it is a call of windowFunnel, sequenceMatch
+    or sequenceCount, and notes say where the translation differs.
 
     Exit status: 0 if it could be translated, 1 if not, 2 if QUERY is no formula.
     """
+    if to_dialect is not None or dialect is not None:
+        if not all("row_reading" in LANGUAGES[name].settings for name in (from_, to) if name in LANGUAGES):
+            raise click.UsageError("dialects are of MATCH_RECOGNIZE: give --from and --to row-pattern")
+        return _translate_dialect(query, dialect or "standard", to_dialect or "standard", as_json)
     if from_ == to:
-        raise click.UsageError("--from and --to are the same language")
+        raise click.UsageError("--from and --to are the same language; of row-pattern give --to-dialect")
+    if from_ == CLICKHOUSE or to in DIALECTS:
+        return _translate_funnel(query, from_, to, (rows["table"], rows["position"]), as_json)
     lang = LANGUAGES[from_]
     if to not in lang.translations:
         known = ", ".join(f"{name} to {other}" for name, one in LANGUAGES.items() for other in one.translations)
@@ -332,6 +386,63 @@ def translate_command(query: str, from_: str, to: str, reading: tuple[str, ...],
     else:
         echo(str(text) if refusal is None else f"no translation: {refusal.described()}")
     return 0 if refusal is None else 1
+
+
+def _translate_funnel(query: str, from_: str, to: str, rows: tuple[str, str | None], as_json: bool) -> int:
+    """Translate a call of ClickHouse, or a chain of CEL to SQL; what differs is a note on standard error."""
+    if from_ == CLICKHOUSE and to not in CALLS:
+        raise click.UsageError(f"calls of {CLICKHOUSE} are translated to {' or '.join(CALLS)}, not to {to}")
+    if to in DIALECTS and from_ != DEFAULT:
+        raise click.UsageError(f"funnels in SQL are made of {DEFAULT}, not of {from_}")
+
+    def translated() -> tuple[str, tuple[str, ...]]:
+        found: TranslatedCall | FunnelSql
+        if from_ == CLICKHOUSE:
+            found = CALLS[to](query)
+        else:
+            _, phi = read_query(query, from_)
+            found = funnel_sql(chain_of(phi), next(name for name in DIALECTS if name == to), *rows)
+        return found.query, found.differences
+
+    return _print_with_differences(query, (from_, to), translated, as_json)
+
+
+def _translate_dialect(query: str, dialect: str, to: str, as_json: bool) -> int:
+    """Translate a clause of MATCH_RECOGNIZE, or that of a SELECT, from one dialect to another."""
+
+    def translated() -> tuple[str, tuple[str, ...]]:
+        source = dialect_named(dialect)
+        clause = parse_statement(query, source).clause if is_statement(query) else row_pattern_parse(query, source)
+        require_in_dialect(clause, source)
+        return show_in_dialect(clause, source, dialect_named(to))
+
+    return _print_with_differences(query, (dialect, to), translated, as_json)
+
+
+def _print_with_differences(
+    query: str, ends: tuple[str, str], translated: Callable[[], tuple[str, tuple[str, ...]]], as_json: bool
+) -> int:
+    from_, to = ends
+    found: tuple[str, tuple[str, ...]] | None = None
+    refusal: Unsupported | None = None
+    try:
+        with errors_in(query):
+            found = translated()
+    except Unsupported as error:
+        refusal = error
+    if as_json:
+        span = refusal and refusal.span and [refusal.span.start, refusal.span.end]
+        reason = None if refusal is None else {"message": refusal.message, "span": span}
+        text, differences = (None, ()) if found is None else found
+        answer = {"from": from_, "to": to, "query": text, "refused": reason, "differences": list(differences)}
+        echo(json.dumps(answer, ensure_ascii=False))
+    elif found is None:
+        echo(f"no translation: {refusal.described() if refusal is not None else ''}")
+    else:
+        echo(found[0])
+        for difference in found[1]:
+            echo(f"cerify: note: {difference}", error=True)
+    return 0 if found is not None else 1
 
 
 def _written(psi: Any, language: Language[Any]) -> str:

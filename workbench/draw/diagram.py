@@ -322,7 +322,7 @@ def graphviz(dot: str) -> dict[str, Any]:
 
 ROOT = Path(__file__).parent.parent
 DRAWINGS = ("draw/palette.css", "draw/timeline.css", "draw/diagram.css")
-PAGE_STYLES = (*DRAWINGS, "draw/page.css")
+PAGE_STYLES = (*DRAWINGS, "draw/funnel.css", "draw/page.css")
 
 
 def page(template: str, **values: Any) -> str:

@@ -88,8 +88,8 @@ S = Stream(map(Event, "ABAB"))
         ),
         (
             "row-pattern",
-            "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NULLIF(x, 1) = 2)",
-            "CASE WHEN a = b THEN NULL ELSE a",
+            "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NVL(x, 1) = 2)",
+            "did you mean COALESCE",
         ),
         ("cel", "T FILTER T.x > 1, T.y > 2", "in CEL it is written ; between events, and AND between conditions"),
         ("cel", "T ; H LIMIT 3", "in CEL it is written without a limit: all matches are reported"),
@@ -546,6 +546,7 @@ AS_JSON: dict[str, list[str]] = {
     "engines": [],
     "equiv": ["A", "B"],
     "explain": ["A", "events.csv"],
+    "funnel": ["events.csv", "A", "B"],
     "fuzz": ["--cases", "1", "--nodes", "3", "--engine", "denotational"],
     "grade": [],
     "identify": ["--engine", "denotational"],

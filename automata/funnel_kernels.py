@@ -1,0 +1,292 @@
+"""The loops that evaluate funnels over columns, one pass over the rows of each key.
+
+They are functions over arrays of numbers: numba compiles them where it is installed, and Python runs them elsewhere.
+
+Common parameters: `starts` are the offsets of the keys, one more than there are keys, into `times` and `masks`, which
+have the rows of each key together, their times ascending. Bit i of a mask says that the row satisfies step i + 1; bit
+n, after those of the n steps, that it is barred. `window` is the longest time from the first step to the last. `work`
+is room for two numbers per step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cerify.semantics.packages import installed
+
+Array = Any
+Loop = Callable[..., Any]
+NONE = -1  # no row
+
+if installed("numba"):
+    from cerify.automata.evaluate.jit import compiled
+else:
+
+    def compiled(loop: Loop) -> Any:
+        """Return the loop as it is: Python runs it."""
+        return loop
+
+
+@compiled
+def scatter(shift: int, free: Array, given: Array, placed: Array) -> None:
+    """Write each row to the next free place of its bucket, which is the code of its key without its low bits.
+
+    given and placed are the columns of the rows: codes, positions, times and masks. free has the first place of each
+    bucket, and is changed.
+    """
+    codes, positions, times, masks = given
+    to_codes, to_positions, to_times, to_masks = placed
+    for row in range(len(codes)):
+        code = codes[row]
+        bucket = code >> shift
+        place = free[bucket]
+        free[bucket] = place + 1
+        to_codes[place] = code
+        to_positions[place] = positions[row]
+        to_times[place] = times[row]
+        to_masks[place] = masks[row]
+
+
+@compiled
+def follow_steps(
+    times: Array, masks: Array, n: int, increasing: bool, first: int, high: int, level: int, chain: Array
+) -> None:
+    """Write the rows of the chain that begins at a row and has each of its further steps as early as it can be."""
+    chain[0] = first
+    step, last = 1, times[first]
+    row = first + 1
+    while step < level and row < high:
+        if (masks[row] >> step) & 1 and (not increasing or times[row] > last):
+            chain[step] = row
+            last = times[row]
+            step += 1
+        row += 1
+
+
+@compiled
+def chain_levels(
+    starts: Array, times: Array, masks: Array, n: int, window: Any, increasing: bool, work: Array, out: Array
+) -> None:
+    """Write the level of each key, and the rows of its least deepest chain.
+
+    A row extends the chain of the step before that begins last, which is within the window if any is. With increasing
+    times the chains that end at the present time wait in `waiting` until time goes on. Once the level is known, the
+    same is done backwards with the chains that end first, which finds the first row where a chain of this level begins;
+    from there each step is taken at its earliest row.
+    """
+    newest, waiting = work[0], work[1]
+    levels, chains = out
+    for key in range(len(levels)):
+        low, high = starts[key], starts[key + 1]
+        for i in range(n):
+            newest[i], waiting[i] = NONE, NONE
+        level = 0
+        now = times[low] if low < high else window
+        for row in range(low, high):
+            mask, time = masks[row], times[row]
+            if increasing and time != now:
+                for i in range(n):
+                    if waiting[i] != NONE:
+                        newest[i], waiting[i] = waiting[i], NONE
+                now = time
+            if (mask >> n) & 1:
+                for i in range(n):
+                    newest[i], waiting[i] = NONE, NONE
+                continue
+            for i in range(min(level, n - 1), 0, -1):
+                if (mask >> i) & 1 and newest[i - 1] != NONE and time - times[newest[i - 1]] <= window:
+                    if increasing:
+                        waiting[i] = max(waiting[i], newest[i - 1])
+                    else:
+                        newest[i] = newest[i - 1]
+                    level = max(level, i + 1)
+            if mask & 1:
+                if increasing:
+                    waiting[0] = row
+                else:
+                    newest[0] = row
+                level = max(level, 1)
+            if level == n:
+                break
+        levels[key] = level
+        if level == 0:
+            continue
+        first = NONE
+        for i in range(n):
+            newest[i], waiting[i] = NONE, NONE
+        now = times[high - 1]
+        for row in range(high - 1, low - 1, -1):
+            mask, time = masks[row], times[row]
+            if increasing and time != now:
+                for i in range(level):
+                    if waiting[i] != NONE:
+                        newest[i], waiting[i] = waiting[i], NONE
+                now = time
+            if (mask >> n) & 1:
+                for i in range(level):
+                    newest[i], waiting[i] = NONE, NONE
+                continue
+            if mask & 1 and (level == 1 or (newest[1] != NONE and times[newest[1]] - time <= window)):
+                first = row
+            for i in range(1, level):
+                if (mask >> i) & 1 and (i == level - 1 or newest[i + 1] != NONE):
+                    end = row if i == level - 1 else newest[i + 1]
+                    if increasing:
+                        waiting[i] = end
+                    else:
+                        newest[i] = end
+        follow_steps(times, masks, n, increasing, first, high, level, chains[key])
+
+
+@compiled
+def first_levels(
+    starts: Array, times: Array, masks: Array, n: int, window: Any, increasing: bool, work: Array, out: Array
+) -> None:
+    """Write the level and the chain of each key where a chain begins at the key's first row of step 1 only."""
+    levels, chains = out
+    for key in range(len(levels)):
+        low, high = starts[key], starts[key + 1]
+        while low < high and not masks[low] & 1:
+            low += 1
+        if low == high or (masks[low] >> n) & 1:
+            continue
+        chains[key][0] = low
+        level, last = 1, times[low]
+        for row in range(low + 1, high):
+            if level == n or (masks[row] >> n) & 1 or times[row] - times[low] > window:
+                break
+            if (masks[row] >> level) & 1 and (not increasing or times[row] > last):
+                chains[key][level] = row
+                last = times[row]
+                level += 1
+        levels[key] = level
+
+
+@compiled
+def entry_levels(
+    starts: Array, times: Array, masks: Array, n: int, window: Any, rules: Array, work: Array, levels: Array
+) -> None:
+    """Write the levels of ClickHouse's readings that read entries, by time and then by step.
+
+    rules has four truth values: strict_increase, strict_order, allow_reentry and strict_deduplication. Of each step the
+    first and the last row of its newest accepted chain are kept. Rows of equal times are read together, a step at a
+    time, those of no step first, which only strict_order looks at.
+    """
+    increase, order, reentry, deduplication = rules[0], rules[1], rules[2], rules[3]
+    began, last = work[0], work[1]
+    every = (1 << n) - 1
+    for key in range(len(levels)):
+        for i in range(n):
+            began[i], last[i] = NONE, NONE
+        level, over = 0, False
+        block, high = starts[key], starts[key + 1]
+        while block < high and not over:
+            end, both, empty = block, 0, False
+            while end < high and times[end] == times[block]:
+                both |= masks[end] & every
+                empty = empty or not masks[end] & every
+                end += 1
+            if order and empty and level > 0:
+                break
+            time = times[block]
+            for i in range(n):
+                if not (both >> i) & 1:
+                    continue
+                if i == 0:
+                    began[0], last[0] = block, block
+                    level = max(level, 1)
+                    continue
+                if order and level == 0:
+                    continue
+                repeats = 0
+                for row in range(block, end):
+                    repeats += (masks[row] >> i) & 1
+                if deduplication and last[i] != NONE:
+                    over = True
+                    break
+                if order and last[i - 1] == NONE:
+                    if reentry:
+                        continue
+                    over = True
+                    break
+                if last[i - 1] == NONE or time - times[began[i - 1]] > window:
+                    continue
+                if increase and not times[last[i - 1]] < time:
+                    continue
+                began[i], last[i] = began[i - 1], block
+                level = max(level, i + 1)
+                if deduplication and repeats > 1:
+                    over = True
+                    break
+            block = end
+        levels[key] = level
+
+
+@compiled
+def augment(masks: Array, block: int, size: int, owner: Array, step: int, n: int) -> bool:
+    """Give the step a row of its own, other steps changing theirs if need be; tell whether that could be done.
+
+    The search goes breadth first over rows. `via` is the row that a row's owner would leave for it.
+    """
+    via, queue = [NONE] * size, [0] * size
+    seen = [False] * size
+    first, after = 0, 0
+    for row in range(size):
+        if (masks[block + row] >> step) & 1:
+            seen[row] = True
+            queue[after] = row
+            after += 1
+    while first < after:
+        row = queue[first]
+        first += 1
+        if owner[row] == NONE:
+            while via[row] != NONE:
+                owner[row] = owner[via[row]]
+                row = via[row]
+            owner[row] = step
+            return True
+        for other in range(size):
+            if not seen[other] and (masks[block + other] >> owner[row]) & 1:
+                seen[other] = True
+                via[other] = row
+                queue[after] = other
+                after += 1
+    return False
+
+
+@compiled
+def once_levels(starts: Array, times: Array, masks: Array, n: int, window: Any, work: Array, levels: Array) -> None:
+    """Write the levels of ClickHouse's strict_once: different rows, those of equal times in any order.
+
+    Of each step the latest first row of a chain is kept. Through rows of equal times a chain goes by a matching of the
+    next steps with different rows, which is extended a step at a time along augmenting paths.
+    """
+    newest, reached = work[0], work[1]
+    for key in range(len(levels)):
+        for i in range(n):
+            newest[i] = NONE
+        level = 0
+        block, high = starts[key], starts[key + 1]
+        while block < high and level < n:
+            end = block + 1
+            while end < high and times[end] == times[block]:
+                end += 1
+            time = times[block]
+            for i in range(n):
+                reached[i] = newest[i]
+            for before in range(n):  # steps that the chain has before these rows
+                began = block if before == 0 else newest[before - 1]
+                if began == NONE or time - times[began] > window:
+                    continue
+                size = end - block
+                owner = [NONE] * size  # of a row: the step that it serves
+                step = before
+                while step < n and step - before < size and augment(masks, block, size, owner, step, n):
+                    reached[step] = max(reached[step], began)
+                    level = max(level, step + 1)
+                    step += 1
+            for i in range(n):
+                newest[i] = reached[i]
+            block = end
+        levels[key] = level

@@ -1,0 +1,150 @@
+"""Evaluates funnels over columns: the rows of each key are put together, then a loop reads them once or twice.
+
+The definition is semantics/funnels.py, with which this module shares nothing. The loops are compiled where numba is
+installed; without it Python runs them, at about a thousandth of the speed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cerify.semantics.arguments import listed
+from cerify.semantics.errors import IllFormed
+from cerify.semantics.packages import installed, np
+
+MOST_STEPS = 32
+_BUCKET_BITS = 10
+"""With more keys than two to this power, rows are moved by the high bits of their key first.
+
+Each of the two times the places that are written to fit in a cache.
+"""
+
+MODES: dict[str, tuple[bool, bool, bool, bool] | None] = {
+    "windowFunnel": (False, False, False, False),
+    "strict_increase": (True, False, False, False),
+    "strict_order": (False, True, False, False),
+    "strict_order,allow_reentry": (False, True, True, False),
+    "strict_deduplication": (False, False, False, True),
+    "strict_once": None,
+    "strict_increase,strict_once": None,
+}
+"""ClickHouse's modes: what `entry_levels` is asked for, or None where another loop has the mode."""
+
+
+@dataclass(frozen=True)
+class KeyedRows:
+    """The rows of a funnel, those of a key together and in order.
+
+    keys: the number of keys, which are numbered from 0. starts: `keys + 1` offsets into the other columns. rows: the
+    position of each row in the stream. times and masks: see `funnel_kernels`.
+    """
+
+    keys: int
+    starts: np.ndarray
+    rows: np.ndarray
+    times: np.ndarray
+    masks: np.ndarray
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What the keys have reached: the level of each, and the stream positions of its chain, -1 from the level on."""
+
+    levels: np.ndarray
+    chains: np.ndarray | None
+
+
+def group_rows(codes: np.ndarray, keys: int, positions: np.ndarray, times: np.ndarray, masks: np.ndarray) -> KeyedRows:
+    """Return the rows with those of a key together, in the order in which they come.
+
+    codes: the number of each row's key, below `keys`. All columns have the same length.
+    """
+    counts = np.bincount(codes, minlength=keys)
+    starts = np.zeros(keys + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    if len(codes) == 0 or bool((codes[1:] >= codes[:-1]).all()):
+        return KeyedRows(keys, starts, positions, times, masks)
+    if not installed("numba"):
+        order = np.argsort(codes, kind="stable")
+        return KeyedRows(keys, starts, positions[order], times[order], masks[order])
+    from cerify.automata.funnel_kernels import scatter
+
+    columns: tuple[np.ndarray, ...] = (codes, positions, times, masks)
+    for shift in sorted({max(0, keys.bit_length() - _BUCKET_BITS), 0}, reverse=True):
+        placed = tuple(map(np.empty_like, columns))
+        scatter(shift, starts[:-1][:: 1 << shift].copy(), columns, placed)
+        columns = placed
+    return KeyedRows(keys, starts, *columns[1:])
+
+
+def sorted_by_time(rows: KeyedRows) -> KeyedRows:
+    """Return the rows with those of each key in the order of their times; rows of equal times stay in their order."""
+    if first_step_back(rows) is None:
+        return rows
+    owners = np.repeat(np.arange(rows.keys), np.diff(rows.starts))
+    order = np.lexsort((rows.times, owners))
+    return KeyedRows(rows.keys, rows.starts, rows.rows[order], rows.times[order], rows.masks[order])
+
+
+def first_step_back(rows: KeyedRows) -> tuple[int, int] | None:
+    """Return the stream positions of two rows of a key, the second of which has an earlier time; None if none has."""
+    if len(rows.times) < 2:
+        return None
+    back = rows.times[1:] < rows.times[:-1]
+    inner = rows.starts[1:-1]
+    back[inner[(inner > 0) & (inner < len(rows.times))] - 1] = False  # between two keys
+    found = np.flatnonzero(back)
+    return None if len(found) == 0 else (int(rows.rows[found[0]]), int(rows.rows[found[0] + 1]))
+
+
+def find_chains(rows: KeyedRows, n: int, window: int | float | None, *, first: bool, increasing: bool) -> Reached:
+    """Return the level and the least deepest chain of each key, see `cerify.semantics.funnels.deepest_chain`.
+
+    The times of each key have to ascend. window is in the unit of the times; None for no window.
+    """
+    from cerify.automata.funnel_kernels import chain_levels, first_levels
+
+    levels = np.zeros(rows.keys, np.int8)
+    chains = np.full((rows.keys, n), -1, np.int32 if len(rows.rows) < 2**31 else np.int64)
+    loop = first_levels if first else chain_levels
+    loop(*_columns(rows), n, _limit(window, rows.times), increasing, np.zeros((2, n), np.int64), (levels, chains))
+    if len(rows.rows):
+        for step in range(n):  # a column at a time, to need little memory
+            column = chains[:, step]
+            chains[:, step] = np.where(column < 0, -1, rows.rows[column])
+    return Reached(levels, chains)
+
+
+def find_mode_levels(rows: KeyedRows, n: int, window: int | float | None, mode: str) -> Reached:
+    """Return the level of each key in a reading of ClickHouse's windowFunnel. Raises IllFormed for an unknown mode.
+
+    The times of each key have to ascend; in the modes with strict_order the rows of no step have to be there too.
+    """
+    from cerify.automata.funnel_kernels import entry_levels, once_levels
+
+    if mode not in MODES:
+        raise IllFormed(f"there is no mode {mode!r}; choose one of {listed(MODES)}")
+    rules = MODES[mode]
+    if rules is None and "increase" in mode:
+        return Reached(find_chains(rows, n, window, first=False, increasing=True).levels, None)
+    levels = np.zeros(rows.keys, np.int8)
+    work, limit = np.zeros((2, n), np.int64), _limit(window, rows.times)
+    if rules is None:
+        once_levels(*_columns(rows), n, limit, work, levels)
+    else:
+        entry_levels(*_columns(rows), n, limit, np.array(rules), work, levels)
+    return Reached(levels, None)
+
+
+def _columns(rows: KeyedRows) -> tuple[Any, Any, Any]:
+    """Return the columns that the loops read, as lists where Python runs these, which is twice as fast."""
+    columns = rows.starts, rows.times, rows.masks
+    return columns if installed("numba") else tuple(column.tolist() for column in columns)
+
+
+def _limit(window: int | float | None, times: np.ndarray) -> Any:
+    """Return the window as a number of the kind of the times, larger than any difference if there is none."""
+    if times.dtype.kind == "f":
+        return np.inf if window is None else float(window)
+    return 2**62 if window is None else min(int(window), 2**62)

@@ -1,0 +1,208 @@
+"""Funnels as queries of CEL, and queries of CEL as funnels.
+
+A funnel `A, B, C` by key within a window is `(A ; B ; C) WITHIN w PARTITION BY [key]`: a key reaches the last step if
+and only if this query has a match of its events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import pairwise
+
+from cerify.equivalence.rewrite.translate_core_cel import Names
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.syntax import show
+from cerify.semantics.errors import CerifyError, Unsupported
+from cerify.semantics.events import TIME
+from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, FunnelWindow
+from cerify.semantics.predicates import Attribute, Both, Comparison, Predicate, show_predicate
+
+MOST_TYPES = 20  # that a step without a type is written out for
+
+
+def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
+    """Return the query whose matches are the chains of all steps; types are those of the stream.
+
+    Raises Unsupported, with the reason, where CEL has no such query.
+    """
+    if question.mode is not None:
+        raise Unsupported(f"the mode {question.mode} is no chain of CEL: docs/guide/funnels.md says what differs")
+    if question.start == "first":
+        raise Unsupported("that a chain begins at the first event of a key alone is no query of CEL")
+    if question.between is not None and question.by is not None:
+        raise Unsupported("CEL has no negation per key, which `between` with `by` would need")
+    for step in (*question.steps, *([question.between] if question.between else [])):
+        if not step.has_name:
+            raise Unsupported(f"{step.type!r} is no name that CEL has for an event type")
+        if step.type is None and len(types) > MOST_TYPES:
+            raise Unsupported(
+                f"the step {step.text} has no type, and CEL names each of the {len(types)} types there are"
+            )
+    variables, phi = _chain(question, types)
+    if question.order == "strict":
+        later = [
+            cel.Correlated(Comparison("<", Attribute(TIME, a), Attribute(TIME, b))) for a, b in pairwise(variables)
+        ]
+        if later:
+            phi = cel.Filter(phi, _all(later))
+    if question.between is not None:
+        phi = _without(phi, question.between, types, variables)
+    if question.window is not None:
+        phi = cel.Within(phi, question.window.window)
+    if question.by is not None:
+        phi = cel.PartitionBy(phi, question.by)
+    return phi
+
+
+def query_text(question: FunnelQuestion, types: Sequence[str]) -> str:
+    """Return the text of `chain_query`. Raises Unsupported also where a name is a word of CEL."""
+    phi = chain_query(question, types)
+    text = show(phi)
+    try:
+        if parse(text) == phi:
+            return text
+    except CerifyError:
+        pass
+    raise Unsupported("an event type or an attribute is called like a word of CEL")
+
+
+def _chain(question: FunnelQuestion, types: Sequence[str]) -> tuple[list[str], cel.Formula]:
+    """Return the variables of the steps, and the sequence of the steps with their conditions."""
+    named = [step.type for step in question.steps if step.type is not None]
+    names = Names(frozenset((*named, *types)))
+    conditioned = question.order == "strict" or any(step.predicate is not None for step in question.steps)
+    variables: list[str] = []
+    parts: list[cel.Formula] = []
+    conditions: list[cel.Condition] = []
+    for i, step in enumerate(question.steps):
+        part = _events(step, types)
+        variable = step.type
+        if variable is None or (conditioned and named.count(variable) > 1):
+            variable = names.unused(f"step{i + 1}")
+            part = cel.In(part, variable)
+        variables.append(variable)
+        parts.append(part)
+        if step.predicate is not None:
+            conditions.append(cel.Every(variable, step.predicate))
+    phi = reduce(cel.Seq, parts)
+    return variables, cel.Filter(phi, _all(conditions)) if conditions else phi
+
+
+def _events(step: FunnelStep, types: Sequence[str]) -> cel.Formula:
+    names = [step.type] if step.type is not None else list(types) or ["any"]
+    return _any_of(names)
+
+
+def _without(phi: cel.Formula, between: FunnelStep, types: Sequence[str], variables: Sequence[str]) -> cel.Formula:
+    """Return the chain where no event of `between` stands from its first event to its last.
+
+    UNLESS looks at a whole interval, so the interval has to begin where the chain does: at the beginning of the
+    stream, or after any event, which PROJECT leaves out.
+    """
+    other = _events(between, types)
+    if between.predicate is not None:
+        other = cel.Filter(cel.In(other, "between"), cel.Every("between", between.predicate))
+    clear = cel.Unless(cel.Start(phi), other)
+    kept = frozenset(variables)
+    return cel.Or(clear, cel.Project(kept, cel.Seq(cel.In(_any_of(types), "before"), clear)))
+
+
+def _any_of(types: Sequence[str]) -> cel.Formula:
+    events: list[cel.Formula] = [cel.EventAtom(type_) for type_ in types]
+    return reduce(cel.Or, events)
+
+
+def _all(conditions: Sequence[cel.Condition]) -> cel.Condition:
+    return reduce(cel.Conjunction, conditions)
+
+
+# --- from CEL ---------------------------------------------------------------------------------------------------------
+
+
+def chain_of(phi: cel.Formula) -> FunnelQuestion:
+    """Return the funnel whose last level a query of CEL asks for. Raises Unsupported, with the place, if it is none.
+
+    A funnel is `A ; B ; …` of event types, with conditions on single events, a window, and one attribute of PARTITION
+    BY; a filter that each time is greater than the one before makes its order strict.
+
+    >>> [step.text for step in chain_of(parse("(A ; B FILTER B.x > 1) WITHIN 7 days PARTITION BY [id]")).steps]
+    ['A', 'B[x > 1]']
+    """
+    windows: list[cel.Window] = []
+    keys: list[str] = []
+    conditions: list[cel.Condition] = []
+    while isinstance(phi, cel.Within | cel.PartitionBy | cel.Filter):
+        match phi:
+            case cel.Within(inner, window):
+                windows.append(window)
+            case cel.PartitionBy(inner, attribute):
+                keys.append(attribute)
+            case cel.Filter(inner, condition):
+                conditions.append(condition)
+        phi = inner
+    if len(windows) > 1 or len(set(keys)) > 1:
+        raise Unsupported("a funnel has one window and one key", phi.span)
+    variables: list[tuple[str, str]] = []  # of a step: its variable and its type
+    for part in _steps(phi):
+        name, inner = (part.variable, part.phi) if isinstance(part, cel.In) else (None, part)
+        if isinstance(inner, cel.Filter):  # a condition beside its step
+            conditions.append(inner.condition)
+            inner = inner.phi
+            if isinstance(inner, cel.In):
+                name, inner = inner.variable, inner.phi
+        if not isinstance(inner, cel.EventAtom):
+            raise Unsupported("a funnel is event types one after the other, as A ; B ; C", part.span)
+        variables.append((name or inner.type, inner.type))
+    predicates, increasing = _conditions(conditions, [name for name, _ in variables])
+    steps = []
+    for i, (_, type_) in enumerate(variables):
+        predicate = predicates.get(i)
+        text = type_ if predicate is None else f"{type_}[{show_predicate(predicate)}]"
+        steps.append(FunnelStep(text, type_, predicate))
+    return FunnelQuestion(
+        tuple(steps),
+        keys[0] if keys else None,
+        FunnelWindow("", windows[0]) if windows else None,
+        order="strict" if increasing else "stream",
+    )
+
+
+def _steps(phi: cel.Formula) -> Iterator[cel.Formula]:
+    if isinstance(phi, cel.Seq):
+        yield from _steps(phi.left)
+        yield from _steps(phi.right)
+    else:
+        yield phi
+
+
+def _conditions(conditions: Sequence[cel.Condition], names: Sequence[str]) -> tuple[dict[int, Predicate], bool]:
+    """Return the predicate of each step that has one, and whether times increase. Raises Unsupported."""
+    predicates: dict[int, Predicate] = {}
+    increasing: set[tuple[str, str]] = set()
+    for condition in conditions:
+        for atom in _conjuncts(condition):
+            match atom:
+                case cel.Every(variable, predicate):
+                    for i, name in enumerate(names):
+                        if name == variable:
+                            predicates[i] = Both(predicates[i], predicate) if i in predicates else predicate
+                case cel.Correlated(Comparison("<", Attribute(attribute, str(a)), Attribute(other, str(b)))) if (
+                    attribute == other == TIME
+                ):
+                    increasing.add((a, b))
+                case _:
+                    raise Unsupported("a funnel has conditions on single events, and times that increase", atom.span)
+    wanted = set(pairwise(names))
+    if increasing and (increasing != wanted or len(set(names)) < len(names)):
+        raise Unsupported("in a funnel either all steps have increasing times, each step after the one before, or none")
+    return predicates, bool(increasing)
+
+
+def _conjuncts(condition: cel.Condition) -> Iterator[cel.Condition]:
+    if isinstance(condition, cel.Conjunction):
+        yield from _conjuncts(condition.left)
+        yield from _conjuncts(condition.right)
+    else:
+        yield condition

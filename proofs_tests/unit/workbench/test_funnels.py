@@ -1,0 +1,317 @@
+"""Funnels as a person asks for them: the answer, its table, its reasons, and what is refused."""
+
+import json
+import re
+import warnings
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import cerify
+from cerify import cli, funnel
+from cerify.draw.funnel import funnel_document
+from cerify.funnels import show_duration
+from cerify.semantics.errors import IllFormed, InputError, ParseError, QueryWarning, Unsupported
+from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, deepest_chain
+from proofs_tests.unit.semantics.test_funnels import rows_of
+
+GUIDE = Path(__file__).parent.parent.parent.parent / "docs" / "guide" / "funnels.md"
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def log(text: str, **more: Any) -> list[dict[str, Any]]:
+    """Events as "1view@0 2cart@5": the key, the type and the seconds."""
+    found = []
+    for word in text.split():
+        key, type_, at = re.fullmatch(r"(\d*)([a-z]+)@(\d+)", word).groups()  # type: ignore[union-attr]
+        found.append({"type": type_, "time": int(at), **({"user": int(key)} if key else {}), **more})
+    return found
+
+
+SHOP = log("1view@0 2view@1 1cart@2 2home@3 2cart@4 1pay@30 3view@31 2pay@300 view@301")
+
+
+def test_levels_times_and_counts() -> None:
+    found = funnel(SHOP, ["view", "cart", "pay"], by="user", within="100 seconds")
+    assert [(c.keys, c.rate, c.median) for c in found.counts] == [(3, 1.0, None), (2, 2 / 3, 2.5), (1, 1 / 3, 28.0)]
+    assert (found.keys, found.without_key, found.without_time) == (3, 1, 0)
+    assert found.to_arrow()["level"].to_pylist() == [3, 2, 1]
+    assert found.to_arrow()["cart at"].to_pylist() == [2, 4, None]
+    assert found.query == "view ; cart ; pay WITHIN 100 seconds PARTITION BY [user]"
+
+
+def test_a_conditioned_step_and_one_of_any_type() -> None:
+    rows = [{"type": t, "user": 1, "price": p} for t, p in [("view", 1), ("view", 5), ("cart", 2), ("pay", 9)]]
+    found = funnel(rows, ["view[price > 3]", "[price > 3]"], by="user")
+    assert [c.keys for c in found.counts] == [1, 1]
+    assert found.to_arrow()["view[price > 3] at"].to_pylist() == [1]
+    assert found.to_arrow()["[price > 3] at"].to_pylist() == [3]
+    assert [m.events for m in cerify.match(found.query, rows)] == [(1, 3)]
+
+
+def test_random_logs_have_the_levels_of_the_definition() -> None:
+    """Of types and conditions, with absent keys, in columns and as events, with times that are timestamps."""
+    random = Random(6)
+    for _ in range(60):
+        events, cases = [], {key: [] for key in range(4)}  # type: ignore[var-annotated]
+        time = 0
+        for position in range(random.randint(0, 25)):
+            time += random.randint(0, 3)
+            key, x = random.choice((0, 1, 2, 3, None)), random.choice((0, 1, None))
+            type_ = random.choice("ABR")
+            event = {"type": type_, "time": START + timedelta(seconds=time), "key": key, "x": x}
+            events.append({name: value for name, value in event.items() if value is not None})
+            steps = {i for i, true in enumerate((type_ == "A", type_ == "B" and x == 1, x == 0), 1) if true}
+            if key is not None:
+                cases[key].append((position, FunnelRow(time, frozenset(steps), type_ == "R")))
+        for frame in (events, cerify.Stream(events).table if events else events):
+            for order in ("stream", "strict"):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", QueryWarning)
+                    if not any("key" in event for event in events):
+                        continue
+                    found = funnel(
+                        frame, ["A", "B[x = 1]", "[x = 0]"], by="key", within="8 seconds", order=order, between="not R"
+                    ).to_arrow()
+                reading = ChainReading(8, increasing=order == "strict")
+                for row in found.to_pylist():
+                    case = cases[row["key"]]
+                    expected = [case[p][0] for p in deepest_chain([r for _, r in case], 3, reading)]
+                    names = ("A at", "B[x = 1] at", "[x = 0] at")
+                    assert [row[name] for name in names][: row["level"]] == expected
+
+
+def test_the_start_may_be_the_first_only() -> None:
+    rows = log("1view@0 1view@50 1pay@55")
+    assert funnel(rows, ["view", "pay"], by="user", within="10 seconds").counts[-1].keys == 1
+    assert funnel(rows, ["view", "pay"], by="user", within="10 seconds", start="first").counts[-1].keys == 0
+
+
+def test_times_that_go_back_are_an_error_or_are_sorted() -> None:
+    rows = log("1pay@5 1view@0 2view@3")
+    with pytest.raises(InputError, match="event 1 has a smaller time than event 0") as error:
+        funnel(rows, ["view", "pay"], by="user", within="10 seconds")
+    assert "order time" in error.value.message
+    assert funnel(rows, ["view", "pay"], by="user", order="time").counts[-1].keys == 1
+    assert funnel(rows, ["view", "pay"], by="user").counts[-1].keys == 0  # positions alone count without a window
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("1view@0", "no pay: the key has no such event"),
+        ("1pay@0 1view@1", "no pay after that: the last one is event 0, time 0"),
+        ("1view@0 1pay@20", "the next pay is event 1, time 20, 20 s after view: the window is 10 seconds"),
+        (
+            "1view@0 1refund@1 1pay@2",
+            "the next pay is event 2, time 2, but refund comes before it or with it, in event 1",
+        ),
+        ("1home@0", "no view: the key has no such event"),
+        ("1view@0 1pay@2", "all steps are reached"),
+    ],
+)
+def test_why_a_key_stopped(text: str, why: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", QueryWarning)
+        found = funnel(log(text), ["view", "pay"], by="user", within="10 seconds", between="not refund")
+    assert found.why(1)[-1] == why
+    assert found.why("1") == found.why(1)
+    with pytest.raises(InputError, match="no event has the key 7"):
+        found.why(7)
+
+
+def test_why_of_equal_times() -> None:
+    found = funnel(log("1view@3 1pay@3"), ["view", "pay"], by="user", order="strict")
+    assert found.why(1)[-1] == "the next pay is event 1, time 3, which is not later than view"
+
+
+def test_splits_have_the_keys_of_the_first_step() -> None:
+    rows = [*log("1view@0 2view@1", country="de"), *log("3view@2", country="fr"), *log("4view@3 1pay@4 3pay@5")]
+    found = funnel(rows, ["view", "pay"], by="user")
+    counts = {value: [c.keys for c in counts] for value, counts in found.split_by("country").items()}
+    assert counts == {"de": [2, 1], "fr": [1, 1], None: [1, 0]}
+    with pytest.raises(InputError, match="did you mean 'country'"):
+        found.split_by("county")
+
+
+@pytest.mark.parametrize("mode", FUNNEL_MODES)
+def test_modes_have_the_levels_of_their_definitions(mode: str) -> None:
+    types = {1: "a", 2: "b", 3: "c"}
+    for text in ("1:A 2:B 3:C", "1:A 2:- 3:B", "1:A 2:C 3:B", "1:A 2:B 3:B 4:C", "1:B 1:A"):
+        rows = [{"type": types.get(max(r.steps, default=0), "n"), "time": r.time} for r in rows_of(text)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", QueryWarning)
+            found = funnel(rows, ["a", "b", "c"], within="10 seconds", mode=mode)
+        level = FUNNEL_MODES[mode](rows_of(text), 3, 10)
+        assert [c.keys for c in found.counts] == [int(level > i) for i in range(3)]
+        assert found.to_arrow().column_names == ["key", "level"]
+        with pytest.raises(Unsupported):
+            _ = found.query
+        with pytest.raises(Unsupported, match="level only"):
+            found.why(None)
+
+
+def test_the_table_of_the_guide_has_the_levels() -> None:
+    table = re.search(r"<!-- levels -->\n(.*?)<!-- end -->", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    assert table is not None
+    head, _, *lines = [[cell.strip("` ") for cell in row.strip("|\n ").split("|")] for row in table[1].splitlines()]
+    assert head[2:] == list(FUNNEL_MODES)
+    assert len(lines) > 8
+    for stream, *levels in lines:
+        rows = rows_of(stream)
+        expected = [len(deepest_chain(rows, 3, ChainReading(10))), *(f(rows, 3, 10) for f in FUNNEL_MODES.values())]
+        assert [int(level) for level in levels] == expected, stream
+    columns = list(zip(*(levels for _, *levels in lines), strict=True))
+    assert len(set(columns)) == len(columns), "two readings are not told apart"
+
+
+@pytest.mark.parametrize(
+    ("steps", "more", "kind", "message"),
+    [
+        ("view", {}, IllFormed, "steps are a list"),
+        ([], {}, IllFormed, "1 to 32 steps"),
+        (["a"] * 33, {}, IllFormed, "1 to 32 steps"),
+        ([3], {}, IllFormed, "a step is a text"),
+        ([" "], {}, IllFormed, "a step is empty"),
+        (["view[x"], {}, ParseError, "ends with ]"),
+        (["view[x > ]"], {}, ParseError, "not expected"),
+        (["view[x > 1] or pay[x > 2]"], {}, ParseError, "in the step"),
+        (["view"], {"within": "7 dys"}, IllFormed, "no window"),
+        (["view"], {"within": 7}, IllFormed, "7 days"),
+        (["view"], {"within": "-7 days"}, IllFormed, "no window"),
+        (["view"], {"start": "last"}, IllFormed, "start: expected best or first"),
+        (["view"], {"order": "strickt"}, IllFormed, "did you mean 'strict'"),
+        (["view"], {"between": "refund"}, IllFormed, "not STEP"),
+        (["view"], {"between": 3}, IllFormed, "between"),
+        (["view"], {"mode": "strict_oder", "within": "1 day"}, IllFormed, "did you mean 'strict_order'"),
+        (["view"], {"mode": "strict_order"}, IllFormed, "needs a window"),
+        (["view"], {"mode": "strict_order", "within": "1 day", "start": "first"}, IllFormed, "its own"),
+        (["view"], {"by": "usr"}, InputError, "did you mean 'user'"),
+        (["view"], {"by": "type"}, IllFormed, "of one type"),
+        (["view"], {"within": "3 [price]"}, InputError, "no event has the attribute 'price'"),
+        (["view"], {"within": "3 [name]"}, InputError, "no event has the attribute 'name'"),
+        (["view"], {"within": "3 EVENTS", "order": "time"}, IllFormed, "EVENTS"),
+    ],
+)
+def test_what_is_wrong_is_named(steps: Any, more: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)):
+        funnel(SHOP, steps, **{"by": "user", **more})
+
+
+def test_texts_are_no_times() -> None:
+    rows = [{"type": "view", "x": "a"}, {"type": "pay", "x": "b"}]
+    with pytest.raises(InputError, match="'x' is of type string"):
+        funnel(rows, ["view", "pay"], within="3 [x]")
+
+
+def test_windows_of_events_floats_and_timedeltas() -> None:
+    rows = log("1view@0 1home@1 1pay@2")
+    levels = [
+        funnel(rows, ["view", "pay"], by="user", within=w).counts[-1].keys
+        for w in ("3 events", "2 EVENTS", timedelta(seconds=2), timedelta(seconds=1.5), "2 [time]")
+    ]
+    assert levels == [1, 0, 1, 0, 1]
+    floats = [{"type": "view", "time": 0.0}, {"type": "pay", "time": 0.25}, {"type": "pay", "time": float("nan")}]
+    found = funnel(floats, ["view", "pay"], within="0.25 seconds")
+    assert found.counts[-1].keys == 1
+    assert found.without_time == 1
+
+
+def test_keys_of_every_kind() -> None:
+    for keys in (["a", "b"], [True, False], [1.5, -0.0], [START, START + timedelta(1)], [-(2**62), 2**62]):
+        rows = [{"type": "view", "k": keys[0]}, {"type": "view", "k": keys[1]}, {"type": "pay", "k": keys[1]}]
+        found = funnel(rows, ["view", "pay"], by="k")
+        assert [c.keys for c in found.counts] == [2, 1]
+        assert sorted(found.to_arrow()["k"].to_pylist()) == sorted(keys)
+        assert len(found.why(keys[1])) == 3
+    dictionary = pa.table({"type": ["view", "pay"], "k": pa.array(["a", "a"]).dictionary_encode()})
+    assert funnel(dictionary, ["view", "pay"], by="k").counts[-1].keys == 1
+
+
+def test_an_empty_stream() -> None:
+    found = funnel([], ["view", "pay"])
+    assert [(c.keys, c.rate, c.median) for c in found.counts] == [(0, None, None), (0, None, None)]
+    table = pa.table({"type": pa.array([], pa.string()), "user": pa.array([], pa.int64())})
+    assert funnel(table, ["view", "pay"], by="user").to_arrow().num_rows == 0
+
+
+def test_a_step_without_events_is_a_warning() -> None:
+    with pytest.warns(QueryWarning, match="did you mean 'pay'"):
+        funnel(SHOP, ["view", "pya"], by="user")
+    with pytest.warns(QueryWarning, match="no event has the attribute 'price'"):
+        funnel(SHOP, ["view[price > 3]"], by="user")
+
+
+@pytest.mark.filterwarnings("ignore::cerify.semantics.errors.QueryWarning")
+@pytest.mark.parametrize(
+    ("steps", "more", "message"),
+    [
+        (["add to cart"], {}, "no name"),
+        (["view"], {"start": "first"}, "first event"),
+        (["view"], {"between": "not refund"}, "per key"),
+        (["MAX"], {}, "word of CEL"),
+    ],
+)
+def test_what_has_no_query_says_so(steps: list[str], more: dict[str, Any], message: str) -> None:
+    with pytest.raises(Unsupported, match=message):
+        _ = funnel(SHOP, steps, by="user", **more).query
+
+
+def test_a_file_of_parquet_is_read_with_what_is_needed(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    rows = [{**row, "country": "de", "other": "x" * 10} for row in SHOP]
+    pq.write_table(cerify.Stream(rows).table, path)
+    found = funnel(path, ["view", "cart"], by="user")
+    assert "other" not in found.events.table.column_names
+    assert found.counts == funnel(rows, ["view", "cart"], by="user").counts
+    assert list(found.split_by("country")) == ["de"]
+
+
+def run(*argv: object, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str, str]:
+    monkeypatch.setattr("sys.argv", ["cerify", "funnel", *map(str, argv)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return (int(ended.value.code or 0), *capfd.readouterr())
+
+
+def test_the_command_writes_files(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_text("".join(json.dumps({**row, "country": "<de>"}) + "\n" for row in SHOP), encoding="utf-8")
+    asked = (file, "view", "pay", "--by", "user", "--split", "country")
+    for suffix in ("csv", "parquet", "svg", "html"):
+        out = tmp_path / f"out.{suffix}"
+        status, _, err = run(*asked, "-o", out, capfd=capfd, monkeypatch=monkeypatch)
+        assert (status, err) == (0, "")
+    assert pq.read_table(tmp_path / "out.parquet")["level"].to_pylist() == [2, 2, 1]
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith('"user","level"')
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "country = &lt;de&gt;" in page
+    assert "<de>" not in page
+    status, out, _ = run(*asked, "--json", capfd=capfd, monkeypatch=monkeypatch)
+    answer = json.loads(out)
+    assert [step["keys"] for step in answer["steps"]] == [3, 2]
+    assert answer["split"][0]["value"] == "<de>"
+    assert run(file, "view", "-o", "x.txt", capfd=capfd, monkeypatch=monkeypatch)[0] == 2
+    assert run(file, "pay", "view", "--by", "user", capfd=capfd, monkeypatch=monkeypatch)[0] == 1
+    status, _, err = run(file, "view", "pya", "--by", "user", "--strict", capfd=capfd, monkeypatch=monkeypatch)
+    assert status == 2
+    assert "did you mean 'pay'" in err
+
+
+def test_a_drawing_has_its_bars() -> None:
+    text = funnel_document("Funnel", [("view", 1.0, "4, 100%"), ("a < b", 0.5, "2, 50%")])
+    widths = [float(width) for width in re.findall(r'class="bar" [^>]*width="([\d.]+)"', text)]
+    assert widths[1] == widths[0] / 2
+    assert "a &lt; b" in text
+
+
+def test_durations() -> None:
+    shown = [show_duration(seconds) for seconds in (0, 0.5, 59.9, 61, 3600, 90061, -90061)]
+    assert shown == ["0 s", "0.5 s", "59.9 s", "1 min 1 s", "1 h", "1 d 1 h", "-1 d 1 h"]

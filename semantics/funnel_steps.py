@@ -1,0 +1,134 @@
+"""The text of a funnel: its steps and its window, in the syntax of CEL."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from fractions import Fraction
+from typing import Literal
+
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.syntax import (
+    AttributeWindow,
+    EventAtom,
+    EventWindow,
+    Every,
+    Filter,
+    TimeWindow,
+    Window,
+    Within,
+)
+from cerify.semantics.errors import CerifyError, IllFormed, ParseError, Span
+from cerify.semantics.predicates import Predicate
+
+SECONDS_OF = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True)
+class FunnelStep:
+    """A step: events of a type, None for any, that satisfy a predicate, None for no condition. text is as written."""
+
+    text: str
+    type: str | None
+    predicate: Predicate | None
+
+    @property
+    def has_name(self) -> bool:
+        """Whether the type of the step can be written in CEL."""
+        return self.type is None or _NAME.fullmatch(self.type) is not None
+
+
+@dataclass(frozen=True)
+class FunnelWindow:
+    """The longest time from the first step to the last, itself allowed. text is as written."""
+
+    text: str
+    window: Window
+
+    def on_axis(self, unit: int, floating: bool) -> int | float:
+        """Return the largest difference that is allowed, where a second, or one of the attribute, is `unit` numbers."""
+        match self.window:
+            case TimeWindow(amount, name):
+                width = Fraction(str(amount)) * SECONDS_OF[name]
+            case AttributeWindow(amount, _):
+                width, unit = Fraction(str(amount)), unit
+            case EventWindow(count):
+                return count - 1
+        return float(width * unit) if floating else math.floor(width * unit)
+
+
+@dataclass(frozen=True)
+class FunnelQuestion:
+    """A funnel as it was asked: see `cerify.funnel`."""
+
+    steps: tuple[FunnelStep, ...]
+    by: str | None = None
+    window: FunnelWindow | None = None
+    start: Literal["best", "first"] = "best"
+    order: Literal["stream", "time", "strict"] = "stream"
+    between: FunnelStep | None = None
+    mode: str | None = None
+
+
+def parse_step(text: object) -> FunnelStep:
+    """Return the step that a text writes: `view`, `view[price > 3]` or `[price > 3]`. Raises IllFormed, ParseError.
+
+    What stands before the bracket is the event type as it is, which may have blanks and hyphens.
+
+    >>> parse_step("add to cart").type
+    'add to cart'
+    """
+    if not isinstance(text, str):
+        raise IllFormed(f"a step is a text, as 'view' or 'view[price > 3]', not {text!r}")
+    name, bracket, condition = text.partition("[")
+    name = name.strip()
+    if not bracket:
+        if not name:
+            raise IllFormed("a step is empty: write an event type, or [condition]")
+        return FunnelStep(name, name, None)
+    if not condition.rstrip().endswith("]"):
+        raise _in_step("the condition of a step ends with ]", text, Span(len(text), len(text)))
+    prefix = "e FILTER e["
+    try:
+        tree = parse(prefix + condition)
+    except CerifyError as error:
+        shift = len(text) - len(condition) - len(prefix)
+        span = error.span and Span(max(0, error.span.start + shift), max(0, error.span.end + shift))
+        raise _in_step(error.message, text, span) from None
+    if not (isinstance(tree, Filter) and isinstance(tree.phi, EventAtom) and isinstance(tree.condition, Every)):
+        raise _in_step("a step has one condition in brackets", text, None)
+    return FunnelStep(text.strip(), name or None, tree.condition.predicate)
+
+
+def parse_window(given: object) -> FunnelWindow:
+    """Return the window that a text or a timedelta gives. Raises IllFormed.
+
+    >>> parse_window("7 days").window
+    TimeWindow(amount=7, unit='day')
+    """
+    if isinstance(given, timedelta):
+        seconds = given / timedelta(seconds=1)
+        given = f"{int(seconds) if seconds == int(seconds) else seconds!r} seconds"
+    if not isinstance(given, str):
+        raise IllFormed(f"within: expected a text as '7 days', not {given!r}")
+    text = re.sub(r"(?i)\bevents?\b", "EVENTS", given.strip())
+    text = re.sub(r"(?i)(seconds?|minutes?|hours?|days?)$", lambda unit: unit[0].lower(), text)
+    try:
+        tree = parse(f"e WITHIN {text}")
+    except CerifyError:
+        tree = None
+    if not (isinstance(tree, Within) and isinstance(tree.phi, EventAtom)):
+        raise IllFormed(
+            f"within: {given!r} is no window; write '90 seconds', '30 minutes', '4 hours', '7 days', '100 EVENTS', or "
+            "'10 [attribute]'"
+        )
+    return FunnelWindow(given.strip(), tree.window)
+
+
+def _in_step(message: str, text: str, span: Span | None) -> ParseError:
+    error = ParseError(f"in the step {text!r}: {message}", span)
+    error.text = text
+    return error

@@ -1,0 +1,339 @@
+"""How databases write and read MATCH_RECOGNIZE, as data: one row for each dialect.
+
+A dialect says what its text has beside the standard's, what it refuses, with its reason, and what it means where the
+standard leaves a choice. The sources are the public documentation of each database and, for BigQuery, its reference
+implementation; what was measured rather than read is in docs/guide/row-pattern-dialects.md. A function that is not of
+the standard is an abbreviation here: NULLIF(a, b) is a CASE, so nothing else has to know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Literal
+
+from cerify.semantics.arguments import did_you_mean
+from cerify.semantics.errors import IllFormed, Span, Unsupported
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.scalars import RowReading
+from cerify.semantics.row_pattern.syntax import MatchRecognize, Order, RowSkip
+from cerify.semantics.trees import subtrees
+
+DialectName = Literal["standard", "trino", "oracle", "snowflake", "bigquery", "duckdb", "flink"]
+Arguments = tuple[rows.Expression, ...]
+
+
+@dataclass(frozen=True)
+class SqlDialect:
+    """A dialect of MATCH_RECOGNIZE.
+
+    nulls: where NULL is in an order that does not say. integer_division: see RowReading. default_skip: AFTER MATCH SKIP
+    where it is left out. measures_without_as: whether AS may be left out. bare_functions: whether CLASSIFIER and
+    MATCH_NUMBER may stand without parentheses. backticks: whether names are quoted so, instead of by double quotes.
+    text_quotes: whether a text may stand in double quotes. functions: the names of the abbreviations that it has.
+    ignores_null: whether LEAST and GREATEST pass over NULL. refused: the parts that it does not have, each with its
+    reason. needs: the parts that it requires. types: its names of the types.
+    """
+
+    name: DialectName
+    title: str
+    nulls: Literal["high", "low", "last"] = "high"
+    integer_division: Literal["truncated", "exact"] = "truncated"
+    default_skip: Literal["past last row", "next row"] = "past last row"
+    measures_without_as: bool = False
+    bare_functions: bool = False
+    backticks: bool = False
+    text_quotes: bool = False
+    functions: frozenset[str] = frozenset()
+    ignores_null: bool = False
+    refused: Mapping[str, str] | None = None
+    needs: frozenset[str] = frozenset()
+    types: Mapping[str, str] | None = None
+
+
+_COMMON = frozenset({"NULLIF", "GREATEST", "LEAST", "MOD"})
+_NO_WINDOW = {"window": "row patterns in WINDOW"}
+
+DIALECTS: Mapping[DialectName, SqlDialect] = {
+    one.name: one
+    for one in (
+        SqlDialect("standard", "the standard", functions=_COMMON),
+        SqlDialect("trino", "Trino", nulls="last", functions=_COMMON | {"IF"}),
+        SqlDialect(
+            "oracle",
+            "Oracle",
+            integer_division="exact",
+            functions=_COMMON | {"NVL", "NVL2"},
+            refused={**_NO_WINDOW, "classifier of a variable": "CLASSIFIER with an argument"},
+            needs=frozenset({"define"}),
+            types={"BIGINT": "NUMBER(19)", "DOUBLE": "BINARY_DOUBLE", "VARCHAR": "VARCHAR2(4000)"},
+        ),
+        SqlDialect(
+            "snowflake",
+            "Snowflake",
+            integer_division="exact",
+            measures_without_as=True,
+            bare_functions=True,
+            functions=_COMMON | {"NVL", "NVL2", "IFNULL", "IFF", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER"},
+            refused={**_NO_WINDOW, "subset": "SUBSET", "classifier of a variable": "CLASSIFIER with an argument"},
+            needs=frozenset({"define"}),
+        ),
+        SqlDialect(
+            "bigquery",
+            "BigQuery",
+            nulls="low",
+            integer_division="exact",
+            backticks=True,
+            text_quotes=True,
+            functions=_COMMON | {"IF", "IFNULL"},
+            refused={
+                **_NO_WINDOW,
+                "all rows": "ALL ROWS PER MATCH",
+                "skip to a variable": "AFTER MATCH SKIP TO a variable",
+                "subset": "SUBSET",
+                "permute": "PERMUTE",
+                "exclusion": "{- -}",
+                "reluctant exact": "a reluctant quantifier of one number, as in {2}?",
+                "match in define": "FIRST, LAST, aggregates and columns of other variables in DEFINE",
+                "plain measures": "a column in MEASURES that stands in no aggregate",
+                "classifier of a variable": "CLASSIFIER with an argument",
+            },
+            needs=frozenset({"order", "measures", "define", "every variable"}),
+            types={"BIGINT": "INT64", "DOUBLE": "FLOAT64", "VARCHAR": "STRING", "BOOLEAN": "BOOL"},
+        ),
+        SqlDialect(
+            "duckdb",
+            "DuckDB",
+            nulls="last",
+            integer_division="exact",
+            functions=_COMMON | {"IF", "IFNULL"},
+            ignores_null=True,
+        ),
+        SqlDialect(
+            "flink",
+            "Flink SQL",
+            nulls="low",
+            default_skip="next row",
+            backticks=True,
+            functions=_COMMON | {"IF", "IFNULL"},
+            refused={
+                **_NO_WINDOW,
+                "all rows": "ALL ROWS PER MATCH",
+                "subset": "SUBSET",
+                "permute": "PERMUTE",
+                "exclusion": "{- -}",
+                "anchors": "^ and $",
+                "alternation": "alternation",
+                "groups": "a quantifier on a group",
+                "reluctant optional": "the quantifier ??",
+                "greedy last": "a greedy quantifier on the last variable of a pattern",
+                "empty pattern": "the empty pattern ()",
+                "prev and next": "PREV and NEXT",
+                "classifier": "CLASSIFIER",
+                "match number": "MATCH_NUMBER",
+            },
+            needs=frozenset({"order", "define"}),
+        ),
+    )
+}
+STANDARD_SQL = DIALECTS["standard"]
+
+
+def dialect_named(name: str) -> SqlDialect:
+    """Return a dialect. Raises IllFormed for an unknown name, with the one that may be meant."""
+    for dialect in DIALECTS.values():
+        if dialect.name == name:
+            return dialect
+    raise IllFormed(f"there is no dialect {name!r}{did_you_mean(name, DIALECTS)}; there is {', '.join(DIALECTS)}")
+
+
+def meant_reading(expressions: Iterable[rows.Expression], dialect: SqlDialect) -> RowReading:
+    """Return the reading of expressions in a dialect; what they do not depend on is as it is decided."""
+    divides = any(isinstance(e, rows.Product) and e.operator == "/" for root in expressions for e in subtrees(root))
+    return RowReading(integer_division=dialect.integer_division if divides else "truncated")
+
+
+def with_meant_nulls(q: MatchRecognize, dialect: SqlDialect, target: SqlDialect = STANDARD_SQL) -> MatchRecognize:
+    """Return the clause for another dialect: an order that leaves the place of NULL open says where this one has it.
+
+    Nothing is said where both dialects have NULL in the same place.
+    """
+
+    def said(one: Order) -> Order:
+        here, there = (_nulls_first(one, known) for known in (dialect, target))
+        return one if one.nulls is not None or here == there else replace(one, nulls="FIRST" if here else "LAST")
+
+    return replace(q, order=tuple(map(said, q.order)))
+
+
+def _nulls_first(one: Order, dialect: SqlDialect) -> bool:
+    return {"high": one.descending, "low": not one.descending, "last": False}[dialect.nulls]
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+def dialect_function(name: str, arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression | None:
+    """Return the tree that a call abbreviates, None if the dialect has no such function. Raises Unsupported."""
+    if name not in dialect.functions:
+        return None
+    least, most, build = _FUNCTIONS[name]
+    if not least <= len(arguments) <= most:
+        wanted = f"{least}" if least == most else f"{least} to {most}" if most < _MANY else f"at least {least}"
+        raise Unsupported(f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {len(arguments)}", span)
+    return replace(build(arguments, dialect, span), span=span)
+
+
+def _nullif(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    a, b = arguments
+    return rows.RowCase(rows.RowComparison(a, "=", b), rows.RowConstant(None), a)
+
+
+def _if(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    condition, result, *otherwise = arguments
+    return rows.RowCase(condition, result, otherwise[0] if otherwise else rows.RowConstant(None))
+
+
+def _nvl2(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    a, there, absent = arguments
+    return rows.RowCase(rows.IsNull(a, True), there, absent)
+
+
+def _extreme(sign: Literal["<=", ">="]) -> Callable[[Arguments, SqlDialect, Span], rows.Expression]:
+    def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+        def of_two(a: rows.Expression, b: rows.Expression) -> rows.Expression:
+            if dialect.ignores_null:
+                kept: rows.Expression = rows.RowOr(rows.IsNull(b), rows.RowComparison(a, sign, b))
+                return rows.RowCase(kept, a, b)
+            known = rows.RowCase(rows.IsNull(b), b, rows.RowCase(rows.RowComparison(a, sign, b), a, b))
+            return rows.RowCase(rows.IsNull(a), a, known)
+
+        return reduce(of_two, arguments)
+
+    return build
+
+
+def _shifted(function: Literal["PREV", "NEXT"]) -> Callable[[Arguments, SqlDialect, Span], rows.Expression]:
+    def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+        offset = 1
+        if len(arguments) == 2:
+            given = arguments[1]
+            if not (isinstance(given, rows.RowConstant) and type(given.value) is int):
+                raise Unsupported("the number of rows is a whole number", span)
+            offset = given.value
+        return rows.Physical(function, arguments[0], offset)
+
+    return build
+
+
+_MANY = 50
+_FUNCTIONS: Mapping[str, tuple[int, int, Callable[[Arguments, SqlDialect, Span], rows.Expression]]] = {
+    "NULLIF": (2, 2, _nullif),
+    "GREATEST": (1, _MANY, _extreme(">=")),
+    "LEAST": (1, _MANY, _extreme("<=")),
+    "MOD": (2, 2, lambda arguments, _, __: rows.Product(arguments[0], "%", arguments[1])),
+    "NVL": (2, 2, lambda arguments, _, __: rows.Coalesce(arguments)),
+    "IFNULL": (2, 2, lambda arguments, _, __: rows.Coalesce(arguments)),
+    "NVL2": (3, 3, _nvl2),
+    "IF": (2, 3, _if),
+    "IFF": (3, 3, _if),
+    "LAG": (1, 2, _shifted("PREV")),
+    "LEAD": (1, 2, _shifted("NEXT")),
+    "MATCH_SEQUENCE_NUMBER": (0, 0, lambda _, __, ___: rows.Count()),
+}
+"""Of each abbreviation its least and most arguments, and its tree."""
+BARE: Mapping[str, Callable[[], rows.Expression]] = {
+    "CLASSIFIER": rows.Classifier,
+    "MATCH_NUMBER": rows.RowMatchNumber,
+    "MATCH_SEQUENCE_NUMBER": rows.Count,
+}
+"""What may stand without parentheses in some dialects."""
+
+
+# --- what a dialect refuses -------------------------------------------------------------------------------------------
+
+
+def require_in_dialect(q: MatchRecognize, dialect: SqlDialect) -> None:
+    """Raise Unsupported, with the dialect's reason and the place, for a clause that the dialect does not have."""
+    for missing, there, what in (
+        ("order", q.order, "ORDER BY"),
+        ("measures", q.measures, "MEASURES"),
+        ("define", q.define, "DEFINE"),
+    ):
+        if missing in dialect.needs and not there:
+            raise Unsupported(f"{dialect.title} requires {what}", q.span)
+    if "every variable" in dialect.needs:
+        defined = set(q.conditions)
+        for name in q.primary:
+            if name not in defined:
+                raise Unsupported(
+                    f"{dialect.title} requires a condition of each variable: DEFINE {name} AS TRUE", q.span
+                )
+    for part, span in _parts_used(q):
+        reason = (dialect.refused or {}).get(part)
+        if reason is not None:
+            raise Unsupported(f"{dialect.title} does not have {reason}", span)
+
+
+def _parts_used(q: MatchRecognize) -> Iterator[tuple[str, Span | None]]:
+    """Yield the parts of a clause that some dialect refuses, with their places."""
+    if q.window is not None:
+        yield "window", q.span
+    if q.rows != "one":
+        yield "all rows", q.span
+    if q.skip.variable is not None:
+        yield "skip to a variable", q.skip.span
+    for subset in q.subsets:
+        yield "subset", subset.span
+    yield from _pattern_parts(q.pattern)
+    for e in (node for root in q.expressions for node in subtrees(root)):
+        match e:
+            case rows.Physical():
+                yield "prev and next", e.span
+            case rows.Classifier(variable):
+                yield "classifier", e.span
+                if variable is not None:
+                    yield "classifier of a variable", e.span
+            case rows.RowMatchNumber():
+                yield "match number", e.span
+    for definition in q.define:
+        for e in subtrees(definition.condition):
+            other = isinstance(e, rows.RowColumn) and e.variable not in (None, definition.variable)
+            if other or isinstance(
+                e, rows.Logical | rows.RowAggregate | rows.Count | rows.Classifier | rows.RowMatchNumber
+            ):
+                yield "match in define", e.span or definition.span
+    for measure in q.measures:
+        if any(isinstance(e, rows.RowColumn | rows.Physical) for e in rows.lookups(measure.expression)):
+            yield "plain measures", measure.span
+
+
+def _pattern_parts(pattern: rows.Pattern) -> Iterator[tuple[str, Span | None]]:
+    for p in subtrees(pattern):
+        match p:
+            case rows.Permute():
+                yield "permute", p.span
+            case rows.Exclusion():
+                yield "exclusion", p.span
+            case rows.Anchor():
+                yield "anchors", p.span
+            case rows.Alternation():
+                yield "alternation", p.span
+            case rows.Empty():
+                yield "empty pattern", p.span
+            case rows.Quantified(inner, low, high, greedy):
+                if not isinstance(inner, rows.RowVariable):
+                    yield "groups", p.span
+                if (low, high, greedy) == (0, 1, False):
+                    yield "reluctant optional", p.span
+                if low == high and not greedy:
+                    yield "reluctant exact", p.span
+    last = pattern.right if isinstance(pattern, rows.RowConcatenation) else pattern
+    if isinstance(last, rows.Quantified) and last.greedy and last.low != last.high:
+        yield "greedy last", last.span
+
+
+def default_skip(dialect: SqlDialect) -> RowSkip:
+    """Return what AFTER MATCH SKIP is where it is left out."""
+    return RowSkip(dialect.default_skip)

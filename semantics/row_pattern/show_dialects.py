@@ -1,0 +1,94 @@
+"""From a clause of MATCH_RECOGNIZE to its text in a dialect, with the same meaning there, or the reason why not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from cerify.semantics import trees
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.dialects import (
+    SqlDialect,
+    meant_reading,
+    require_in_dialect,
+    with_meant_nulls,
+)
+from cerify.semantics.row_pattern.parse import parse
+from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression, texts
+
+_TOKEN = re.compile(
+    r"'(?:[^']|'')*'|(?P<name>\"(?:[^\"]|\"\")*\")|(?<= AS )(?P<type>BIGINT|DOUBLE|VARCHAR|BOOLEAN)(?=\))"
+)
+_WITHOUT_MODULO = ("oracle", "bigquery")
+_WITHOUT_SEMANTICS = ("bigquery", "flink")
+_WITHOUT_ROWS = ("bigquery",)
+
+
+def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a clause that was read in one dialect, in another, and sentences about what differs.
+
+    Raises Unsupported, with the reason, for what the other dialect does not have.
+
+    >>> from cerify.semantics.row_pattern.dialects import DIALECTS
+    >>> q = parse("MATCH_RECOGNIZE (ORDER BY x PATTERN (A) DEFINE A AS MOD(x, 2) = 0)", DIALECTS["trino"])
+    >>> show_in_dialect(q, DIALECTS["trino"], DIALECTS["oracle"])[0][:54]
+    'MATCH_RECOGNIZE (ORDER BY x NULLS LAST ONE ROW PER MAT'
+    """
+    q = with_meant_nulls(q, source, target)
+    if target.name in _WITHOUT_SEMANTICS and q.rows == "one":
+        q = _with_expressions(q, _running)  # in the last row both are the same
+    require_in_dialect(q, target)
+    written = _with_expressions(q, _modulo) if target.name in _WITHOUT_MODULO else q
+    parts = texts(written)
+    if target.name in _WITHOUT_ROWS:
+        parts["rows"] = ""
+    keyword = "MATCH_RECOGNIZE" if q.window is None else "WINDOW"
+    text = _TOKEN.sub(lambda found: _spelt(found, target), f"{keyword} ({' '.join(filter(None, parts.values()))})")
+    _require_same(q, text, target)
+    differences = []
+    if meant_reading(q.expressions, source) != meant_reading(q.expressions, target):
+        exact = "exact" if target.integer_division == "exact" else "truncated"
+        differences.append(f"a division of whole numbers is {exact} in {target.title}, and is not in {source.title}")
+    return text, tuple(differences)
+
+
+def _spelt(found: re.Match[str], target: SqlDialect) -> str:
+    if found["name"] and target.backticks:
+        inner = found["name"][1:-1].replace('""', '"')
+        if "`" in inner:
+            raise Unsupported(f"{target.title} has no name with a backtick: {inner}")
+        return f"`{inner}`"
+    if found["type"]:
+        return (target.types or {}).get(found["type"], found["type"])
+    return found[0]
+
+
+def _require_same(q: MatchRecognize, text: str, target: SqlDialect) -> None:
+    """Raise Unsupported unless the text is read as the clause again."""
+    again = parse(text, target)
+    if replace(again, span=None) != replace(q, span=None):
+        raise Unsupported(f"{target.title} would read the clause otherwise: a name in it is a word of the dialect")
+
+
+def _with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows.Expression]) -> MatchRecognize:
+    def changed(e: rows.Expression) -> rows.Expression:
+        return change(replace(trees.rebuilt(e, [changed(operand) for operand in rows.below(e)]), span=e.span))
+
+    return replace(
+        q,
+        define=tuple(replace(one, condition=changed(one.condition)) for one in q.define),
+        measures=tuple(replace(one, expression=changed(one.expression)) for one in q.measures),
+    )
+
+
+def _running(e: rows.Expression) -> rows.Expression:
+    return replace(e, semantics="RUNNING") if isinstance(e, rows.Logical | rows.Count | rows.RowAggregate) else e
+
+
+def _modulo(e: rows.Expression) -> rows.Expression:
+    """Return a name that is written as the call of MOD."""
+    if isinstance(e, rows.Product) and e.operator == "%":
+        return rows.RowColumn(f"MOD({show_expression(e.left)}, {show_expression(e.right)})")
+    return e

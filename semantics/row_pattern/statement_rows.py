@@ -1,0 +1,122 @@
+"""The rows of a SELECT around one MATCH_RECOGNIZE, made of the output table of its clause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from cerify.semantics import trees
+from cerify.semantics.arguments import timed_items
+from cerify.semantics.errors import IllFormed
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
+from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, RowReading, combined, named
+from cerify.semantics.row_pattern.statement import SelectItem, SortItem, Statement
+from cerify.semantics.values import kind
+
+_KINDS = ("bool", "number", "string", "timestamp")
+
+
+def select_rows(
+    statement: Statement,
+    columns: Sequence[str],
+    table: Sequence[Sequence[Nullable]],
+    dialect: SqlDialect = STANDARD_SQL,
+    reading: RowReading = STANDARD,
+) -> tuple[tuple[str, ...], list[tuple[Nullable, ...]]]:
+    """Return the columns and the rows of a statement, given the output table of its clause.
+
+    Raises IllFormed for a name that the output does not have, BudgetExceeded.
+    """
+    names: list[str] = []
+    chosen: list[rows.Expression] = []
+    for item in statement.items:
+        if item.expression is None:
+            names += columns
+            chosen += [rows.RowColumn(name, None, True) for name in columns]
+        else:
+            e = _resolved(item.expression, statement, columns)
+            names.append(e.name if isinstance(e, rows.RowColumn) and not item.name else item.name)
+            chosen.append(e)
+    aliases = {name.lower(): e for item, name, e in _named_items(statement, names, chosen) if item.name}
+    where = None if statement.where is None else _resolved(statement.where, statement, columns)
+    sorts = [
+        replace(one, expression=_sort_expression(one.expression, statement, columns, aliases))
+        for one in statement.order
+    ]
+    kept = []
+    for row in timed_items(table):
+        values = dict(zip(columns, row, strict=True))
+        if where is None or _value(where, values, reading) is True:
+            kept.append(values)
+    for one in reversed(sorts):
+        kept = _ordered(kept, one, dialect, reading)
+    if statement.limit is not None:
+        kept = kept[: statement.limit]
+    return tuple(names), [tuple(_value(e, values, reading) for e in chosen) for values in timed_items(kept)]
+
+
+def _named_items(
+    statement: Statement, names: Sequence[str], chosen: Sequence[rows.Expression]
+) -> Iterator[tuple[SelectItem, str, rows.Expression]]:
+    """Yield the items that are no *, with their names and expressions."""
+    others = [item for item in statement.items if item.expression is not None]
+    pairs = list(zip(names, chosen, strict=True))
+    starred = len(pairs) - len(others)
+    count = sum(item.expression is None for item in statement.items)
+    at = 0
+    for item in statement.items:
+        if item.expression is None:
+            at += starred // count
+        else:
+            yield item, *pairs[at]
+            at += 1
+
+
+def _resolved(e: rows.Expression, statement: Statement, columns: Sequence[str]) -> rows.Expression:
+    """Return the expression with the output's names of its columns. Raises IllFormed."""
+    if isinstance(e, rows.RowColumn):
+        known = {name.upper() for name in (statement.alias, statement.table.split(".")[-1].strip()) if name}
+        if e.variable is not None and e.variable.upper() not in known:
+            raise IllFormed(
+                f"the output is not called {e.variable}; it is {statement.alias or statement.table}", e.span
+            )
+        name = named(e, columns)
+        if name not in columns:
+            raise IllFormed(f"the output has no column {e.name}; it has {', '.join(columns) or 'none'}", e.span)
+        return rows.RowColumn(name, None, True, span=e.span)
+    return replace(trees.rebuilt(e, [_resolved(one, statement, columns) for one in rows.below(e)]), span=e.span)
+
+
+def _sort_expression(
+    e: rows.Expression, statement: Statement, columns: Sequence[str], aliases: Mapping[str, rows.Expression]
+) -> rows.Expression:
+    """Return what ORDER BY sorts by: an item by its alias or its number, or an expression over the output."""
+    if isinstance(e, rows.RowColumn) and e.variable is None and e.name.lower() in aliases:
+        return aliases[e.name.lower()]
+    return _resolved(e, statement, columns)
+
+
+def _value(e: rows.Expression, row: Mapping[str, Nullable], reading: RowReading) -> Nullable:
+    if isinstance(e, rows.RowColumn):
+        return row[e.name]
+    assert not isinstance(e, rows.Lookup)
+    return combined(e, [_value(operand, row, reading) for operand in rows.below(e)], reading)
+
+
+def _ordered(
+    table: list[dict[str, Nullable]], one: SortItem, dialect: SqlDialect, reading: RowReading
+) -> list[dict[str, Nullable]]:
+    pairs = [(_value(one.expression, row, reading), row) for row in table]
+    there = sorted((p for p in pairs if p[0] is not None), key=lambda p: _key(p[0]), reverse=one.descending)
+    nulls = [row for value, row in pairs if value is None]
+    first = {"high": one.descending, "low": not one.descending, "last": False}[dialect.nulls]
+    if one.nulls is not None:
+        first = one.nulls == "FIRST"
+    rest = [row for _, row in there]
+    return nulls + rest if first else rest + nulls
+
+
+def _key(value: Nullable) -> tuple[int, bool, Nullable]:
+    assert value is not None
+    return _KINDS.index(kind(value)), value != value, 0 if value != value else value

@@ -1,0 +1,187 @@
+"""The meaning of ClickHouse's sequenceMatch and sequenceCount: patterns such as `(?1)(?t<=3600)(?2).*(?3)`.
+
+A pattern is read over the rows of one key, by time; rows of equal times stay in the order of the stream, and rows that
+satisfy no condition at all are dropped first. So `(?1)(?2)` asks for neighbours among the rows that are left.
+ClickHouse gives a time clause at the end of a pattern, and a pattern that needs no row, answers that depend on whether
+rows are left; such patterns are refused here.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from cerify.semantics.errors import BudgetExceeded, ParseError, Span
+from cerify.semantics.funnels import FunnelRow, Rows, Time
+
+COMPARE_TIMES: Mapping[str, Callable[[Time, Time], bool]] = {
+    "<=": operator.le,
+    "<": operator.lt,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "==": operator.eq,
+}
+_PART = re.compile(
+    r"\(\?(?P<number>[0-9]+)\)|\(\?t(?P<sign><=|>=|==|<|>)(?P<seconds>[0-9]+)\)|(?P<star>\.\*)|(?P<any>\.)"
+)
+_SEARCHED = 100_000  # rows that are looked at for one key
+_LONGEST = 100  # parts of a pattern
+
+
+@dataclass(frozen=True, slots=True)
+class OfCondition:
+    """`(?N)`: a row that satisfies condition N."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnyRow:
+    """`.`: any row."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnyRows:
+    """`.*`: any number of rows, as few as will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeClause:
+    """`(?t<=N)`: rows are passed over until one is so far in time from the row before."""
+
+    sign: str
+    distance: int
+
+
+SequencePart: TypeAlias = OfCondition | AnyRow | AnyRows | TimeClause
+
+
+def parse_sequence_pattern(text: str) -> tuple[SequencePart, ...]:
+    """Return the parts of a pattern of sequenceMatch. Raises ParseError with the place.
+
+    >>> parse_sequence_pattern("(?1).*(?2)")
+    (OfCondition(number=1), AnyRows(), OfCondition(number=2))
+    """
+    parts: list[SequencePart] = []
+    at = 0
+    while at < len(text):
+        found = _PART.match(text, at)
+        if found is None:
+            wrong = "the pattern is made of (?1), (?2), …, (?t<=3600), . and .*"
+            raise _located(wrong, text, at, len(text))
+        part = _part(found)
+        if isinstance(part, OfCondition) and part.number < 1:
+            raise _located("conditions are numbered from 1", text, at, found.end())
+        if isinstance(part, TimeClause) and (not parts or isinstance(parts[-1], TimeClause)):
+            raise _located(
+                "a time clause stands after (?N), `.` or `.*`: it measures from there", text, at, found.end()
+            )
+        parts.append(part)
+        at = found.end()
+    if len(parts) > _LONGEST:
+        raise _located(f"a pattern has at most {_LONGEST} parts", text, 0, at)
+    if not any(isinstance(part, OfCondition | AnyRow) for part in parts):
+        raise _located("the pattern asks for no row: write (?1) for a row of the first condition", text, 0, len(text))
+    last = next(part for part in reversed(parts) if not isinstance(part, AnyRows))
+    if isinstance(last, TimeClause):
+        raise _located("a time clause stands before the row to which it measures: write (?N) after it", text, 0, at)
+    return tuple(parts)
+
+
+def show_sequence_pattern(parts: Sequence[SequencePart]) -> str:
+    """Return the text of a pattern, which parses back to it."""
+    return "".join(map(_text, parts))
+
+
+def sequence_match(parts: Sequence[SequencePart], rows: Rows) -> bool:
+    """Tell whether some rows of the key match the pattern."""
+    return next(_matches(parts, rows), None) is not None
+
+
+def sequence_count(parts: Sequence[SequencePart], rows: Rows) -> int:
+    """Return the number of matches one after the other: the first, then the first after its last row, and so on."""
+    return sum(1 for _ in _matches(parts, rows))
+
+
+def _matches(parts: Sequence[SequencePart], rows: Rows) -> Iterator[tuple[int, int]]:
+    kept = sorted((row for row in rows if row.steps), key=lambda row: row.time)
+    search, start = _Search(parts, kept), 0
+    while start < len(kept):
+        ends = (end for end in (search.first_end(begin) for begin in range(start, len(kept))) if end is not None)
+        end = next(ends, None)
+        if end is None:
+            return
+        yield start, end
+        start = end
+
+
+@dataclass
+class _Search:
+    parts: Sequence[SequencePart]
+    rows: Sequence[FunnelRow]
+    looked: int = 0
+
+    def first_end(self, begin: int) -> int | None:
+        """Return the row after the preferred match that begins at a row, or None."""
+        return next(self._ends(0, begin, begin), None)
+
+    def _ends(self, part: int, at: int, base: int) -> Iterator[int]:
+        """Yield the ends of the matches of the parts from one on, the preferred first.
+
+        base is the row from which a time clause measures: that of the part before. After `.*` that is the row where it
+        has stopped, and before it the row where the whole search was, which is why a time clause beside `.*` measures
+        another pair of rows than one would think.
+        """
+        while True:
+            self.looked += 1
+            if self.looked > _SEARCHED:
+                raise BudgetExceeded(
+                    f"a pattern that looks at more than {_SEARCHED} rows of one key; give shorter histories"
+                )
+            if part == len(self.parts):
+                yield at
+                return
+            this = self.parts[part]
+            if at == len(self.rows):
+                if all(isinstance(left, AnyRows) for left in self.parts[part:]):
+                    yield at
+                return
+            if isinstance(this, OfCondition | AnyRow):
+                if isinstance(this, OfCondition) and this.number not in self.rows[at].steps:
+                    return
+                part, at, base = part + 1, at + 1, at
+                continue
+            if isinstance(this, AnyRows) or COMPARE_TIMES[this.sign](
+                self.rows[at].time, self.rows[base].time + this.distance
+            ):
+                yield from self._ends(part + 1, at, at)
+            at += 1
+
+
+def _part(found: re.Match[str]) -> SequencePart:
+    if found["number"]:
+        return OfCondition(int(found["number"]))
+    if found["sign"]:
+        return TimeClause(found["sign"], int(found["seconds"]))
+    return AnyRows() if found["star"] else AnyRow()
+
+
+def _text(part: SequencePart) -> str:
+    match part:
+        case OfCondition(number):
+            return f"(?{number})"
+        case TimeClause(sign, distance):
+            return f"(?t{sign}{distance})"
+        case AnyRow():
+            return "."
+        case AnyRows():
+            return ".*"
+
+
+def _located(message: str, text: str, start: int, end: int) -> ParseError:
+    error = ParseError(message, Span(start, end))
+    error.text = text
+    return error

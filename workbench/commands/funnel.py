@@ -1,0 +1,201 @@
+"""cerify funnel: how many keys reach each step, and where the others stop."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from cerify.automata.funnels import MODES
+from cerify.commands.options import EVENTS, OUTPUT, ChoiceOption, FileSource, argument, group, option, takes
+from cerify.draw.funnel import funnel_document, funnel_page
+from cerify.funnels import Funnel, StepCount, funnel, show_duration
+from cerify.semantics.errors import QueryWarning, Unsupported, shortened
+from cerify.semantics.events import TIME
+from cerify.semantics.files import write_whole
+from cerify.terminal import echo, echo_lines, printable, table_lines
+
+MOST_GROUPS = 20
+DRAWN = (".svg", ".html")
+
+
+@dataclass(frozen=True)
+class FunnelArguments:
+    """What the command is given."""
+
+    file: str = argument(type=EVENTS)
+    steps: tuple[str, ...] = argument(nargs=-1, required=True, metavar="STEP...")
+    by: str | None = option("--by", metavar="ATTRIBUTE", help="The key: one funnel for each of its values.")
+    within: str | None = option("--within", metavar="WINDOW", help='From the first step to the last, as "7 days".')
+    start: Literal["best", "first"] = option(
+        "--start",
+        type=ChoiceOption(["best", "first"]),
+        default="best",
+        help="first: at the key's first event of STEP 1.",
+    )
+    order: Literal["stream", "time", "strict"] = option(
+        "--order",
+        type=ChoiceOption(["stream", "time", "strict"]),
+        default="stream",
+        help="The order of the events; strict: by time, and each step is later than the one before.",
+    )
+    between: str | None = option(
+        "--between", metavar='"not STEP"', help="No such event from the first step to the last."
+    )
+    mode: str | None = option(
+        "--mode", type=ChoiceOption(list(MODES)), help="Levels as ClickHouse's windowFunnel has them."
+    )
+    split: str | None = option("--split", metavar="ATTRIBUTE", help="A table for each value at the first step.")
+    why: str | None = option("--why", metavar="KEY", help="Say how far this key got, and why no further.")
+    output: Path | None = option(
+        "--output", "-o", type=OUTPUT, help="Write the keys (.csv, .parquet) or a drawing (.svg, .html) to a file."
+    )
+    as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
+    source: FileSource = group(FileSource)
+
+
+@click.command()
+@takes(FunnelArguments)
+def funnel_command(args: FunnelArguments) -> int:
+    """Count how many keys do STEP, then STEP, … in the events of FILE, and show where the others stop.
+
+    A STEP is an event type, as view, a type with a condition, as "view[price > 3]", or a condition on events of any
+    type, as "[price > 3]". FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input.
+
+    Exit status: 0 if a key reached the last step, 1 if none did, 2 on an error.
+    """
+    suffix = args.output.suffix.lower() if args.output is not None else ""
+    if args.output is not None and suffix not in (".csv", ".parquet", *DRAWN):
+        raise click.UsageError(f"--output: {args.output} ends in none of .csv, .parquet, .svg and .html")
+    found = _asked(args)
+    groups = {} if args.split is None else found.split_by(args.split)
+    if args.output is not None:
+        if suffix in DRAWN:
+            write_whole(args.output, _drawing(args, found, groups, suffix))
+        else:
+            found.write(args.output)
+    if args.why is not None:
+        told = found.why(args.why)
+        echo(json.dumps({"key": args.why, "why": told}, ensure_ascii=False) if args.as_json else "\n".join(told))
+    elif args.as_json:
+        _print_json(args, found, groups)
+    else:
+        _print_tables(args, found, groups)
+    return 0 if found.counts[-1].keys else 1
+
+
+def _asked(args: FunnelArguments) -> Funnel:
+    """Return the answer; warnings are written to standard error, or with --strict the first is an error."""
+    S = args.source.read(args.file)
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("error" if args.source.strict else "always", QueryWarning)
+        try:
+            found = funnel(
+                S,
+                args.steps,
+                by=args.by,
+                within=args.within,
+                start=args.start,
+                order=args.order,
+                between=args.between,
+                mode=args.mode,
+            )
+        except QueryWarning as warning:
+            raise Unsupported(warning.message) from None
+    for one in issued:
+        echo(f"cerify: warning: {shortened(str(one.message))}", error=True)
+    return found
+
+
+def _print_json(args: FunnelArguments, found: Funnel, groups: dict[Any, tuple[StepCount, ...]]) -> None:
+    query, reason = _query(found)
+    answer: dict[str, Any] = {
+        "steps": [count.json() for count in found.counts],
+        "keys": found.keys,
+        "without_key": found.without_key,
+        "without_time": found.without_time,
+        "query": query,
+        "no_query": reason,
+    }
+    if args.split is not None:
+        answer["split"] = [{"value": value, "steps": [c.json() for c in counts]} for value, counts in groups.items()]
+    echo(json.dumps(answer, ensure_ascii=False, default=str))
+
+
+def _print_tables(args: FunnelArguments, found: Funnel, groups: dict[Any, tuple[StepCount, ...]]) -> None:
+    _print_table(args, found, found.counts)
+    for value, counts in list(groups.items())[:MOST_GROUPS]:
+        echo(printable(f"{args.split} = {_value(value)}"))
+        _print_table(args, found, counts)
+    if len(groups) > MOST_GROUPS:
+        echo(f"the {MOST_GROUPS} most frequent of {len(groups)} values of {args.split}; --json has all")
+    keys = f"{found.keys} key{'' if found.keys == 1 else 's'}" if args.by else f"{len(found.events)} events"
+    left_out = ", ".join(
+        f"{count} event{'' if count == 1 else 's'} without {name} left out"
+        for count, name in ((found.without_key, args.by), (found.without_time, found.axis_name))
+        if count
+    )
+    echo(f"{keys}{f'; {left_out}' if left_out else ''}")
+    query, reason = _query(found)
+    echo(f"query: {query}" if reason is None else f"no query: {reason}")
+
+
+def _print_table(args: FunnelArguments, found: Funnel, counts: Sequence[StepCount]) -> None:
+    timed = any(count.median is not None for count in counts)
+    rows = []
+    for count in counts:
+        row = [printable(count.step), str(count.keys), _percent(count.rate), _percent(count.of_previous)]
+        rows.append([*row, *([_time(found, count.median)] if timed else [])])
+    headings = ["step", printable(args.by or "reached"), "of the first", "of the one before", *["median time"] * timed]
+    echo_lines(table_lines(headings, rows, 0))
+
+
+def _query(found: Funnel) -> tuple[str | None, str | None]:
+    """Return the query of CEL, or None and the reason."""
+    try:
+        return found.query, None
+    except Unsupported as error:
+        return None, error.message
+
+
+def _percent(rate: float | None) -> str:
+    return "" if rate is None else f"{100 * rate:.1f}%"
+
+
+def _time(found: Funnel, median: float | None) -> str:
+    if median is None:
+        return ""
+    return show_duration(median) if found.measure == TIME else f"{median:g}"
+
+
+def _value(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def _drawing(args: FunnelArguments, found: Funnel, groups: dict[Any, tuple[StepCount, ...]], suffix: str) -> str:
+    title = f"Funnel of {' , '.join(args.steps)}".replace(" , ", ", ")
+    asked = [f"by {args.by}"] * (args.by is not None) + [f"within {args.within}"] * (args.within is not None)
+    if suffix == ".svg":
+        return funnel_document(title, _bars(found, found.counts))
+    query, reason = _query(found)
+    text = f"{', '.join(asked)}\n{query if reason is None else reason}".strip()
+    drawings = [("", _bars(found, found.counts))]
+    drawings += [(f"{args.split} = {_value(value)}", _bars(found, counts)) for value, counts in groups.items()]
+    return funnel_page(title, text, drawings[: MOST_GROUPS + 1])
+
+
+def _bars(found: Funnel, counts: Sequence[StepCount]) -> list[tuple[str, float, str]]:
+    bars = []
+    for count in counts:
+        said = f"{count.keys:,}"
+        if count.rate is not None:
+            said += f", {_percent(count.rate)}"
+        if count.median is not None:
+            said += f", after {_time(found, count.median)}"
+        bars.append((count.step, count.rate or 0.0, said))
+    return bars

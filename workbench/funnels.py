@@ -1,0 +1,594 @@
+"""Funnels: how many keys do A, then B, then C, and where the others stop.
+
+A funnel is a question about each key of a stream (each user, order, machine): the longest prefix of its steps that the
+key's events have, in this order and within a window. It is asked so often, and answered by databases in so many ways,
+that it has an entry of its own beside queries. What the answer means is defined in semantics/funnels.py, and is CEL
+wherever CEL has a text for it: `Funnel.query` is that text. Here the columns of a stream become what the loops of
+automata/funnels.py read, and levels become a table that an analyst reads.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from cerify.automata.funnels import (
+    MODES,
+    MOST_STEPS,
+    KeyedRows,
+    find_chains,
+    find_mode_levels,
+    first_step_back,
+    group_rows,
+    sorted_by_time,
+)
+from cerify.equivalence.rewrite.translate.funnel_cel import query_text
+from cerify.semantics.arguments import did_you_mean, listed, require_kind
+from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
+from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
+from cerify.semantics.events import TIME, TYPE, Events, Stream
+from cerify.semantics.files import as_stream
+from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_step, parse_window
+from cerify.semantics.packages import np, pa, pc
+from cerify.semantics.predicates import mentions
+from cerify.semantics.values import show_time
+
+Starts = Literal["best", "first"]
+Order = Literal["stream", "time", "strict"]
+Row: TypeAlias = dict[str, Any]
+MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class StepCount:
+    """How many keys reached a step.
+
+    rate is their share of those that reached the first step, of_previous of those that reached the step before. median
+    is the median time from the step before, in seconds (or in the unit of the attribute of the window); None for the
+    first step, where nobody reached the step, and where the events have no times.
+    """
+
+    step: str
+    keys: int
+    rate: float | None
+    of_previous: float | None
+    median: float | None
+
+    def json(self) -> Row:
+        """Return the count as a part of a JSON object."""
+        names = ("step", "keys", "rate", "of_previous", "median")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The numbers by which a window and an order are measured: `unit` of them are a second, or one of an attribute."""
+
+    values: np.ndarray
+    valid: np.ndarray | None
+    unit: int
+    name: str | None  # the attribute, None for positions
+
+
+@dataclass
+class Funnel:
+    """The answer to a funnel, which `cerify.funnel` gives.
+
+    question: what was asked. keys: the number of keys. without_key: the events that have no key; without_time: those
+    that have no time, where one is needed; both are left out.
+    """
+
+    question: FunnelQuestion
+    keys: int
+    without_key: int
+    without_time: int
+    events: Stream = field(repr=False)
+    _source: str | Path | None = field(repr=False)
+    _levels: np.ndarray = field(repr=False)
+    _chains: np.ndarray | None = field(repr=False)
+    _present: np.ndarray = field(repr=False)
+    _key_values: Any = field(repr=False)
+    _rows: KeyedRows = field(repr=False)
+    _times: _Axis | None = field(repr=False)
+    _axis: _Axis = field(repr=False)
+
+    @cached_property
+    def counts(self) -> tuple[StepCount, ...]:
+        """The counts of the steps, over all keys."""
+        return self._count(self._present)
+
+    @property
+    def measure(self) -> str | None:
+        """The attribute in which the times of the steps are, None where the events have none."""
+        return None if self._times is None else self._times.name
+
+    @property
+    def axis_name(self) -> str:
+        """The attribute by which the window and the order are measured."""
+        return self._axis.name or "position"
+
+    @property
+    def query(self) -> str:
+        """The query of CEL whose matches are the chains of all steps.
+
+        Raises Unsupported, with the reason, where CEL has no such query.
+        """
+        needs_types = self.question.between is not None or any(step.type is None for step in self.question.steps)
+        return query_text(self.question, _types(self.events) if needs_types else ())
+
+    def split_by(self, attribute: str) -> dict[Any, tuple[StepCount, ...]]:
+        """Return the counts for each value of an attribute of the first step's event, the most frequent value first.
+
+        None stands for events without the attribute. Raises InputError for an unknown attribute, and Unsupported for a
+        mode of ClickHouse, which says no more than a level.
+        """
+        chains = self._require_chains("a split")
+        events = self.events
+        if self._source is not None and attribute not in events.table.column_names:
+            events = as_stream(self._source, attributes={attribute})
+        column = _column(events, attribute, "the split")
+        begun = self._present[self._levels[self._present] > 0]
+        values = column.take(pa.array(chains[begun, 0])).combine_chunks().dictionary_encode()
+        codes = values.indices.fill_null(len(values.dictionary)).to_numpy(zero_copy_only=False)
+        names = [*values.dictionary.to_pylist(), None]
+        order = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
+        return {names[code]: self._count(begun[codes == code]) for code in order if (codes == code).any()}
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table with a row for each key: the key, its level, and the position and time of each step.
+
+        Keys ascend. In a mode of ClickHouse there are the key and the level alone.
+        """
+        order, keys = self._sorted_keys()
+        columns: dict[str, Any] = {self.question.by or "key": keys, "level": pa.array(self._levels[order], pa.int64())}
+        if self._chains is not None:
+            for i, name in enumerate(_column_names(self.question.steps)):
+                positions = self._chains[order, i].astype(np.int64)
+                columns[f"{name} at"] = pa.array(positions, mask=positions < 0)
+                if self._times is not None:
+                    columns[f"{name} time"] = self._times_at(positions)
+        return pa.table(columns)
+
+    def to_pandas(self) -> Any:
+        """Return the table of `to_arrow` as a data frame of pandas."""
+        return self.to_arrow().to_pandas()
+
+    def write(self, path: str | Path) -> None:
+        """Write the table of `to_arrow` to a file, CSV or Parquet by its suffix. Raises IllFormed, InputError."""
+        suffix = Path(path).suffix.lower()
+        try:
+            if suffix == ".parquet":
+                import pyarrow.parquet
+
+                pyarrow.parquet.write_table(self.to_arrow(), path)
+            elif suffix == ".csv":
+                import pyarrow.csv
+
+                pyarrow.csv.write_csv(self.to_arrow(), path)
+            else:
+                raise IllFormed(f"{path}: the table of keys is written as .csv or .parquet")
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+    def why(self, key: Any) -> list[str]:
+        """Return sentences that say how far a key got, and why no further. Raises InputError for an unknown key.
+
+        The key is a value, or its text.
+        """
+        chains = self._require_chains("a reason")
+        code = self._code_of(key)
+        chain = [int(p) for p in chains[code] if p >= 0]
+        told = [self._told(step, p) for step, p in zip(self.question.steps, chain, strict=False)]
+        if len(chain) == len(self.question.steps):
+            return [*told, "all steps are reached"]
+        return [*told, self._why_no_further(code, chain)]
+
+    # --- the parts of answers -----------------------------------------------------------------------------------------
+
+    def _count(self, keys: np.ndarray) -> tuple[StepCount, ...]:
+        levels = self._levels[keys]
+        reached = [int((levels > i).sum()) for i in range(len(self.question.steps))]
+        counts = []
+        for i, step in enumerate(self.question.steps):
+            before = reached[i - 1] if i else reached[0]
+            counts.append(
+                StepCount(
+                    step.text,
+                    reached[i],
+                    reached[i] / reached[0] if reached[0] else None,
+                    reached[i] / before if before else None,
+                    self._median(keys[levels > i], i) if i else None,
+                )
+            )
+        return tuple(counts)
+
+    def _median(self, keys: np.ndarray, i: int) -> float | None:
+        if self._chains is None or self._times is None or len(keys) == 0:
+            return None
+        before, after = self._chains[keys, i - 1], self._chains[keys, i]
+        values, valid = self._times.values, self._times.valid
+        if valid is not None:
+            known = valid[before] & valid[after]
+            before, after = before[known], after[known]
+        return float(np.median(values[after] - values[before])) / self._times.unit if len(before) else None
+
+    def _require_chains(self, what: str) -> np.ndarray:
+        if self._chains is None:
+            raise Unsupported(f"{what} needs the steps of each key, and a mode of ClickHouse gives a level only")
+        return self._chains
+
+    def _sorted_keys(self) -> tuple[np.ndarray, Any]:
+        values = self._key_values.take(pa.array(self._present))
+        order = pc.sort_indices(values)
+        return self._present[order.to_numpy()], values.take(order)
+
+    def _code_of(self, key: Any) -> int:
+        for code in self._present:
+            value = self._key_values[int(code)].as_py()
+            if value == key or str(value) == str(key) or (hasattr(value, "isoformat") and show_time(value) == key):
+                return int(code)
+        near = did_you_mean(str(key), map(str, self._key_values[:1000].to_pylist()))
+        raise InputError(f"no event has the key {key!r}{near}")
+
+    def _times_at(self, positions: np.ndarray) -> Any:
+        name = self._times.name if self._times is not None else None
+        return self.events.table[name].take(pa.array(positions, mask=positions < 0)).combine_chunks()
+
+    def _told(self, step: FunnelStep, position: int) -> str:
+        return f"{step.text}: event {position}{self._at(position)}"
+
+    def _at(self, position: int) -> str:
+        if self._times is None:
+            return ""
+        value = self.events.table[self._times.name][position].as_py()
+        if value is None:
+            return ""
+        return f", {_moment(value)}" if self._times.name == TIME else f", {self._times.name} = {value}"
+
+    def _why_no_further(self, code: int, chain: Sequence[int]) -> str:
+        question, k = self.question, len(chain)
+        step = question.steps[k].text
+        low, high = self._rows.starts[code], self._rows.starts[code + 1]
+        rows, masks = self._rows.rows[low:high], self._rows.masks[low:high].astype(np.int64)
+        times = self._rows.times[low:high]
+        of_step = np.flatnonzero((masks >> k) & 1)
+        if len(of_step) == 0:
+            return f"no {step}: the key has no such event"
+        barred = np.flatnonzero((masks >> len(question.steps)) & 1)
+        if not chain:
+            if question.start == "first" or len(barred):
+                return f"no {step}: the first one, event {rows[of_step[0]]}, is {_between(question)} too"
+            return f"no {step}"
+        where = [int(np.flatnonzero(rows == p)[0]) for p in chain]
+        later = of_step[of_step > where[-1]]
+        last = question.steps[k - 1].text
+        if len(later) == 0:
+            return f"no {step} after that: the last one is event {rows[of_step[-1]]}{self._at(int(rows[of_step[-1]]))}"
+        after = int(later[0])
+        here = f"the next {step} is event {rows[after]}{self._at(int(rows[after]))}"
+        stops = barred[(barred > where[0]) & (barred <= after)]
+        if len(stops):
+            return f"{here}, but {_between(question)} comes before it or with it, in event {rows[stops[0]]}"
+        if question.order == "strict" and not times[after] > times[where[-1]]:
+            return f"{here}, which is not later than {last}"
+        if question.window is not None:
+            distance = _distance(times[after] - times[where[0]], self._axis)
+            return f"{here}, {distance} after {question.steps[0].text}: the window is {question.window.text}"
+        return f"{here}, which belongs to no chain"
+
+
+def funnel(
+    events: Events | str | Path,
+    steps: Sequence[str],
+    *,
+    by: str | None = None,
+    within: str | timedelta | None = None,
+    start: Starts = "best",
+    order: Order = "stream",
+    between: str | None = None,
+    mode: str | None = None,
+) -> Funnel:
+    """Return how far each key of a stream gets on the way through the steps.
+
+    events are what `cerify.match` takes. A step is an event type (`view`), a type with a condition (`view[price > 3]`)
+    or a condition on events of any type (`[price > 3]`), in the syntax of predicates.
+
+    by: the attribute whose values are the keys; without it the stream is one key. within: the longest time from the
+    first step to the last, itself allowed: `"7 days"`, `"100 EVENTS"`, `"10 [price]"`, or a timedelta.
+
+    The level of a key is the length of the longest prefix of the steps that its events have: different events, in the
+    order of the stream, within the window. The times of the steps are those of the chain of that length that begins
+    first, each further step at its earliest event. With start="first" a chain begins at the key's first event of the
+    first step only. order="time" reads the events of a key by time first, those of equal times in the order of the
+    stream; order="strict" does so, and asks for increasing times. between: `"not refund"`; no such event stands from
+    the first step to the last. mode: the level is that of ClickHouse's windowFunnel in a mode, such as `strict_order`.
+
+    A step that no event has is a QueryWarning. Raises ParseError, IllFormed, InputError.
+
+    >>> rows = [{"type": "view", "user": 1}, {"type": "cart", "user": 1}, {"type": "view", "user": 2}]
+    >>> [(count.step, count.keys) for count in funnel(rows, ["view", "cart"], by="user").counts]
+    [('view', 2), ('cart', 1)]
+    """
+    question = _question(steps, by, within, start, order, between, mode)
+    S = _read(events, question)
+    _warn_of_steps(question, S)
+    return _answered(question, S, events if isinstance(events, str | Path) else None)
+
+
+def _answered(question: FunnelQuestion, S: Stream, source: str | Path | None) -> Funnel:
+    axis, times = _axis_of(question, S)
+    codes, keys, key_values = _codes(S, question.by)
+    masks = _masks(question, S)
+    kept = np.ones(len(S), np.bool_) if codes is None else codes >= 0
+    without_key = len(S) - int(kept.sum())
+    present = np.arange(1) if codes is None else np.flatnonzero(np.bincount(codes[kept], minlength=keys))
+    without_time = 0
+    if axis.valid is not None:
+        without_time = int((kept & ~axis.valid).sum())
+        kept &= axis.valid
+    if question.mode is None or "order" not in question.mode:  # which looks at rows of no step
+        kept &= masks != 0
+    rows = _keyed(codes, keys, kept, axis.values, masks)
+    if question.order != "stream" or question.mode is not None:
+        rows = sorted_by_time(rows)
+    elif axis.name is not None and (back := first_step_back(rows)) is not None:
+        before, after = back
+        raise InputError(
+            f"event {after} has a smaller {axis.name} than event {before} of the same key; "
+            'with order="time" (--order time) the events of a key are read by it'
+        )
+    n = len(question.steps)
+    window = None if question.window is None else question.window.on_axis(axis.unit, axis.values.dtype.kind == "f")
+    if question.mode is not None:
+        reached = find_mode_levels(rows, n, window, question.mode)
+    else:
+        reached = find_chains(rows, n, window, first=question.start == "first", increasing=question.order == "strict")
+    return Funnel(
+        question, len(present), without_key, without_time, S, source,
+        reached.levels, reached.chains, present, key_values, rows, times, axis,
+    )  # fmt: skip
+
+
+def _question(
+    steps: Sequence[str],
+    by: str | None,
+    within: str | timedelta | None,
+    start: str,
+    order: str,
+    between: str | None,
+    mode: str | None,
+) -> FunnelQuestion:
+    if isinstance(steps, str) or not isinstance(steps, Sequence):
+        raise IllFormed(f'steps are a list, as ["view", "cart"], not {steps!r}')
+    if not 1 <= len(steps) <= MOST_STEPS:
+        raise IllFormed(f"a funnel has 1 to {MOST_STEPS} steps, not {len(steps)}")
+    require_kind("by", by, str | None, "the name of an attribute")
+    if by == TYPE:
+        raise IllFormed(f"by={TYPE!r}: the events of a key would be of one type; name an attribute")
+    for name, value, known in (("start", start, ("best", "first")), ("order", order, ("stream", "time", "strict"))):
+        if value not in known:
+            raise IllFormed(f"{name}: expected {' or '.join(known)}, not {value!r}{did_you_mean(str(value), known)}")
+    if mode is not None:
+        if mode not in MODES:
+            raise IllFormed(f"there is no mode {mode!r}{did_you_mean(mode, MODES)}; there is {listed(MODES)}")
+        if within is None:
+            raise IllFormed("a mode of ClickHouse's windowFunnel needs a window: within='7 days'")
+        if start != "best" or order != "stream" or between is not None:
+            raise IllFormed("a mode has its own start and order: leave start, order and between out")
+    return FunnelQuestion(
+        tuple(map(parse_step, steps)),
+        by,
+        None if within is None else parse_window(within),
+        "first" if start == "first" else "best",
+        "time" if order == "time" else "strict" if order == "strict" else "stream",
+        None if between is None else parse_step(_negated(between)),
+        mode,
+    )
+
+
+def _read(events: Events | str | Path, question: FunnelQuestion) -> Stream:
+    """Return the stream of the events; of a file of Parquet only the attributes that the funnel needs."""
+    if not isinstance(events, str | Path):
+        return as_stream(events)
+    steps = [*question.steps, *([question.between] if question.between else [])]
+    wanted = {a.name for step in steps if step.predicate is not None for a in mentions(step.predicate)}
+    wanted |= {TIME} if question.by is None else {TIME, question.by}
+    if question.window is not None and isinstance(question.window.window, AttributeWindow):
+        wanted.add(question.window.window.attribute)
+    S = as_stream(events, attributes=wanted)
+    return S if wanted - {TIME} <= {*S.table.column_names} else as_stream(events)
+
+
+def _negated(between: str) -> str:
+    require_kind("between", between, str, 'a text as "not refund"')
+    word, _, step = between.strip().partition(" ")
+    if word.lower() != "not" or not step.strip():
+        raise IllFormed(f'between: expected "not STEP", as "not refund", and not {between!r}')
+    return step
+
+
+def _warn_of_steps(question: FunnelQuestion, S: Stream) -> None:
+    if len(S) == 0:
+        return
+    types, columns = _types(S), set(S.table.column_names)
+    for step in (*question.steps, *([question.between] if question.between else [])):
+        if step.type is not None and step.type not in types:
+            hint = did_you_mean(step.type, types) or f"; there is {listed(types)}"
+            _warn(f"no event has the type {step.type!r} of the step {step.text!r}{hint}")
+        for attribute in {a.name: a for a in mentions(step.predicate)} if step.predicate is not None else ():
+            if attribute not in columns:
+                hint = did_you_mean(attribute, columns - {TYPE})
+                _warn(f"no event has the attribute {attribute!r} of the step {step.text!r}{hint}")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(QueryWarning(message), stacklevel=4)  # in the program that calls `funnel`
+
+
+def _types(S: Stream) -> list[str]:
+    column = S.table[TYPE]
+    if pa.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+        return [] if column.num_chunks == 0 else sorted(column.chunk(0).dictionary.to_pylist())
+    return sorted(column.unique().to_pylist())
+
+
+def _column(S: Stream, name: str, what: str) -> Any:
+    """Return a column of the stream's table. Raises InputError, which says what it is needed for."""
+    names = [column for column in S.table.column_names if column != TYPE]
+    if name not in names:
+        hint = did_you_mean(name, names) or f"; there is {listed(names)}"
+        raise InputError(f"no event has the attribute {name!r} for {what}{hint}")
+    return S.table[name]
+
+
+def _axis_of(question: FunnelQuestion, S: Stream) -> tuple[_Axis, _Axis | None]:
+    """Return what the window and the order are measured by, and the times that are reported, if there are any."""
+    window = None if question.window is None else question.window.window
+    needed = question.order != "stream" or question.mode is not None
+    times = _numbers(S, TIME, "the time") if TIME in S.table.column_names else None
+    match window:
+        case AttributeWindow(_, attribute):
+            axis = _numbers(S, attribute, "the window")
+            return axis, times or axis
+        case TimeWindow():
+            return (times or _numbers(S, TIME, "the window")), times
+        case EventWindow() if needed:
+            raise IllFormed("a window of EVENTS goes by positions: give one of time, or leave order and mode out")
+        case EventWindow() | None:
+            if needed:
+                return (times or _numbers(S, TIME, "the order")), times
+            return _Axis(np.arange(len(S)), None, 1, None), times
+
+
+def _numbers(S: Stream, name: str, what: str) -> _Axis:
+    """Return a column as numbers that can be subtracted: whole ones, microseconds, or floats."""
+    column = _column(S, name, what)
+    unit = 1
+    if pa.types.is_timestamp(column.type):
+        column, unit = column.cast(pa.timestamp("us", tz=column.type.tz)).cast(pa.int64()), MICROSECONDS
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.int64())
+    if not pa.types.is_integer(column.type) and not pa.types.is_floating(column.type):
+        raise InputError(f"the attribute {name!r} is of type {column.type}; {what} needs numbers or timestamps")
+    valid = None
+    if column.null_count:
+        valid = column.is_valid().to_numpy()
+        column = column.fill_null(0)
+    values = column.to_numpy()
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        finite = ~np.isnan(values)
+        valid = finite if valid is None else valid & finite
+    return _Axis(values, valid, unit, name)
+
+
+def _codes(S: Stream, by: str | None) -> tuple[np.ndarray | None, int, Any]:
+    """Return the number of each event's key, -1 for none, how many numbers there are, and the value of each."""
+    if by is None:
+        return None, 1, pa.array([None], pa.string())
+    column = _column(S, by, "the key")
+    if pa.types.is_integer(column.type) and column.null_count < len(column):
+        low, high = (value.as_py() for value in pc.min_max(column).values())
+        if high - low < 4 * len(column) + 1000:
+            codes = pc.subtract(column.fill_null(low), low).to_numpy().astype(np.int32, copy=False)
+            if column.null_count:
+                codes = np.where(column.is_valid().to_numpy(), codes, -1).astype(np.int32)
+            return codes, high - low + 1, pa.array(np.arange(low, high + 1))
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), pc.add(column, 0.0))  # -0.0 is 0.0
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.string())
+    if pa.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+        encoded = column.combine_chunks()
+    else:
+        encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
+    codes = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return codes, max(1, len(encoded.dictionary)), encoded.dictionary
+
+
+def _masks(question: FunnelQuestion, S: Stream) -> np.ndarray:
+    """Return the mask of each event: a bit for each step, and one after them for what may not stand between."""
+    from cerify.semantics.columns import mask  # needs Arrow, and the help of the command does not
+
+    steps = [*question.steps, *([question.between] if question.between else [])]
+    dtype = np.int16 if len(steps) < 15 else np.int64
+    by_type: dict[str, int] = {}
+    for i, step in enumerate(steps):
+        if step.type is not None and step.predicate is None:
+            by_type[step.type] = by_type.get(step.type, 0) | 1 << i
+    masks = np.zeros(len(S), dtype)
+    column = S.table[TYPE]
+    place = 0
+    for chunk in column.chunks:
+        encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
+        bits = np.array([by_type.get(name, 0) for name in encoded.dictionary.to_pylist()] or [0], dtype)
+        masks[place : place + len(chunk)] = bits[encoded.indices.to_numpy(zero_copy_only=False)]
+        place += len(chunk)
+    for i, step in enumerate(steps):
+        if step.predicate is not None:
+            holds = mask(step.predicate, S.table)
+            if step.type is not None:
+                holds = pc.and_(holds, pc.equal(column.cast(pa.string()), step.type).combine_chunks())
+            masks = masks | (holds.to_numpy(zero_copy_only=False).astype(dtype) << i)
+    return masks
+
+
+def _keyed(codes: np.ndarray | None, keys: int, kept: np.ndarray, values: np.ndarray, masks: np.ndarray) -> KeyedRows:
+    all_kept = bool(kept.all())
+    positions = np.arange(len(kept), dtype=np.int32 if len(kept) < 2**31 else np.int64)
+    if not all_kept:
+        positions, values, masks = positions[kept], values[kept], masks[kept]
+    if codes is None:
+        return group_rows(np.zeros(len(positions), np.int32), 1, positions, values, masks)
+    return group_rows(codes if all_kept else codes[kept], keys, positions, values, masks)
+
+
+def _column_names(steps: Sequence[FunnelStep]) -> list[str]:
+    """Return different names for the columns of the steps: their texts, numbered where two are alike."""
+    texts = [step.text for step in steps]
+    return [f"{text} ({i + 1})" if texts.count(text) > 1 else text for i, text in enumerate(texts)]
+
+
+def _between(question: FunnelQuestion) -> str:
+    return question.between.text if question.between is not None else "what may not stand between"
+
+
+def _moment(value: Any) -> str:
+    return show_time(value) if hasattr(value, "isoformat") else f"time {value}"
+
+
+def _distance(value: Any, axis: _Axis) -> str:
+    if axis.name == TIME:
+        return show_duration(float(value) / axis.unit)
+    return f"{value} events" if axis.name is None else f"{value} of {axis.name}"
+
+
+def show_duration(seconds: float) -> str:
+    """Return a duration in its two largest units, as "2 d 3 h".
+
+    >>> show_duration(93600), show_duration(0.25)
+    ('1 d 2 h', '0.25 s')
+    """
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
+    if seconds < 60:
+        return f"{sign}{seconds:.3g} s"
+    parts: list[str] = []
+    rest = round(seconds)
+    for name, length in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+        whole, rest = divmod(rest, length)
+        if whole and len(parts) < 2:
+            parts.append(f"{whole} {name}")
+    return sign + " ".join(parts)
+
+
+def counts_json(counts: Sequence[StepCount]) -> list[Row]:
+    """Return counts as a part of a JSON object."""
+    return [count.json() for count in counts]
