@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar, assert_never
 from cerify.automata.algebra.finite import OTHER, tests_of
 from cerify.automata.algebra.solver import BOUNDS, Symbol, TooHard, compared, constant, formula, value_of, variable
 from cerify.equivalence.decide.replay import replayed
-from cerify.equivalence.verdict import Bounded, Different, Level, Undecided
+from cerify.equivalence.verdict import Bounded, Different, Level, Order, Undecided
 from cerify.semantics.arguments import Budget, time_left, timed_items
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
@@ -21,6 +21,7 @@ from cerify.semantics.packages import z3
 from cerify.semantics.predicates import (
     Arithmetic,
     Attribute,
+    Comparator,
     Constant,
     InRange,
     Like,
@@ -31,6 +32,7 @@ from cerify.semantics.predicates import (
 )
 from cerify.semantics.values import ValueType, value_type_of
 
+WRONG: Mapping[Order, Comparator] = {"strict": ">=", "non-decreasing": ">"}  # how no earlier time may be to a later one
 SMALL = 10  # a whole number from 0 to this is preferred in a stream that is shown
 SIMPLE = (*range(SMALL + 1), *range(20, 101, 10))  # of a float one of these numbers is preferred
 
@@ -74,6 +76,14 @@ class UnknownStream:
             if (bounds := BOUNDS.get(value_type)) is not None:
                 facts += [symbol.expression >= bounds[0], symbol.expression <= bounds[1]]
         return z3.And(facts)
+
+    def in_order(self, p: int, order: Order) -> list[Any]:
+        """That the time of the event at p fits those before it; a time that is absent, or NaN, fits any."""
+        if order == "any":
+            return []
+        now = self._value(p, TIME)
+        earlier = [self._value(q, TIME) for q in range(p)]
+        return [z3.Not(z3.And(before.defined, now.defined, compared(WRONG[order], before, now))) for before in earlier]
 
     def plain(self, p: int) -> Any:
         """That the event at p is easy to read: all attributes, small numbers, a later time than the one before."""
@@ -418,6 +428,7 @@ def _types(test: Predicate) -> Iterator[ValueType]:
 # The lengths are tried one after the other, so that a difference is on a shortest stream. Attribute values are of the
 # types of a schema; where none is given it is read off the formulas.
 
+SECONDS = 60.0
 Found = TypeVar("Found", Valuation, ComplexEvent)
 
 
@@ -428,14 +439,14 @@ def compare(
     level: Level = "events",
     one_way: bool = False,
     schema: Schema | None = None,
-    seconds: float = 60.0,
     budget: Budget = Budget(),
+    order: Order = "any",
 ) -> Bounded | Different | Undecided:
     """Whether the two differ on a stream of at most length events; one_way: whether phi has something that psi lacks.
 
-    seconds limits the time of all solver calls together.
+    order is that of the times of the stream. All solver calls together take at most SECONDS.
     """
-    deadline = time.monotonic() + min(seconds, time_left())
+    deadline = time.monotonic() + min(SECONDS, time_left())
     reached = 0
     try:
         schema = schema or inferred_schema(phi, psi)
@@ -443,7 +454,7 @@ def compare(
         symbolic = SymbolicMeaning(S, budget)
         solver = z3.Solver()
         for n in range(length):
-            solver.add(S.schema_holds(n))
+            solver.add(S.schema_holds(n), *S.in_order(n, order))
             solver.push()
             left, right = symbolic.meaning(phi, 0, n), symbolic.meaning(psi, 0, n)
             solver.add(_differs(left, right, level, one_way, symbolic))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias
@@ -70,11 +70,12 @@ class Different(Answer):
 class Bounded(Answer):
     """No difference on any stream of at most this length and of this schema. This is no proof: longer ones may differ.
 
-    length is counted in events.
+    length is counted in events. reason says why it is not decided.
     """
 
     length: int
     schema: Schema
+    reason: str = field(default="", compare=False)
 
     @property
     def time(self) -> ValueType:
@@ -100,6 +101,9 @@ Claim = Literal["equivalent", "contained"]
 
 Level = Literal["events", "valuations"]
 """What two queries are compared by: the complex events that they have at each position, or the valuations."""
+
+Order = Literal["strict", "non-decreasing", "any"]
+"""The order of the times of a stream: each later than those before, none earlier, or any. An event may have no time."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -139,12 +143,83 @@ class Fact:
 
 
 @dataclass(frozen=True)
+class Case:
+    """The proof for the streams whose last event has keys in certain pieces of their values.
+
+    keys: for each attribute of a partition the truth of the tests of it, in the order in which the left and then the
+    right have them; None if the last event has no key. relation: what is known of the stream so far, and two sets of
+    states that then accept the same.
+    """
+
+    keys: tuple[tuple[str, tuple[bool, ...] | None], ...]
+    solver: bool
+    relation: tuple[tuple[States, States, States], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The case as JSON."""
+        return {"keys": dict(self.keys), "solver": self.solver, "relation": self.relation}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Case:
+        """The case that an object as of to_json holds."""
+        keys = ((name, None if truth is None else tuple(truth)) for name, truth in data["keys"].items())
+        relation = ((tuple(map(int, s)), tuple(map(int, x)), tuple(map(int, y))) for s, x, y in data["relation"])
+        return cls(tuple(keys), data["solver"], tuple(relation))
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A proof of a claim about two formulas from proofs of claims about their parts, see derivation.py.
+
+    side: of a rule that takes one of two operands, which. certificate: of the rule `decided`, a proof of its own.
+    """
+
+    rule: str
+    parts: tuple[Derivation, ...] = ()
+    side: int | None = None
+    certificate: Certificate | None = None
+
+    def certificates(self) -> Iterator[Certificate]:
+        """The proofs of deciders in it, left to right."""
+        if self.certificate is not None:
+            yield self.certificate
+        for part in self.parts:
+            yield from part.certificates()
+
+    def steps(self) -> int:
+        """The number of rules."""
+        return 1 + sum(part.steps() for part in self.parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The derivation as JSON."""
+        found: dict[str, Any] = {"rule": self.rule}
+        if self.parts:
+            found["parts"] = [part.to_json() for part in self.parts]
+        if self.side is not None:
+            found["side"] = self.side
+        if self.certificate is not None:
+            found["certificate"] = json.loads(self.certificate.to_json())
+        return found
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], where: str) -> Derivation:
+        """The derivation that an object as of to_json holds. Raises InputError."""
+        inner = data.get("certificate")
+        certificate = None if inner is None else Certificate.from_json(json.dumps(inner), where)
+        parts = tuple(cls.from_json(part, where) for part in data.get("parts", ()))
+        return cls(data["rule"], parts, data.get("side"), certificate)
+
+
+@dataclass(frozen=True)
 class Certificate:
     """Pairs of sets of states that accept the same: of the left automaton from 0 on, of the right one after these.
 
     Of event expressions the automata are deterministic: a pair is of one state of each, and both count from 0. solver
     says whether the types of events were listed with the solver's help: the states depend on that. Of clauses of
     MATCH_RECOGNIZE there are facts about their conditions and no pairs: whoever checks them follows both patterns.
+
+    order is that of the times for which the claim is proved. Of formulas with partitions or windows on values the pairs
+    are in cases; others may be proved from their parts, by a derivation.
     """
 
     claim: Claim
@@ -156,6 +231,21 @@ class Certificate:
     relation: tuple[tuple[States, States], ...]
     language: Language = "cel"
     facts: tuple[Fact, ...] | None = None
+    order: Order = "any"
+    cases: tuple[Case, ...] | None = None
+    derivation: Derivation | None = None
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs of sets of states, in all cases."""
+        return len(self.relation) + sum(len(case.relation) for case in self.cases or ())
+
+    @property
+    def times(self) -> str:
+        """The streams for which the claim is proved by the order of their times, as words after "every stream"."""
+        return {"strict": " whose times increase", "non-decreasing": " whose times never decrease", "any": ""}[
+            self.order
+        ]
 
     def require_language(self, name: str) -> None:
         """Raises Unsupported if the queries are of another language, whose automata are built in another way."""
@@ -167,7 +257,7 @@ class Certificate:
 
         Raises BudgetExceeded.
         """
-        for field, text in (("left", self.left), ("right", self.right)):
+        for side, text in (("left", self.left), ("right", self.right)):
             check_time()
             try:
                 query = parse(text)
@@ -175,7 +265,7 @@ class Certificate:
                     require_typed(query, self.schema)
             except CerifyError as error:
                 at = "" if error.span is None else f", character {error.span.start}"
-                error.message = f"field {field}{at}: {error.message}"
+                error.message = f"field {side}{at}: {error.message}"
                 raise
 
     def to_json(self) -> str:
@@ -191,6 +281,12 @@ class Certificate:
         found: dict[str, Any] = {"schema": schema, "solver": self.solver, "relation": self.relation}
         if self.facts is not None:
             found["facts"] = [fact.to_json() for fact in self.facts]
+        if self.cases is not None:
+            found["cases"] = [case.to_json() for case in self.cases]
+        if self.derivation is not None:
+            found["derivation"] = self.derivation.to_json()
+        if self.order != "any":
+            found["order"] = self.order
         return json.dumps({"format": "cerify-certificate", "version": 1, **stated, **found}, ensure_ascii=False)
 
     @classmethod
@@ -213,7 +309,17 @@ class Certificate:
             relation,
             data["language"],
             tuple(map(Fact.from_json, data["facts"])) if "facts" in data else None,
+            data.get("order", "any"),
+            tuple(map(Case.from_json, data["cases"])) if "cases" in data else None,
+            _derivation(data["derivation"], where) if "derivation" in data else None,
         )
+
+
+def _derivation(data: Mapping[str, Any], where: str) -> Derivation:
+    try:
+        return Derivation.from_json(data, where)
+    except RecursionError:
+        raise InputError(f"{where}, field derivation: it is nested too deeply") from None
 
 
 @cache

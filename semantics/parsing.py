@@ -24,6 +24,7 @@ from lark.visitors import Transformer_NonRecursive, v_args
 from cerify.semantics import predicates as pred
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
 from cerify.semantics.events import TYPE
+from cerify.semantics.networks import pattern_of_network
 from cerify.semantics.patterns import flaw
 from cerify.semantics.predicates import mentions
 from cerify.semantics.values import encodable, parse_time
@@ -332,6 +333,12 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
 
     def in_range(self, meta: Meta, term: pred.Term, low: pred.Constant, high: pred.Constant) -> pred.Predicate:
         return pred.InRange(term, low.value, high.value)
+
+    def in_network(self, meta: Meta, term: pred.Term, token: Token) -> pred.Predicate:
+        try:
+            return pred.Like(term, pattern_of_network(_unquoted(token)))
+        except ValueError as error:
+            raise ParseError(str(error), span_of(token)) from None
 
     def like(self, meta: Meta, term: pred.Term, token: Token) -> pred.Predicate:
         pattern = _unquoted(token)

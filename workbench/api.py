@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from random import Random
@@ -14,7 +15,7 @@ from cerify.automata.evaluator import Evaluator, Output
 from cerify.draw.automata import hoa_of_automaton
 from cerify.draw.diagram import Diagram, document, svg
 from cerify.draw.recording import Recording
-from cerify.equivalence.verdict import Level, Undecided, Verdict
+from cerify.equivalence.verdict import Level, Order, Undecided, Verdict
 from cerify.explanations.explanation import Request
 from cerify.languages import COMMON, DEFAULT, LANGUAGES, LanguageName, language_named, language_of
 from cerify.languages.language import (
@@ -26,6 +27,7 @@ from cerify.languages.language import (
     Options,
     OptionValues,
     OutputTable,
+    confirmed,
     without_numba,
 )
 from cerify.plan import FirstBatch, Plan, Want, plan, warn_of_misfits
@@ -453,16 +455,20 @@ def equivalent(
     bound: int = BOUND,
     languages: tuple[LanguageName | str, LanguageName | str] = (DEFAULT, DEFAULT),
     budget: Budget = Budget(),
+    order: Order = "non-decreasing",
 ) -> Verdict:
     """Whether two queries have the same complex events, or valuations, at every position of every stream.
 
     languages are those of the left and the right, where they are texts. Queries of CEL and core-CEL are compared with
-    each other by their formulas of CEL; of two other languages the answer is Undecided. For unary queries, whose
-    windows count events, the answer is Equivalent, with a certificate, or Different, with a shortest stream. Queries
-    that compare events with each other are compared on all streams of up to `bound` events: Bounded where these do not
-    differ. Undecided has the reason why there is no answer. Raises ParseError, IllFormed.
+    each other by their formulas of CEL; of two other languages the answer is Undecided. Where the queries look at one
+    event at a time, or have windows and partitions around whole matches, the answer is Equivalent with a certificate,
+    or Different with a shortest stream. Others are compared on all streams of up to `bound` events: Bounded if these
+    do not differ. Undecided has the reason why there is no answer.
+
+    order is that of the times of the streams: "strict", "non-decreasing" or "any". A certificate says for which order
+    its claim is proved: "any" where no order is needed. Raises ParseError, IllFormed.
     """
-    return _compared(left, right, languages, DecisionQuestion("equivalent", level, schema, bound, budget))
+    return _compared(left, right, languages, DecisionQuestion("equivalent", level, schema, bound, budget, order))
 
 
 def contained(
@@ -474,9 +480,10 @@ def contained(
     bound: int = BOUND,
     languages: tuple[LanguageName | str, LanguageName | str] = (DEFAULT, DEFAULT),
     budget: Budget = Budget(),
+    order: Order = "non-decreasing",
 ) -> Verdict:
     """Whether the right query has all that the left one has; as equivalent, with Contained for Equivalent."""
-    return _compared(left, right, languages, DecisionQuestion("contained", level, schema, bound, budget))
+    return _compared(left, right, languages, DecisionQuestion("contained", level, schema, bound, budget, order))
 
 
 def _compared(left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion) -> Verdict:
@@ -501,12 +508,40 @@ def _decided(left: Any, right: Any, languages: tuple[str, str], question: Decisi
     in_cel = []
     for query, lang, tree in ((left, mine, phi), (right, theirs, psi)):
         with errors_in(_text_of(query)):
-            formula = lang.in_cel(tree, question.budget)
+            formula = lang.formula_to_compare(tree, question)
         if isinstance(formula, Unsupported):
             formula.text = formula.text or _text_of(query)
             return Undecided(formula.described())
         in_cel.append(formula)
-    return LANGUAGES[COMMON].compare(in_cel[0], in_cel[1], question)
+    verdict = LANGUAGES[COMMON].compare(in_cel[0], in_cel[1], question)
+    return confirmed(verdict, ((mine, phi), (theirs, psi)), question)
+
+
+@dataclass(frozen=True)
+class ComparedAs:
+    """The formulas of CEL by which two queries are compared, as texts.
+
+    timed: whether they are the same as the queries only on streams whose events all have times that do not decrease.
+    """
+
+    left: str
+    right: str
+    timed: bool
+
+
+def formulas_compared(
+    left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion = DecisionQuestion()
+) -> ComparedAs | None:
+    """The formulas of CEL by which two queries of other languages are compared; None if they have none."""
+    found, timed = [], False
+    for query, name in zip((left, right), languages, strict=True):
+        lang, tree = read_query(query, name, question.schema)
+        formula = lang.formula_to_compare(tree, question)
+        if isinstance(formula, Unsupported):
+            return None
+        found.append(LANGUAGES[COMMON].show(formula))
+        timed = timed or lang.needs_order(tree)
+    return ComparedAs(found[0], found[1], timed)
 
 
 def simplify(

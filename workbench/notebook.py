@@ -240,9 +240,13 @@ def _proved(verdict: Equivalent | Contained) -> str:
     if verdict.states is not None:
         return f"<p><strong>{claim}</strong> on every history.</p>"
     proof = verdict.certificate
-    pairs = f"{_count(len(proof.relation), 'pair')} of states"
-    has = pairs if proof.facts is None else f"{_count(len(proof.facts), 'fact')} about the conditions"
-    return f"<p><strong>{claim}</strong> on every stream; the certificate has {has}.</p>"
+    if proof.derivation is not None:
+        has = _count(proof.derivation.steps(), "step")
+    elif proof.facts is not None:
+        has = f"{_count(len(proof.facts), 'fact')} about the conditions"
+    else:
+        has = f"{_count(proof.pairs, 'pair')} of states"
+    return f"<p><strong>{claim}</strong> on every stream{proof.times}; the certificate has {has}.</p>"
 
 
 def _bounded(verdict: Bounded) -> str:

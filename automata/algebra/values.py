@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 #
 # A pattern of the common core of RE2 is a regular language, read by sets of its positions; constants are compared
 # character by character. All are followed in step, breadth first, so that the first string of a class is a shortest.
-# `decidable` is false for other patterns (anchors, flags, named classes) and for those whose automaton is large, which
-# this module does not handle.
+# The flags (?i) and (?s) may begin a pattern; under (?i) its letters are those of ASCII.
+# `decidable` is false for other patterns (anchors, other flags, named classes) and for those whose automaton is large,
+# which this module does not handle.
 
 LARGEST_REPETITION = 50
 LARGEST_AUTOMATON = 130  # states of the automaton of one pattern
@@ -44,10 +45,12 @@ LARGEST_PRODUCT = 30_000  # transitions of the automaton of all patterns and con
 FIRST, LAST, SURROGATES = "\0", "\U0010ffff", range(0xD800, 0xE000)
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
 SHORTHANDS = {"d": "[0-9]", "w": "[0-9A-Za-z_]", "s": r"[\t\n\f\r ]"}
+FOLDED = {"k": "\u212a", "s": "\u017f"}  # what RE2 takes for these letters under (?i), beside the capital
 CONTROLS = {"n": "\n", "t": "\t", "f": "\f", "r": "\r"}
 
 _ESCAPED = r"\\[-.^$*+?()\[\]{}|\\/ntfr]"
 _ITEM = re.compile(rf"(?P<low>{_ESCAPED}|[^\\\[\]])(?:-(?P<high>{_ESCAPED}|[^\\\[\]-]))?", re.DOTALL)
+_FLAGS = re.compile(r"\(\?([is]+)\)")  # of a whole pattern
 _TOKEN = re.compile(
     rf"""(?P<any>\.)
       | (?P<open>\((?:\?:)?(?!\?))
@@ -233,12 +236,17 @@ def _language(pattern: str) -> _Language | None:
 
 def _translated(pattern: str) -> str | None:
     """The pattern in greenery's syntax, where a dot is every character; None if it is not of the core, or too long."""
-    translated, at, nested, characters = "", 0, 0, 0
+    flags = _FLAGS.match(pattern)
+    at = flags.end() if flags is not None else 0
+    fold, dot_all = (flags is not None and flag in flags[1] for flag in "is")
+    translated, nested, characters = "", 0, 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
         if token is None or max(int(token["least"] or 0), int(token["most"] or 0)) > LARGEST_REPETITION:
             return None
-        text = _token(token)
+        text = "." if dot_all and token.lastgroup == "any" else _token(token, fold)
+        if text is None:
+            return None
         nested += {"(": 1, ")": -1}.get(text, 0)
         if token.lastgroup in ("any", "shorthand", "character", "items"):
             characters += len(_ITEM.findall(token["items"] or "")) or 1
@@ -249,27 +257,38 @@ def _translated(pattern: str) -> str | None:
     return None if nested else translated
 
 
-def _token(token: re.Match[str]) -> str:
+def _token(token: re.Match[str], fold: bool) -> str | None:
+    """What greenery writes for a token; None for a character beyond ASCII where the case of letters is ignored."""
     match token.lastgroup:
         case "any":
             return r"[^\n]"
         case "open":
             return "("
+        case "shorthand" if fold and token["shorthand"] in "wW":
+            return None  # it has two letters beyond ASCII then
         case "shorthand":
             inside = SHORTHANDS[token["shorthand"].lower()]
             return inside if token["shorthand"].islower() else "[^" + inside[1:]
+        case "character" if fold:
+            return _class(token["character"], False, fold)
         case "character":
             return _quoted(_character(token["character"]))
         case "items":
-            return _class(token["items"], bool(token["negated"]))
+            return _class(token["items"], bool(token["negated"]), fold)
         case _:
             return token["repeat"] or token["plain"]
 
 
-def _class(items: str, negated: bool) -> str:
+def _class(items: str, negated: bool, fold: bool) -> str | None:
     from greenery import Charclass
 
     ranges = [(_character(item["low"]), _character(item["high"] or item["low"])) for item in _ITEM.finditer(items)]
+    if fold:
+        if not all(high.isascii() for _, high in ranges):
+            return None
+        letters = {chr(code) for low, high in ranges for code in range(ord(low), ord(high) + 1) if chr(code).isalpha()}
+        others = {letter.swapcase() for letter in letters} | {FOLDED[c] for c in map(str.lower, letters) if c in FOLDED}
+        ranges += [(c, c) for c in sorted(others)]
     klass = Charclass(tuple(ranges))
     return str(~klass if negated else klass)
 

@@ -70,9 +70,12 @@ class MarkedNFA:
         return self.events[letter // len(self.marks)]
 
 
-def marked_nfa(A: CEA, B: CEA, algebra: Algebra) -> MarkedNFA:
-    """The union of both automata, over the types of events that they distinguish. Raises BudgetExceeded."""
-    masks = {P: algebra.mask(P) for P in dict.fromkeys((*A.predicates, *B.predicates))}
+def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ()) -> MarkedNFA:
+    """The union of both automata, over the types of events that they, and the predicates of also, distinguish.
+
+    Raises BudgetExceeded.
+    """
+    masks = {P: algebra.mask(P) for P in dict.fromkeys((*A.predicates, *B.predicates, *also))}
     grouped: dict[tuple[bool, ...], Mask] = {}
     for i in range(len(algebra.atoms)):
         behaviour = tuple(bool(mask >> i & 1) for mask in masks.values())

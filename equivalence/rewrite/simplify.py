@@ -1,7 +1,8 @@
 """A smaller formula that means the same: rewriting by laws and by leaving parts out, each step proved by the decider.
 
-Of a formula that an automaton can carry, a unary one, every step has a certificate. Of one that compares events with
-each other only the unary parts can be decided; around them a step stands on the law that is named.
+Of a formula that is decided, a unary one, or one with partitions and windows around whole matches, every step has a
+certificate. Of one that compares events in other ways only the unary parts can be decided; around them a step stands on
+the law that is named.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from itertools import chain
 from typing import TypeAlias, assert_never
 
 from cerify.automata.cea.compile import compilable
-from cerify.equivalence.decide.cel import NEVER, equivalent
+from cerify.equivalence.decide.cel import NEVER
+from cerify.equivalence.decide.general import compare_formulas
+from cerify.equivalence.decide.keys_and_windows import is_reducible
 from cerify.equivalence.rewrite.laws import rules
 from cerify.equivalence.rewrite.trees import mapped, names, variables_of
 from cerify.equivalence.shrink.cel import CEL, SHAPE, simpler_operators
 from cerify.equivalence.shrink.shrink import weight
-from cerify.equivalence.verdict import Certificate, Different, Equivalent, Level
+from cerify.equivalence.verdict import Certificate, Different, Equivalent, Level, Verdict
 from cerify.semantics.arguments import Budget, depth_limited
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
@@ -267,10 +270,20 @@ def simplify(
         search = _Search(schema, budget, tries)
         result, steps = search.simplified(original, level)
         proof = None
-        if compilable(original):
-            verdict = equivalent(original, result, level, schema, budget)
+        if is_decided(original, schema):
+            verdict = same_meaning(original, result, level, schema, budget)
             proof = verdict.certificate if isinstance(verdict, Equivalent) else None
         return Simplified(original, result, level, tuple(steps), proof, not search.ended())
+
+
+def is_decided(phi: Formula, schema: Schema | None) -> bool:
+    """Whether a decider carries the formula, whatever the order of times."""
+    return compilable(phi) or is_reducible(phi, schema, "any")
+
+
+def same_meaning(phi: Formula, psi: Formula, level: Level, schema: Schema | None, budget: Budget) -> Verdict:
+    """Whether two formulas have the same matches on streams with times in any order."""
+    return compare_formulas(phi, psi, "equivalent", level, schema, "any", 0, budget)
 
 
 class _Search:
@@ -288,7 +301,7 @@ class _Search:
 
     def simplified(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
         """The formula made smaller until nothing more is found."""
-        if compilable(phi):
+        if is_decided(phi, self.schema):
             return self._decided(phi, level)
         steps: list[RewriteStep] = []
         settled: set[Formula] = set()
@@ -338,7 +351,7 @@ class _Search:
             if any(self._said(other, S, level) != said for S, said in known):
                 continue
             self.tries -= 1
-            verdict = equivalent(phi, other, level, self.schema, self.budget)
+            verdict = same_meaning(phi, other, level, self.schema, self.budget)
             if isinstance(verdict, Equivalent):
                 return RewriteStep(by, phi, other, verdict.certificate)
             if isinstance(verdict, Different):

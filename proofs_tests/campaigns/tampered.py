@@ -54,7 +54,13 @@ def certificate(data: bytes) -> str:
         return "with the same claim"
     decide, yes = (equivalent, Equivalent) if found.claim == "equivalent" else (contained, Contained)
     verdict = decide(
-        found.left, found.right, level=found.level, schema=found.schema, budget=BUDGET, languages=(found.language,) * 2
+        found.left,
+        found.right,
+        level=found.level,
+        schema=found.schema,
+        budget=BUDGET,
+        languages=(found.language,) * 2,
+        order=found.order,
     )
     if not isinstance(verdict, yes | Equivalent):
         raise Believed(f"{found.claim}: {found.left!r}, {found.right!r}: {type(verdict).__name__}")
@@ -63,7 +69,7 @@ def certificate(data: bytes) -> str:
 
 def claim_of(found: Certificate) -> tuple[Any, ...]:
     """What a certificate claims."""
-    return found.claim, found.left, found.right, found.level, found.schema, found.language
+    return found.claim, found.left, found.right, found.level, found.schema, found.language, found.order
 
 
 def state(data: bytes) -> str:

@@ -101,6 +101,13 @@ class _Builder(PredicateBuilder):
 
     event = node(cel.EventAtom)
 
+    def event_in(self, meta: Meta, type_: Token, predicate: Predicate) -> cel.Formula:
+        """R[p] is R FILTER R[p]."""
+        R = str(type_)
+        require_alone(predicate, f" of {R}", "; events of two variables are compared after FILTER", span_of(meta))
+        event = cel.EventAtom(R, span=span_of(type_))
+        return cel.Filter(event, cel.Every(R, predicate, span=span_of(meta)), span=span_of(meta))
+
     def project(self, meta: Meta, *children: Any) -> cel.Formula:
         *variables, phi = children
         return cel.Project(frozenset(map(str, variables)), phi, span=span_of(meta))

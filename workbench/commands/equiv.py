@@ -10,9 +10,11 @@ from typing import Any
 
 import click
 
-from cerify.api import BOUND, contained, equivalent, match, parse
+from cerify.api import BOUND, ComparedAs, contained, equivalent, formulas_compared, match, parse
+from cerify.automata.cea.compile import compilable
 from cerify.commands.options import (
     LEVELS,
+    ORDERS,
     OUTPUT,
     AtLeast,
     LanguageChoice,
@@ -24,21 +26,24 @@ from cerify.commands.options import (
 )
 from cerify.conformance.cases import line_of_case
 from cerify.conformance.model import Case
+from cerify.equivalence.complete_keyed_tests import keyed_tests
 from cerify.equivalence.complete_tests import marked_dfa, vectors
 from cerify.equivalence.verdict import (
     Bounded,
     Certificate,
     Claim,
     Contained,
+    Derivation,
     Different,
     Equivalent,
     Level,
+    Order,
     Undecided,
     Verdict,
 )
 from cerify.explanations.explanation import braces, row
 from cerify.languages import COMMON, LANGUAGES, language_named
-from cerify.languages.language import Language
+from cerify.languages.language import DecisionQuestion
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, errors_in
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
@@ -66,7 +71,13 @@ class EquivArguments:
         type=AtLeast(0),
         default=BOUND,
         metavar="N",
-        help="Of queries that compare events with each other, look at all streams of up to N events; at none for 0.",
+        help="Where queries are not decided, look at all streams of up to N events; at none for 0.",
+    )
+    order: Order = option(
+        "--order",
+        type=ORDERS,
+        default="non-decreasing",
+        help="Ask about streams whose times are each later than those before, never decrease, or are in any order.",
     )
     certificate_file: Path | None = option(
         "--certificate", type=OUTPUT, metavar="FILE", help="Write the proof, for cerify verify."
@@ -80,8 +91,9 @@ def equiv_command(args: EquivArguments) -> int:
     """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
 
     If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
-    can be checked apart. Queries that compare events with each other are compared on all streams of up to N events;
-    that no difference was found there is no proof, and the answer is undecided.
+    can be checked apart. Windows and partitions around whole matches are decided. Queries that compare events in other
+    ways are compared on all streams of up to N events; that no difference was found there is no proof, and the answer
+    is undecided.
 
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
@@ -94,19 +106,28 @@ def equiv_command(args: EquivArguments) -> int:
         level=args.level,
         schema=None if args.schema_text is None else schema_of(args.schema_text),
         bound=args.bound,
+        order=args.order,
     )
     file = args.certificate_file
     if file is not None and isinstance(verdict, Equivalent | Contained):
         write_whole(file, verdict.certificate.to_json() + "\n")
     elif file is not None:
         echo(f"{file} is not written: there is a certificate only where the claim is proved", error=True)
+    languages = args.language, args.language_right or args.language
+    texts = formulas_by_cel(args.left, args.right, languages, args.order)
     if args.as_json:
-        echo(json.dumps(verdict_json(verdict, claim), ensure_ascii=False))
+        by_cel = None if texts is None else {"language": COMMON, "left": texts.left, "right": texts.right}
+        echo(json.dumps(verdict_json(verdict, claim) | {"compared_as": by_cel}, ensure_ascii=False))
     else:
         heading, *rest = verdict_lines(verdict, claim, args.level)
         echo(heading, colour=COLOURS[heading.partition(":")[0]])
         for line in rest:
             echo(line)
+        if texts is not None:
+            where = ", which is the same where every event has a time and no time decreases" if texts.timed else ""
+            echo(f"compared as {LANGUAGES[COMMON].title}{where}:")
+            for text in (texts.left, texts.right):
+                echo(f"  {printable(text)}")
     match verdict:
         case Equivalent() | Contained():
             return 0
@@ -120,12 +141,19 @@ def _require_comparable(left: str, right: str) -> None:
     """Raises UsageError for two languages that are not compared: of one there are no formulas of CEL."""
     for name, other in ((left, right), (right, left)):
         lang = LANGUAGES[name]
-        if left != right and type(lang).in_cel is Language.in_cel:
+        if left != right and not lang.is_compared_by_cel():
             command = f"; translate it first: cerify translate --from {name} --to {{}}"
             hint = next((command.format(to) for to in (other, COMMON) if to in lang.translations), "")
             raise click.UsageError(
                 f"a query in {lang.title} is not compared with one in {LANGUAGES[other].title}{hint}"
             )
+
+
+def formulas_by_cel(left: str, right: str, languages: tuple[str, str], order: Order) -> ComparedAs | None:
+    """The formulas of CEL by which queries of other languages were compared; None if there are none."""
+    if languages[0] == languages[1] and LANGUAGES[languages[0]].decides_its_own:
+        return None
+    return formulas_compared(left, right, languages, DecisionQuestion(order=order))
 
 
 def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
@@ -139,10 +167,11 @@ def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
             return [f"{certificate.claim}: {said}; {sizes}"]
         case Equivalent(certificate):
             what = "complex events" if level == "events" else "valuations"
-            said = f"the same {what} on every stream; {_proof(certificate)}"
+            said = f"the same {what} on every stream{certificate.times}; {_proof(certificate)}"
             return [f"equivalent: {said}"]
         case Contained(certificate):
-            said = f"the right has all that the left has; {_proof(certificate)}"
+            where = f" on every stream{certificate.times}" if certificate.times else ""
+            said = f"the right has all that the left has{where}; {_proof(certificate)}"
             return [f"contained: {said}"]
         case Different(stream, at, left_only, right_only, shortest):
             length = f"on a stream of {len(stream)} event{'s' * (len(stream) > 1)}"
@@ -151,10 +180,11 @@ def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
             events = [f"  {position}  {row(event)}" for position, event in enumerate(stream)]
             only = [*_only("left", left_only), *_only("right", right_only)]
             return [heading, *events, f"after event {at}", *only]
-        case Bounded(length, schema):
+        case Bounded(length, schema, reason):
             types = {**schema.attributes, TIME: verdict.time}
             attributes = ", ".join(f"{name} {value_type}" for name, value_type in types.items())
-            return [f"undecided: {_bounded(claim, length)}", f"  attributes: {attributes}"]
+            why = [f"  not decided: {reason}"] if reason else []
+            return [f"undecided: {_bounded(claim, length)}", f"  attributes: {attributes}", *why]
         case Undecided(reason):
             return [f"undecided: {reason}"]
 
@@ -169,8 +199,17 @@ def _proof(certificate: Certificate) -> str:
     if certificate.facts is not None:
         facts = len(certificate.facts)
         return f"the proof needs {facts or 'no'} fact{'s' * (facts != 1)} about the conditions"
-    pairs = len(certificate.relation)
+    if certificate.derivation is not None:
+        return _derived(certificate.derivation)
+    pairs = certificate.pairs
     return f"the proof relates {pairs} pair{'s' * (pairs != 1)} of sets of states"
+
+
+def _derived(derivation: Derivation) -> str:
+    if derivation.rule == "same":
+        return "the two are one query, written differently"
+    steps = derivation.steps()
+    return f"the proof puts proofs of parts together, in {steps} step{'s' * (steps != 1)}"
 
 
 def _only(side: str, matches: Sequence[Match]) -> list[str]:
@@ -188,9 +227,9 @@ def verdict_json(verdict: Verdict, claim: Claim) -> dict[str, Any]:
     answer: dict[str, Any] = {"verdict": "", "evidence": "decided", "bound": None, "witness": None, "reason": None}
     match verdict:
         case Equivalent():
-            return answer | {"verdict": "equivalent"}
+            return answer | {"verdict": "equivalent", "order": verdict.certificate.order}
         case Contained():
-            return answer | {"verdict": "contained"}
+            return answer | {"verdict": "contained", "order": verdict.certificate.order}
         case Different(stream, at, left_only, right_only, shortest):
             witness = {
                 "events": [json_of_event(_with_text(event)) for event in stream],
@@ -200,7 +239,7 @@ def verdict_json(verdict: Verdict, claim: Claim) -> dict[str, Any]:
                 "shortest": shortest,
             }
             return answer | {"verdict": "different", "witness": witness}
-        case Bounded(length, schema):
+        case Bounded(length, schema, reason):
             return answer | {
                 "verdict": "undecided",
                 "evidence": "bounded",
@@ -208,6 +247,7 @@ def verdict_json(verdict: Verdict, claim: Claim) -> dict[str, Any]:
                 "attributes": schema.attributes,
                 "time": verdict.time,
                 "reason": _bounded(claim, length),
+                "not_decided": reason or None,
             }
         case Undecided(reason):
             return answer | {"verdict": "undecided", "evidence": None, "reason": reason}
@@ -249,12 +289,15 @@ def verify_command(file: Path, as_json: bool) -> int:
         raise
     if as_json:
         answer = picked(certificate, "language", "claim", "level", "left", "right")
-        answer |= {"schema": bool(certificate.schema), "proved": wrong is None, "reason": wrong}
+        answer |= {"schema": bool(certificate.schema), "order": certificate.order}
+        answer |= {"proved": wrong is None, "reason": wrong}
         echo(json.dumps(answer, ensure_ascii=False))
         return 0 if wrong is None else 1
     claim = {"equivalent": "is equivalent to", "contained": "is contained in"}[certificate.claim]
     what = "complex events" if certificate.level == "events" else "valuations"
     under = "" if certificate.schema is None else f", under the schema {_shown(certificate.schema)}"
+    times = {"any": "", "strict": ", where times increase", "non-decreasing": ", where times never decrease"}
+    under += times[certificate.order]
     stated = f"{printable(certificate.left)}  {claim}  {printable(certificate.right)}  ({what}{under})"
     if wrong is None:
         echo(f"proved: {stated}", colour="green")
@@ -285,24 +328,31 @@ def vectors_command(query: str, states: int | None, schema_text: str | None, out
     """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
 
     Every engine that behaves like a deterministic automaton of at most --states states, and is wrong on some
-    stream, is wrong on one of these.
+    stream, is wrong on one of these. Of a query with partitions or windows on time around whole matches the automaton
+    reads which events have the key of the last one, and how near it they are.
     """
     schema = None if schema_text is None else schema_of(schema_text)
     with errors_in(query):
-        automaton = marked_dfa(parse(query), schema)
-        streams = vectors(automaton, states)
-        made = (Stream([automaton.events[type_] for type_ in types], schema) for types in streams)
-        lines = [line_of_case(_case(query, number, S, schema)) for number, S in enumerate(made, start=1)]
+        phi = parse(query)
+        if compilable(phi):
+            automaton = marked_dfa(phi, schema)
+            own, kinds, seen = len(automaton.steps), len(automaton.events), ""
+            words = vectors(automaton, states)
+            streams = [Stream([automaton.events[type_] for type_ in types], schema) for types in words]
+        else:
+            tests = keyed_tests(phi, schema)
+            own, kinds, seen = tests.states, tests.kinds, ", as the last event sees them"
+            streams = tests.streams(states)
+        lines = [line_of_case(_case(query, number, S, schema)) for number, S in enumerate(streams, start=1)]
     if out is None:
         for line in lines:
             echo(line)
     else:
         write_whole(out, "".join(f"{line}\n" for line in lines))
     if not as_json:
-        own, kinds = len(automaton.steps), len(automaton.events)
         echo(
             f"{len(streams)} streams of {sum(map(len, streams))} events; the query has {own} states over {kinds} kinds "
-            f"of events; complete for implementations of at most {states or own} states",
+            f"of events{seen}; complete for implementations of at most {states or own} states",
             error=True,
         )
     return 0

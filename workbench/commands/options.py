@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 
 from cerify.automata.evaluator import Consumption
-from cerify.equivalence.verdict import Level
+from cerify.equivalence.verdict import Level, Order
 from cerify.languages import DEFAULT, LANGUAGES, language_named, meant_language
 from cerify.languages.language import Language
 from cerify.plan import require_fit
@@ -68,6 +68,7 @@ class AtLeast(click.IntRange):
 SELECTIONS = ChoiceOption([one.value for one in Selection])
 CONSUMPTIONS = ChoiceOption([one.value for one in Consumption])
 LEVELS = ChoiceOption(get_args(Level))
+ORDERS = ChoiceOption(get_args(Order))
 FILE = click.Path(path_type=Path)
 
 

@@ -115,23 +115,10 @@ class Cel(BuiltInLanguage[Formula]):
         return query
 
     def compare(self, left: Formula, right: Formula, question: DecisionQuestion) -> Verdict:
-        from cerify.automata.cea.compile import compilable
-        from cerify.equivalence.decide.cel import contained, equivalent
-        from cerify.equivalence.verdict import Undecided
+        from cerify.equivalence.decide.general import compare_formulas
 
-        level, schema, budget = question.level, question.schema, question.budget
-        if compilable(left) and compilable(right):
-            decide = equivalent if question.claim == "equivalent" else contained
-            return decide(left, right, level, schema, budget)
-        from cerify.equivalence.decide.single_key import compare_per_key
-
-        if (by_key := compare_per_key(left, right, question.claim, level, schema, budget)) is not None:
-            return by_key
-        if question.bound == 0:
-            return Undecided("a query compares events with each other, and with a bound of 0 no stream is looked at")
-        from cerify.equivalence.bounded import compare
-
-        return compare(left, right, question.bound, level, question.claim == "contained", schema, budget=budget)
+        q = question
+        return compare_formulas(left, right, q.claim, q.level, q.schema, q.order, q.bound, q.budget)
 
     def unproved(self, certificate: Certificate, budget: Budget) -> str | None:
         from cerify.equivalence.decide.checker import flaw
@@ -175,6 +162,7 @@ class Cel(BuiltInLanguage[Formula]):
 def _kind(phi: Formula) -> str:
     """Whether the formula is unary (tods21, Definition 4.1), and if not, whether an automaton carries it."""
     from cerify.automata.cea.compile import compilable
+    from cerify.equivalence.decide.keys_and_windows import is_reducible
     from cerify.semantics.cel.check import is_unary
 
     if is_unary(phi):
@@ -183,6 +171,8 @@ def _kind(phi: Formula) -> str:
         return "not unary, since a window compares events; an automaton can count them, so equiv decides it"
     if isinstance(phi, PerKey) and compilable(phi.phi):
         return "not unary: it looks at the events of one key at a time; equiv decides it against others of that key"
+    if is_reducible(phi):
+        return "not unary, since it compares events with each other; equiv decides it by the last event of a match"
     return "not unary: it compares events with each other"
 
 

@@ -45,6 +45,7 @@ class CoreCel(BuiltInLanguage[Formula]):
     name = "core-cel"
     title = "core-CEL"
     trees = get_args(Formula)
+    decides_its_own = False
     operators = OPERATORS
     parse = staticmethod(parse)
     show = staticmethod(show)

@@ -25,7 +25,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypedDict, TypeVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output, require_output
-from cerify.equivalence.verdict import Claim, Level
+from cerify.equivalence.verdict import Claim, Level, Order
 from cerify.semantics.arguments import Budget, Selection, read, require_kind, require_whole
 from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported
@@ -226,7 +226,8 @@ class Checked:
 class DecisionQuestion:
     """What is to be decided of two queries, on the streams of a schema (None: on all).
 
-    bound: the length in events of the streams that are searched where no automaton decides.
+    bound: the length in events of the streams that are searched where no automaton decides. order: of the times of the
+    streams.
     """
 
     claim: Claim = "equivalent"
@@ -234,12 +235,36 @@ class DecisionQuestion:
     schema: Schema | None = None
     bound: int = 4
     budget: Budget = Budget()
+    order: Order = "non-decreasing"
 
     def __post_init__(self) -> None:
         if self.level not in get_args(Level):
             raise IllFormed(f"there is no level {self.level!r}; use one of {', '.join(get_args(Level))}")
+        if self.order not in get_args(Order):
+            raise IllFormed(f"there is no order {self.order!r} of times; use one of {', '.join(get_args(Order))}")
         require_whole("bound", self.bound)
         require_kind("budget", self.budget, Budget, "a cerify.Budget")
+
+
+def confirmed(verdict: Verdict, sides: Iterable[tuple[Language[Any], Any]], question: DecisionQuestion) -> Verdict:
+    """The verdict on formulas of CEL as one on queries; if it is a difference, the definitions of these are asked."""
+    from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
+
+    sides = list(sides)
+    if isinstance(verdict, Equivalent | Contained) and any(lang.needs_order(query) for lang, query in sides):
+        return replace(verdict, certificate=replace(verdict.certificate, order=question.order))
+    if not isinstance(verdict, Different):
+        return verdict
+    has: list[set[tuple[int, ...]]] = []
+    for lang, query in sides:
+        evaluate = lang.evaluators[DENOTATIONAL].prepare(query, verdict.stream.schema, Options(budget=question.budget))
+        if isinstance(evaluate, Unsupported):
+            return Undecided(evaluate.message)
+        has.append({match.events for match in evaluate(verdict.stream) if match.at == verdict.at})
+    left, right = has
+    if left - right or (question.claim == "equivalent" and right - left):
+        return verdict
+    return Undecided("the formulas of CEL differ on a stream on which the queries do not, so that this is no answer")
 
 
 @dataclass(frozen=True, order=True)
@@ -478,6 +503,25 @@ class Language(ABC, Generic[F]):
             raise phi
         return phi
 
+    def formula_to_compare(self, query: F, question: DecisionQuestion) -> Formula | Unsupported:
+        """A CEL formula with the same matches on the streams of a question, to compare it with other languages.
+
+        Raises BudgetExceeded.
+        """
+        return self.in_cel(query, question.budget)
+
+    def needs_order(self, query: F) -> bool:
+        """Whether the formula of CEL by which a query is compared needs times that do not decrease, of every event."""
+        return False
+
+    decides_its_own: ClassVar[bool] = True
+    """Whether two queries of the language are compared in it, and not by formulas of CEL."""
+
+    def is_compared_by_cel(self) -> bool:
+        """Whether queries of the language may have formulas of CEL by which they are compared with other languages."""
+        own = type(self)
+        return own.in_cel is not Language.in_cel or own.formula_to_compare is not Language.formula_to_compare
+
     def compare(self, left: F, right: F, question: DecisionQuestion) -> Verdict:
         """Whether two queries have the same matches, on a level of the language, on every stream, with the evidence."""
         from cerify.equivalence.verdict import Undecided
@@ -585,7 +629,7 @@ FOREIGN: Mapping[str, str] = {
     "BY": "PARTITION BY [id], with brackets around the attribute",
     **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
     "&": "AND between conditions, and ALL where a match of either side is put together with one of the other",
-    "[": "after FILTER, as in T FILTER T[x > 3]",
+    "[": "after FILTER, as in T FILTER T[x > 3]",  # of core-CEL; CEL has T[x > 3] too
     **dict.fromkeys(("SEC", "SECS"), "seconds"),
     **dict.fromkeys(("MIN", "MINS"), "minutes"),
     **dict.fromkeys(

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Different, Undecided, Verdict
     from cerify.explanations.explanation import Explainer
+    from cerify.semantics.cel.syntax import Formula
 
 
 class RegisterOutput(RowOutput):
@@ -152,6 +153,15 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
             return row_to_cel(query)
 
         return {"cel": translated}
+
+    def formula_to_compare(self, query: MatchRecognize, question: DecisionQuestion) -> Formula | Unsupported:
+        from cerify.equivalence.rewrite.translate_row_pattern import row_to_cel
+
+        require_wellformed(query)
+        try:
+            return row_to_cel(query, question.budget)
+        except Unsupported as error:
+            return error
 
     def explainer(self, query: MatchRecognize, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.row_pattern import RowExplainer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
-from cerify.languages.language import BuiltIn, BuiltInLanguage, Checked, DecisionQuestion, Options
+from cerify.languages.language import BuiltIn, BuiltInLanguage, Checked, DecisionQuestion, Options, confirmed
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.languages.language import Streamed
+    from cerify.semantics.cel.syntax import Formula
 
 
 class Sase(BuiltInLanguage[Tree]):
@@ -35,6 +36,7 @@ class Sase(BuiltInLanguage[Tree]):
     name = "sase"
     title = "SASE+"
     trees = get_args(Tree)
+    decides_its_own = False
     parse = staticmethod(parse)
     show = staticmethod(show)
     problems = staticmethod(problems)
@@ -100,18 +102,34 @@ class Sase(BuiltInLanguage[Tree]):
         return Checked(fragment, "\n".join(lines), problems(query, schema))
 
     def compare(self, left: Tree, right: Tree, question: DecisionQuestion) -> Verdict:
-        """Decided where both have a formula of CEL that compares no events with each other."""
-        from cerify.automata.cea.compile import compilable
-        from cerify.equivalence.rewrite.translate_sase import sase_to_cel
+        """Decided by formulas of CEL, where both have one."""
         from cerify.equivalence.verdict import Undecided
 
+        phi, psi = (self.formula_to_compare(query, question) for query in (left, right))
+        for refused in (phi, psi):
+            if isinstance(refused, Unsupported):
+                return Undecided(refused.described())
+        verdict = LANGUAGES["cel"].compare(phi, psi, question)
+        return confirmed(verdict, ((self, left), (self, right)), question)
+
+    def needs_order(self, query: Tree) -> bool:
+        return any(block.within is not None for part in queries_of(query) for block in blocks_of(part))
+
+    def formula_to_compare(self, query: Tree, question: DecisionQuestion) -> Formula | Unsupported:
+        """By sase_to_cel, where an open window is a closed one that is shorter by as little as a float can be.
+
+        That is the same for whole numbers, floats and timestamps, where every event has a time and none decreases: what
+        "skip till next match" passes over is said without the window.
+        """
+        from cerify.equivalence.rewrite.translate_sase import sase_to_cel
+
+        if question.order == "any" and self.needs_order(query):
+            return Unsupported("a window of SASE+ is one of CEL only where times do not decrease: ask for that order")
         try:
-            phi, psi = sase_to_cel(left), sase_to_cel(right)
+            require_wellformed(query)
+            return sase_to_cel(query, times=float)
         except Unsupported as error:
-            return Undecided(error.described())
-        if not (compilable(phi) and compilable(psi)):
-            return Undecided("a query compares events with each other; of SASE+ no bounded search is made")
-        return LANGUAGES["cel"].compare(phi, psi, question)
+            return error
 
     @property
     def translations(self) -> Mapping[str, Callable[[Tree, Reading], Any]]:

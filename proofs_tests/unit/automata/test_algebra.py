@@ -15,13 +15,14 @@ import greenery
 import pytest
 import z3
 
-from cerify.api import equivalent
+from cerify.api import contained, equivalent
 from cerify.automata.algebra import solver as s
 from cerify.automata.algebra import values
 from cerify.automata.algebra.finite import Algebra, minterms
-from cerify.automata.algebra.values import _passed, decidable, pieces, samples_of_strings
+from cerify.automata.algebra.values import START, _language, _passed, decidable, pieces, samples_of_strings
+from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.generate.cel import TYPED, formula
-from cerify.equivalence.verdict import Different, Equivalent, Undecided
+from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
@@ -219,20 +220,76 @@ def test_the_types_are_found_within_the_time_of_the_call() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["^a", "a$", "(?i)a", "[[:alpha:]]", r"\pL", "a**", "(?P<n>a)", "a{51}", "a{2000}", ")(", r"\bx"]
+    "pattern",
+    [
+        "^a",
+        "a$",
+        "(?i)é",
+        r"(?i)\w",
+        "(?m)a",
+        "a(?i)b",
+        "[[:alpha:]]",
+        r"\pL",
+        "a**",
+        "(?P<n>a)",
+        "a{51}",
+        "a{2000}",
+        ")(",
+        r"\bx",
+    ],
 )
 def test_patterns_outside_the_core_are_not_decided(pattern: str) -> None:
     assert not decidable(pattern)
 
 
 @pytest.mark.parametrize(
-    "pattern", ["a.*", "[^ab]*", r"\d{2,3}", "(?:ab|c)*?", r"x\.y", "a?b+", r"[\]a-c]", r"\S\w", "", ".*", "."]
+    "pattern",
+    [
+        "a.*",
+        "[^ab]*",
+        r"\d{2,3}",
+        "(?:ab|c)*?",
+        r"x\.y",
+        "a?b+",
+        r"[\]a-c]",
+        r"\S\w",
+        "",
+        ".*",
+        ".",
+        "(?i)b",
+        "(?is)[^k].?",
+        r"(?i)\d[a-c]+",
+    ],
 )
 def test_each_side_of_a_pattern_is_shown(pattern: str) -> None:
     """Both the strings that match and those that do not have a sample before, at and after the constants."""
     samples = list(samples_of_strings(["a", "b"], [pattern]))
     assert decidable(pattern)
     assert {matches(pattern, s) for s in samples} == {True, False}
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["(?i)pow", "(?i)[a-c]x+", "(?s).", "(?is)k.s", "(?i)[^k]", r"(?i)\d\s", "(?i)s?", "(?i)(ab|C)*", "(?i)a-z"],
+)
+def test_flags_of_a_whole_pattern_are_those_of_the_definition(pattern: str) -> None:
+    """Under (?i) RE2 takes two characters beyond ASCII for k and s."""
+    letters = "pPoOwWaAbBcCxXkKsSéÉ\u212a\u017f\n 1-zZ"
+    longer = ["pow", "POW", "Pow", "kxs", "\u212a\n\u017f", "abcAB", "a-z", "A-Z", "1 ", "axX", "", "aB"]
+    language = _language(pattern)
+    assert language is not None
+    for text in (*letters, *longer):
+        reached = START
+        for c in text:
+            reached = language.step(reached, c)
+        assert language.accepts(reached) == matches(pattern, text), text
+
+
+def test_a_pattern_without_case_contains_a_text_in_any_case() -> None:
+    verdict = contained("A FILTER A[x = 'Pow']", "A FILTER A[x like '(?i)pow']")
+    assert isinstance(verdict, Contained)
+    assert flaw(verdict.certificate) is None
+    assert isinstance(contained("A FILTER A[x like '(?i)pow']", "A FILTER A[x = 'Pow']"), Different)
 
 
 @pytest.mark.parametrize("pattern", ["(a|b)*a(a|b){14}", "((a|b)*a(a|b){9})?", ".*a.{8}", "a{49}b{49}c{49}"])

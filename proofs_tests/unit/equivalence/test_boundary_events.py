@@ -9,7 +9,8 @@ import pytest
 from cerify.api import equivalent
 from cerify.automata.algebra import values
 from cerify.automata.algebra.finite import minterms
-from cerify.equivalence.decide.checker import expression_flaw, flaw, unlisted
+from cerify.equivalence.decide.boundary_events import unlisted
+from cerify.equivalence.decide.checker import expression_flaw, flaw
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded

@@ -15,8 +15,8 @@ VERDICTS = {
     "Equivalent": lambda: equivalent("A ; B", "A ; B"),
     "Contained": lambda: contained("A:+", "A+"),
     "Different": lambda: equivalent("A ; B", "B ; A"),
-    "Bounded": lambda: equivalent("A+ PARTITION BY [x]", "A+ PARTITION BY [x]", bound=1),
-    "Undecided": lambda: equivalent("A+ PARTITION BY [x]", "A+ PARTITION BY [x]", bound=0),
+    "Bounded": lambda: equivalent("A+ FILTER A.x <= A.x", "A+ PARTITION BY [x]", bound=1),
+    "Undecided": lambda: equivalent("A+ FILTER A.x <= A.x", "A+ PARTITION BY [x]", bound=0),
     "InStar": lambda: star_form(parse("A")),
     "NotInStar": lambda: star_form(parse("A UNLESS B")),
 }

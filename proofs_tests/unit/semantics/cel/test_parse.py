@@ -20,6 +20,8 @@ X_ABOVE_1 = Comparison(">", Attribute("x"), Constant(1))
         ("A ; B+", cel.Seq(A, cel.Plus(B))),
         ("A IN X:+", cel.ContiguousPlus(cel.In(A, "X"))),
         ("A⊕ AS X", cel.In(cel.ContiguousPlus(A), "X")),
+        ("A[x > 1]+ ; B", cel.Seq(cel.Plus(parse("A FILTER A[x > 1]")), B)),
+        ("A[x > 1] IN X", cel.In(parse("A FILTER A.x > 1"), "X")),
         ("A ; B OR C", cel.Or(cel.Seq(A, B), C)),
         (
             "A OR B FILTER A.x > 1",
@@ -54,6 +56,7 @@ def test_trees(text: str, phi: cel.Formula) -> None:
         "A FILTER A.x in range(-1, 1e3) AND A[x = y] AND A[(x + 1) * 2 - -3 > y / (z - 1)]",
         "(A FILTER A.name = 'it''s' AND A.ok = true) ; (B : C) ; (A OR B)",
         "A FILTER A.x < 1 AND (A.x < 2 AND (A.x < 3 OR (A.x < 4 OR A.x < 5)))",
+        "A[x in cidr('10.0.0.0/9') and cidr = 1] : B[not y = y]:+",
         "STRICT(LAST(MAX(START(A ALL B)))) UNLESS (A AND B)",
         "A FILTER A.range > 1 AND A.like like 'x' AND A[timestamp > 3 and events = 1 and in in {1}]",
     ],
@@ -109,9 +112,9 @@ AFTER_A = "+, :, :+, :{, ;, ALL, AND, AS, FILTER, IN, OR, PARTITION, PER, UNLESS
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("A, B", f"{AFTER_A}, WITHIN, {{ or the end"),
-        ("A | B", f"{AFTER_A}, WITHIN, {{ or the end"),
-        ("(A | B)", f"), {AFTER_A}, WITHIN or {{"),
+        ("A, B", f"{AFTER_A}, WITHIN, [, {{ or the end"),
+        ("A | B", f"{AFTER_A}, WITHIN, [, {{ or the end"),
+        ("(A | B)", f"), {AFTER_A}, WITHIN, [ or {{"),
         ("; A", "(, PROJECT, START, STRICT, NXT, LAST, MAX or a name"),
         ("!A", "(, PROJECT, START, STRICT, NXT, LAST, MAX or a name"),
     ],

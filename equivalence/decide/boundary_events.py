@@ -1,0 +1,100 @@
+"""Events at the edges of some predicates, which are looked for in a list of types of events.
+
+The argument of a certificate needs every type of events (tods21, Definition 5.6), and the predicate algebra lists them.
+Here nothing is decided: events are made of the constants of the predicates and of what is next to them, and one whose
+type is not listed shows that the list, and so the certificate, is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from random import Random
+from typing import TypeAlias
+
+from cerify.semantics.arguments import timed_items
+from cerify.semantics.events import TIME, Event, Schema
+from cerify.semantics.predicates import Comparison, Constant, InRange, OfType, OneOf, Predicate, chosen, mentions, nodes
+from cerify.semantics.values import INT64, Value, ValueType, value_type_of
+
+Test: TypeAlias = Comparison | OneOf | InRange
+MOST = 500  # events of a type
+USUAL: tuple[Value, ...] = (0, 1, -1, 0.0, 0.5, math.nan, math.inf, -math.inf, "", "a", False, True)
+TICK = timedelta(microseconds=1)
+EARLIEST, LATEST = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
+OTHER = "an event type of no predicate"
+
+
+def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]], schema: Schema | None) -> Event | None:
+    """An event of the schema (None: any) whose type, the numbers of the predicates it is in, is none of these.
+
+    None if there is none among those that are tried. Raises BudgetExceeded.
+    """
+    events = timed_items(_events(predicates, schema), 1)
+    return next((event for event in events if chosen(predicates, event) not in types), None)
+
+
+def _events(predicates: Sequence[Predicate], schema: Schema | None) -> Iterator[Event]:
+    """Events of each type with values at the edges, all of them or MOST that are drawn."""
+    found = [node for P in predicates for node in nodes(P)]
+    tests = [node for node in found if isinstance(node, Comparison | OneOf | InRange)]
+    names = list(dict.fromkeys(attribute.name for P in predicates for attribute in mentions(P)))
+    edges = {name: [*USUAL, *(edge for c in _constants(name, tests) for edge in _around(c))] for name in names}
+    named = [node.type for node in found if isinstance(node, OfType)]
+    for R in [*dict.fromkeys(named), OTHER] if schema is None else schema.types:
+        allowed = None if schema is None else schema.types[R]
+        pools = [_pool(edges[name], name, allowed) for name in names]
+        for choice in _choices(pools):
+            yield Event(R, {name: v for name, v in zip(names, choice, strict=True) if v is not None})
+
+
+def _choices(pools: Sequence[Sequence[Value | None]]) -> Iterator[tuple[Value | None, ...]]:
+    """One value of each pool, in every way, or in MOST ways that are drawn."""
+    if math.prod(map(len, pools)) <= MOST:
+        yield from product(*pools)
+        return
+    rng = Random(0)
+    for _ in range(MOST):
+        yield tuple(rng.choice(pool) for pool in pools)
+
+
+def _pool(edges: Sequence[Value], name: str, allowed: Mapping[str, ValueType] | None) -> list[Value | None]:
+    """The edges that an attribute may have as its value, and None for no value."""
+    if allowed is None or (name == TIME and name not in allowed):
+        return [*edges, None]
+    wanted = allowed.get(name)
+    fitting = [v for v in edges if value_type_of(v) == wanted and (not isinstance(v, int) or v in INT64)]
+    return [*fitting, None]
+
+
+def _constants(name: str, tests: Sequence[Test]) -> Iterator[Value]:
+    """The constants of the tests of an attribute."""
+    for test in tests:
+        if any(attribute.name == name for attribute in mentions(test)):
+            for node in nodes(test):
+                match node:
+                    case Constant(value):
+                        yield value
+                    case OneOf(_, values):
+                        yield from values
+                    case InRange(_, low, high):
+                        yield from (low, high)
+
+
+def _around(constant: Value) -> Iterator[Value]:
+    """The constant, and the values of its type that are next to it; of a number also the floats next to it."""
+    yield constant
+    match constant:
+        case int() | float() if not isinstance(constant, bool) and -math.inf < constant < math.inf:
+            whole = math.floor(constant)
+            yield from (whole - 1, whole, whole + 1)
+            if abs(constant) <= sys.float_info.max:
+                near = float(constant)
+                yield from (near, math.nextafter(near, math.inf), math.nextafter(near, -math.inf))
+        case str():
+            yield from (constant + "\0", constant[:-1])
+        case datetime():
+            yield from (constant + step for step in (TICK, -TICK) if EARLIEST < constant < LATEST)

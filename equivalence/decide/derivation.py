@@ -1,0 +1,356 @@
+"""Proofs that two CEL formulas are equivalent, or one contained in the other, from proofs of their parts.
+
+For formulas that compare events in ways that no automaton carries: the same filter, window or partition on both sides,
+written in another way or around parts that are equivalent, a wider window, a weaker or missing condition. The rules are
+few and each is sound by itself, so that a checker follows them without searching (derivation_checker.py); they are not
+complete. A derivation is a tree of rules; what a rule is about follows from the two formulas at the root.
+
+    same        both are one formula, up to the order of operands of OR, AND and ALL, repetition under OR and AND, the
+                brackets of ; and :, the order of filters, windows and partitions around one formula, units of time, and
+                how comparisons are written
+    decided     a decider has found a proof, which is a certificate of its own
+    operands    one operator on both sides, and its operands in pairs
+    conditions  both are filters, windows and partitions around formulas, one of which is contained in the other; each
+                condition of the right follows from those of the left
+    drop        the left is an operator that only takes matches away, around what is contained in the right
+    left or     either side of the OR on the left is contained in the right
+    right or    the left is contained in one side of the OR on the right
+    both        each is contained in the other
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from cerify.automata.algebra.finite import minterms
+from cerify.automata.cea.compile import compilable
+from cerify.equivalence.decide.cel import contained, equivalent
+from cerify.equivalence.decide.keys_and_windows import compare_reduced, conjuncts_of, window_of
+from cerify.equivalence.verdict import Certificate, Claim, Contained, Derivation, Equivalent, Level, Order
+from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import Budget, check_time, depth_limited
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Formula, show
+from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
+from cerify.semantics.events import Schema
+from cerify.semantics.predicates import Attribute, Comparator, Predicate, mentions
+from cerify.semantics.trees import children
+
+MIRRORED: dict[Comparator, Comparator] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
+TRIES = 2000  # pairs of parts that are looked at
+STACK = (cel.Filter, cel.Within, cel.PartitionBy)  # they judge a valuation by itself, so that their order is no matter
+SUBSETS = (
+    cel.Filter, cel.Within, cel.PartitionBy, cel.Start, cel.Strict, cel.Next, cel.Last, cel.Max,
+)  # fmt: skip
+BLIND = (
+    cel.Seq, cel.ContiguousSeq, cel.Plus, cel.ContiguousPlus, cel.Start, cel.Or, cel.All, cel.Unless, cel.Strict,
+    cel.Next, cel.Last, cel.Max, cel.In,
+)  # fmt: skip
+"""The operators whose complex events depend on those of their operands alone."""
+
+
+# --- normal forms -----------------------------------------------------------------------------------------------------
+
+
+def key_of(phi: Formula, schema: Schema | None = None) -> object:
+    """A value that is equal for formulas that the rule `same` makes one: of expanded formulas."""
+    conditions, core = stack_of(phi)
+    if conditions:
+        return ("stack", frozenset(key_of_condition(c, schema) for c in conditions), key_of(core, schema))
+    match phi:
+        case cel.EventAtom(R):
+            return ("event", R)
+        case cel.In(psi, A):
+            return ("in", A, key_of(psi, schema))
+        case cel.Project(L, psi):
+            return ("project", L, key_of(psi, schema))
+        case cel.Or() | cel.And():
+            return (type(phi).__name__, frozenset(key_of(psi, schema) for psi in _chain(phi, type(phi))))
+        case cel.All():
+            return ("All", _bag([key_of(psi, schema) for psi in _chain(phi, cel.All)]))
+        case cel.Seq() | cel.ContiguousSeq():
+            return (type(phi).__name__, tuple(key_of(psi, schema) for psi in _chain(phi, type(phi))))
+        case (
+            cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next() | cel.Last()
+            | cel.Max()
+        ):  # fmt: skip
+            return (type(phi).__name__, tuple(key_of(psi, schema) for psi in children(phi)))
+        case cel.PerKey(psi, names):
+            return ("per key", frozenset(names), key_of(psi, schema))
+        case cel.Filter() | cel.Within() | cel.PartitionBy() | cel.Derived():
+            raise InternalError("it is a condition, which was taken off, or is not expanded")
+        case _:
+            assert_never(phi)
+
+
+def _chain(phi: Formula, kind: type) -> Iterator[Formula]:
+    for psi in children(phi):
+        if type(psi) is kind:
+            yield from _chain(psi, kind)
+        else:
+            yield psi
+
+
+def _bag(keys: Sequence[object]) -> frozenset[tuple[object, int]]:
+    return frozenset((key, sum(1 for other in keys if other == key)) for key in keys)
+
+
+def stack_of(phi: Formula) -> tuple[list[cel.Condition | cel.Window | str], Formula]:
+    """The filters (their conjuncts), windows and partitions (their attributes) around a formula, and what is inside."""
+    found: list[cel.Condition | cel.Window | str] = []
+    while isinstance(phi, STACK):
+        match phi:
+            case cel.Filter(_, condition):
+                found += conjuncts_of(condition)
+            case cel.Within(_, window):
+                found.append(window)
+            case cel.PartitionBy(_, a):
+                found.append(a)
+        phi = phi.phi
+    return found, phi
+
+
+def key_of_condition(c: cel.Condition | cel.Window | str, schema: Schema | None) -> object:
+    """A value that is equal for conditions that are written differently and mean the same."""
+    match c:
+        case str():
+            return ("partition", c)
+        case cel.EventWindow(count):
+            return ("events", count)
+        case cel.TimeWindow() | cel.AttributeWindow():
+            return ("window", *(window_of(c, schema) or ()))
+        case cel.Every(A, P):
+            return ("every", A, key_of_predicate(P))
+        case cel.Correlated(P):
+            return ("correlated", key_of_predicate(P))
+        case cel.Named(name, variables):
+            return ("named", name, variables)
+        case cel.Conjunction() | cel.Disjunction():
+            parts = _parts(c, type(c))
+            return (type(c).__name__, frozenset(key_of_condition(part, schema) for part in parts))
+        case _:
+            assert_never(c)
+
+
+def _parts(c: cel.Condition, kind: type) -> Iterator[cel.Condition]:
+    if isinstance(c, cel.Conjunction | cel.Disjunction) and type(c) is kind:
+        yield from _parts(c.left, kind)
+        yield from _parts(c.right, kind)
+    else:
+        yield c
+
+
+def key_of_predicate(P: Predicate) -> object:
+    """The predicate with the smaller side of a comparison on the left, and Both and Either as sets."""
+    match P:
+        case pred.Comparison(comparator, left, right):
+            if repr(left) <= repr(right):
+                return ("compare", comparator, repr(left), repr(right))
+            return ("compare", MIRRORED[comparator], repr(right), repr(left))
+        case pred.Both() | pred.Either():
+            return (type(P).__name__, frozenset(map(key_of_predicate, _operands(P, type(P)))))
+        case pred.Not(inner):
+            return ("not", key_of_predicate(inner))
+        case pred.Anything() | pred.OfType() | pred.OneOf() | pred.InRange() | pred.Like():
+            return P
+        case _:
+            assert_never(P)
+
+
+def _operands(P: Predicate, kind: type) -> Iterator[Predicate]:
+    if isinstance(P, pred.Both | pred.Either) and type(P) is kind:
+        yield from _operands(P.left, kind)
+        yield from _operands(P.right, kind)
+    else:
+        yield P
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def follows(
+    c: cel.Condition | cel.Window | str,
+    known: Sequence[cel.Condition | cel.Window | str],
+    schema: Schema | None,
+    budget: Budget,
+) -> bool:
+    """Whether a condition on a valuation is known to follow from others."""
+    if any(key_of_condition(c, schema) == key_of_condition(d, schema) for d in known):
+        return True
+    for i, d in enumerate(known):
+        if isinstance(d, cel.Disjunction):
+            rest = [*known[:i], *known[i + 1 :]]
+            return all(follows(c, [*rest, *conjuncts_of(e)], schema, budget) for e in (d.left, d.right))
+    match c:
+        case cel.EventWindow(count):
+            return any(isinstance(d, cel.EventWindow) and d.count <= count for d in known)
+        case cel.TimeWindow() | cel.AttributeWindow():
+            name, width = window_of(c, schema) or ("", 0)
+            given = [
+                m for d in known if isinstance(d, cel.TimeWindow | cel.AttributeWindow) and (m := window_of(d, schema))
+            ]
+            return any(other == name and narrower <= width for other, narrower in given)
+        case cel.Every(A, P):
+            given_here = [d.predicate for d in known if isinstance(d, cel.Every) and d.variable == A]
+            return entails(given_here, P, schema, budget)
+        case cel.Correlated(P):
+            return any(
+                isinstance(d, cel.Correlated)
+                and _same_mentions(d.predicate, P)
+                and entails([_as_one_event(d.predicate)], _as_one_event(P), None, budget)
+                for d in known
+            )
+        case cel.Disjunction(left, right):
+            return any(all(follows(e, known, schema, budget) for e in conjuncts_of(d)) for d in (left, right))
+        case cel.Conjunction(left, right):
+            return follows(left, known, schema, budget) and follows(right, known, schema, budget)
+        case str() | cel.Named():
+            return False
+        case _:
+            assert_never(c)
+
+
+def entails(known: Sequence[Predicate], P: Predicate, schema: Schema | None, budget: Budget) -> bool:
+    """Whether every event that is in all of these predicates is in P too."""
+    count = len(known)
+    for solver in (False, True):
+        types = minterms([*known, P], schema, budget, solver)
+        if not any(set(range(count)) <= m.chosen and count not in m.chosen for m in types):
+            return True
+    return False
+
+
+def _same_mentions(P: Predicate, Q: Predicate) -> bool:
+    """Whether two predicates across events mention the same variables, each of them once."""
+    first, second = (sorted(str(a.variable) for a in mentions(R)) for R in (P, Q))
+    return first == second and len(set(first)) == len(first)
+
+
+def _as_one_event(P: Predicate) -> Predicate:
+    """The predicate across events as one on an event that has the attributes of all of them."""
+    return pred.mapped_predicate(P, lambda a: Attribute(f"{a.variable}.{a.name}"))
+
+
+# --- the search -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Derivations:
+    """A search for derivations, with what it may still try."""
+
+    schema: Schema | None
+    order: Order
+    budget: Budget
+    tries: int = TRIES
+
+    def derive(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> Derivation | None:
+        """A derivation of the claim about two expanded formulas; None if none is found."""
+        check_time()
+        self.tries -= 1
+        if self.tries < 0:
+            return None
+        if key_of(phi, self.schema) == key_of(psi, self.schema):
+            return Derivation("same")
+        return self._decided(phi, psi, claim, level) or self._by_parts(phi, psi, claim, level)
+
+    def _decided(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> Derivation | None:
+        try:
+            if compilable(phi) and compilable(psi):
+                decide = equivalent if claim == "equivalent" else contained
+                verdict = decide(phi, psi, level, self.schema, self.budget)
+            else:
+                verdict = compare_reduced(phi, psi, claim, level, self.schema, self.order, self.budget)
+        except (Unsupported, BudgetExceeded):
+            return None
+        if isinstance(verdict, Equivalent | Contained):
+            return Derivation("decided", certificate=verdict.certificate)
+        return None
+
+    def _by_parts(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> Derivation | None:
+        if compilable(phi) and compilable(psi):
+            return None  # the decider has found that it does not hold, or has no answer for its parts either
+        found = self._conditions(phi, psi, claim, level) or self._operands(phi, psi, claim, level)
+        if found is not None or claim == "equivalent":
+            return found or self._both(phi, psi, level)
+        if isinstance(phi, cel.Or):
+            left = self.derive(phi.left, psi, claim, level)
+            right = left and self.derive(phi.right, psi, claim, level)
+            return Derivation("left or", (left, right)) if left and right else None
+        if isinstance(psi, cel.Or):
+            for side, chi in enumerate((psi.left, psi.right)):
+                if (part := self.derive(phi, chi, claim, level)) is not None:
+                    return Derivation("right or", (part,), side)
+        if isinstance(phi, SUBSETS) and (part := self.derive(phi.phi, psi, claim, level)) is not None:
+            return Derivation("drop", (part,))
+        if isinstance(phi, cel.Unless) and (part := self.derive(phi.left, psi, claim, level)) is not None:
+            return Derivation("drop", (part,))
+        return None
+
+    def _both(self, phi: Formula, psi: Formula, level: Level) -> Derivation | None:
+        there = self.derive(phi, psi, "contained", level)
+        back = there and self.derive(psi, phi, "contained", level)
+        return Derivation("both", (there, back)) if there and back else None
+
+    def _conditions(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> Derivation | None:
+        """The rule for filters, windows and partitions."""
+        (mine, phi_core), (theirs, psi_core) = stack_of(phi), stack_of(psi)
+        if not theirs and not (mine and claim == "equivalent"):
+            return None
+        ask = [(c, mine) for c in theirs] + ([(c, theirs) for c in mine] if claim == "equivalent" else [])
+        try:
+            if not all(follows(c, given, self.schema, self.budget) for c, given in ask):
+                return None
+        except (Unsupported, BudgetExceeded):
+            return None
+        looks = any(isinstance(c, cel.Every | cel.Correlated | cel.Named | cel.Disjunction) for c in (*mine, *theirs))
+        part = self.derive(phi_core, psi_core, claim, "valuations" if looks else level)
+        return None if part is None else Derivation("conditions", (part,))
+
+    def _operands(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> Derivation | None:
+        """The rule for one operator on both sides."""
+        if type(phi) is not type(psi) or isinstance(phi, cel.EventAtom | cel.Filter | cel.Within | cel.PartitionBy):
+            return None
+        if isinstance(phi, cel.In) and isinstance(psi, cel.In) and phi.variable != psi.variable and level != "events":
+            return None
+        if isinstance(phi, cel.Project) and isinstance(psi, cel.Project) and phi.variables != psi.variables:
+            return None
+        inner: Level = level if isinstance(phi, BLIND) else "valuations"
+        parts: list[Derivation] = []
+        pairs: list[tuple[Formula, Formula]] = list(zip(children(phi), children(psi), strict=True))
+        if isinstance(phi, cel.Unless):  # with more rivals on the right there are fewer matches
+            pairs[1] = pairs[1][::-1]
+        wanted: Claim = "equivalent" if isinstance(phi, cel.Next | cel.Last | cel.Max) else claim
+        for mine, theirs in pairs:
+            if (part := self.derive(mine, theirs, wanted, inner)) is None:
+                return None
+            parts.append(part)
+        return Derivation("operands", tuple(parts))
+
+
+def prove(
+    phi: Formula,
+    psi: Formula,
+    claim: Claim,
+    level: Level,
+    schema: Schema | None,
+    order: Order,
+    budget: Budget,
+    only_same: bool = False,
+) -> Equivalent | Contained | None:
+    """A proof by rules; None if none is found. only_same: look at how the two are written, and no further."""
+    with depth_limited(phi.span):
+        left, right = cel.expanded(phi), cel.expanded(psi)
+        if only_same:
+            derivation = Derivation("same") if key_of(left, schema) == key_of(right, schema) else None
+        else:
+            derivation = Derivations(schema, order, budget).derive(left, right, claim, level)
+        if derivation is None:
+            return None
+        orders = {leaf.order for leaf in derivation.certificates()}
+        needed: Order = order if orders - {"any"} else "any"
+        certificate = Certificate(
+            claim, show(phi), show(psi), level, schema, False, (), order=needed, derivation=derivation
+        )
+        return Contained(certificate) if claim == "contained" else Equivalent(certificate)

@@ -1,0 +1,325 @@
+"""Does a derivation prove its claim about two CEL formulas? Each rule is followed once, from the root.
+
+The rules are those that derivation.py lists; here they are read as what has to be shown of which parts. A proof of a
+decider in it is checked by the checker of its kind, and has to be of these very parts. No code is shared with the
+search; what is believed beside the parser is the predicate algebra, which lists the types of events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.equivalence.verdict import Certificate, Claim, Derivation, Level
+from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.events import TIME, Schema
+from cerify.semantics.predicates import Predicate
+from cerify.semantics.trees import children
+
+Part: TypeAlias = cel.Condition | cel.Window | str
+"""A condition on a valuation: of a filter, a window, or the attribute of a partition."""
+
+SECONDS_IN = (("second", 1), ("minute", 60), ("hour", 3600), ("day", 86400))
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class RuleFails(Exception):
+    """A rule does not give what it is used for; the message says why."""
+
+
+@dataclass(frozen=True)
+class DerivationCheck:
+    """The check of one certificate. flaw: checks the certificate of a decider, and says what is wrong with it."""
+
+    certificate: Certificate
+    budget: Budget
+    flaw: Callable[[Certificate], str | None]
+
+    def run(self) -> str | None:
+        """What is wrong with the certificate; None if it proves its claim. Raises BudgetExceeded."""
+        assert self.certificate.derivation is not None
+        phi, psi = (cel.expanded(parse(text)) for text in (self.certificate.left, self.certificate.right))
+        try:
+            self.follow(self.certificate.derivation, phi, psi, self.certificate.claim, self.certificate.level)
+        except RuleFails as error:
+            return str(error)
+        return None
+
+    def follow(self, by: Derivation, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:
+        """Raises RuleFails unless the derivation shows the claim about the two."""
+        check_time()
+        match by.rule, by.parts:
+            case "same", ():
+                if not self.alike(phi, psi):
+                    raise RuleFails("two parts are said to be the same, and are not")
+            case "decided", ():
+                self._decided(by.certificate, phi, psi, claim, level)
+            case "both", (there, back):
+                self.follow(there, phi, psi, "contained", level)
+                self.follow(back, psi, phi, "contained", level)
+            case "left or", (first, second) if claim == "contained" and isinstance(phi, cel.Or):
+                self.follow(first, phi.left, psi, claim, level)
+                self.follow(second, phi.right, psi, claim, level)
+            case "right or", (part,) if claim == "contained" and isinstance(psi, cel.Or) and by.side in (0, 1):
+                self.follow(part, phi, psi.right if by.side else psi.left, claim, level)
+            case "drop", (part,) if claim == "contained":
+                self.follow(part, _dropped(phi), psi, claim, level)
+            case "conditions", (part,):
+                self._conditions(part, phi, psi, claim, level)
+            case "operands", parts:
+                self._operands(parts, phi, psi, claim, level)
+            case _:
+                raise RuleFails(f"the rule {by.rule!r} does not fit what it is used for")
+
+    def _decided(
+        self, leaf: Certificate | None, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
+    ) -> None:
+        if leaf is None or leaf.derivation is not None:
+            raise RuleFails("the rule decided has no certificate of a decider")
+        leaf.require_language(self.certificate.language)
+        mine = self.certificate
+        if (leaf.claim, leaf.level, leaf.schema) != (claim, level, mine.schema):
+            raise RuleFails("a certificate of a part has another claim, level or schema")
+        if leaf.order not in ("any", mine.order):
+            raise RuleFails("a certificate of a part is for another order of times")
+        if [cel.expanded(parse(text)) for text in (leaf.left, leaf.right)] != [phi, psi]:
+            raise RuleFails("a certificate of a part is of other formulas")
+        if (wrong := self.flaw(leaf)) is not None:
+            raise RuleFails(wrong)
+
+    def _conditions(self, by: Derivation, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:
+        mine, inner = _peeled(phi)
+        theirs, other = _peeled(psi)
+        if not mine and not theirs:
+            raise RuleFails("the rule conditions is used where there are none")
+        wanted = [(c, mine) for c in theirs]
+        if claim == "equivalent":
+            wanted += [(c, theirs) for c in mine]
+        for c, known in wanted:
+            if not self.implied(c, known):
+                raise RuleFails("a condition of one side does not follow from those of the other")
+        on_supports = all(
+            isinstance(c, str | cel.EventWindow | cel.TimeWindow | cel.AttributeWindow) for c in mine + theirs
+        )
+        self.follow(by, inner, other, claim, level if on_supports else "valuations")
+
+    def _operands(
+        self, parts: Sequence[Derivation], phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
+    ) -> None:
+        if type(phi) is not type(psi) or not children(phi) or len(parts) != len(children(phi)):
+            raise RuleFails("the rule operands is used for two different operators")
+        pairs = [(mine, theirs, claim) for mine, theirs in zip(children(phi), children(psi), strict=True)]
+        match phi, psi:
+            case cel.In(_, A), cel.In(_, B):
+                if A != B and level == "valuations":
+                    raise RuleFails("two variables are different")
+            case cel.Project(L, _), cel.Project(M, _):
+                if L != M:
+                    raise RuleFails("two projections keep different variables")
+                level = "valuations"
+            case cel.And(), cel.And():
+                level = "valuations"
+            case cel.Unless(), cel.Unless():
+                mine, theirs, _ = pairs[1]
+                pairs[1] = (theirs, mine, claim)
+            case ((cel.Next() | cel.Last() | cel.Max()), _):
+                pairs = [(mine, theirs, "equivalent") for mine, theirs, _ in pairs]
+            case (
+                cel.Seq()
+                | cel.ContiguousSeq()
+                | cel.Or()
+                | cel.All()
+                | cel.Plus()
+                | cel.ContiguousPlus()
+                | cel.Start()
+                | cel.Strict(),
+                _,
+            ):
+                pass
+            case _:
+                raise RuleFails("the rule operands is not for this operator")
+        for by, (mine, theirs, wanted) in zip(parts, pairs, strict=True):
+            self.follow(by, mine, theirs, wanted, level)
+
+    # --- the same formula, written differently ------------------------------------------------------------------------
+
+    def alike(self, phi: cel.Formula, psi: cel.Formula) -> bool:
+        """Whether two formulas are the same but for what does not matter."""
+        mine, phi = _peeled(phi)
+        theirs, psi = _peeled(psi)
+        if not self._same_sets(mine, theirs, self.alike_conditions) or type(phi) is not type(psi):
+            return False
+        if isinstance(phi, cel.EventAtom) and isinstance(psi, cel.EventAtom):
+            return phi.type == psi.type
+        if isinstance(phi, cel.In) and isinstance(psi, cel.In) and phi.variable != psi.variable:
+            return False
+        if isinstance(phi, cel.Project) and isinstance(psi, cel.Project) and phi.variables != psi.variables:
+            return False
+        if isinstance(phi, cel.Or | cel.And):
+            return self._same_sets(_row(phi, type(phi)), _row(psi, type(phi)), self.alike)
+        if isinstance(phi, cel.All):
+            rest = _row(psi, cel.All)
+            for one in _row(phi, cel.All):
+                place = next((i for i, other in enumerate(rest) if self.alike(one, other)), None)
+                if place is None:
+                    return False
+                del rest[place]
+            return not rest
+        if isinstance(phi, cel.Seq | cel.ContiguousSeq):
+            first, second = _row(phi, type(phi)), _row(psi, type(phi))
+        else:
+            first, second = list(children(phi)), list(children(psi))
+        return len(first) == len(second) and all(map(self.alike, first, second))
+
+    @staticmethod
+    def _same_sets(mine: Sequence[object], theirs: Sequence[object], alike: Callable[..., bool]) -> bool:
+        return all(any(alike(a, b) for b in theirs) for a in mine) and all(
+            any(alike(a, b) for a in mine) for b in theirs
+        )
+
+    def alike_conditions(self, c: Part, d: Part) -> bool:
+        """Whether two conditions are the same but for how they are written."""
+        match c, d:
+            case str(), str():
+                return c == d
+            case cel.EventWindow(), cel.EventWindow():
+                return c.count == d.count
+            case ((cel.TimeWindow() | cel.AttributeWindow()), (cel.TimeWindow() | cel.AttributeWindow())):
+                return self._width(c) == self._width(d)
+            case cel.Every(), cel.Every():
+                return c.variable == d.variable and _alike_predicates(c.predicate, d.predicate)
+            case cel.Correlated(), cel.Correlated():
+                return _alike_predicates(c.predicate, d.predicate)
+            case cel.Named(), cel.Named():
+                return (c.name, c.variables) == (d.name, d.variables)
+            case (cel.Disjunction(), cel.Disjunction()) | (cel.Conjunction(), cel.Conjunction()):
+                return self._same_sets(_row(c, type(c)), _row(d, type(d)), self.alike_conditions)
+        return False
+
+    def _width(self, window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, Fraction | float]:
+        """The attribute of a window, and the greatest distance that it lets through."""
+        if isinstance(window, cel.TimeWindow):
+            name, width = TIME, window.amount * dict(SECONDS_IN)[window.unit]
+        else:
+            name, width = window.attribute, window.width
+        schema = self.certificate.schema
+        kind = None if schema is None else schema.attributes.get(name, "timestamp" if name == TIME else None)
+        if width != width or abs(width) == float("inf"):
+            return name, width
+        if kind == "int":
+            return name, Fraction(width // 1)
+        if kind == "timestamp":  # whole microseconds, whose seconds the definition compares as a float
+            ticks = int(Fraction(width) * 10**6)
+            return name, Fraction(ticks + 1 if (ticks + 1) / 10**6 <= width else ticks, 10**6)
+        return name, width
+
+    # --- conditions that follow from others ---------------------------------------------------------------------------
+
+    def implied(self, c: Part, known: Sequence[Part]) -> bool:
+        """Whether a condition on a valuation follows from others."""
+        check_time()
+        if any(self.alike_conditions(c, d) for d in known):
+            return True
+        if (split := next((d for d in known if isinstance(d, cel.Disjunction)), None)) is not None:
+            rest = [d for d in known if d is not split]
+            return all(self.implied(c, rest + _row(side, cel.Conjunction)) for side in (split.left, split.right))
+        match c:
+            case cel.EventWindow():
+                return any(d.count <= c.count for d in known if isinstance(d, cel.EventWindow))
+            case cel.TimeWindow() | cel.AttributeWindow():
+                name, width = self._width(c)
+                of_values = [self._width(d) for d in known if isinstance(d, cel.TimeWindow | cel.AttributeWindow)]
+                return any(other == name and narrow <= width for other, narrow in of_values)
+            case cel.Every(A, P):
+                given = [d.predicate for d in known if isinstance(d, cel.Every) and d.variable == A]
+                return self._no_event(given, P, self.certificate.schema)
+            case cel.Correlated(P):
+                return _once_each(P) is not None and any(
+                    _once_each(P) == _once_each(d.predicate)
+                    and self._no_event([_joined_event(d.predicate)], _joined_event(P), None)
+                    for d in known
+                    if isinstance(d, cel.Correlated)
+                )
+            case cel.Disjunction(left, right):
+                return any(all(self.implied(e, known) for e in _row(side, cel.Conjunction)) for side in (left, right))
+            case cel.Conjunction(left, right):
+                return self.implied(left, known) and self.implied(right, known)
+        return False
+
+    def _no_event(self, given: Sequence[Predicate], P: Predicate, schema: Schema | None) -> bool:
+        """Whether no event is in all that is given, and not in P."""
+        for solver in (False, True):
+            algebra = Algebra([*given, P], self.budget, schema, solver)
+            left = algebra.everything & ~algebra.mask(P)
+            for Q in given:
+                left &= algebra.mask(Q)
+            if left == 0:
+                return True
+        return False
+
+
+def _dropped(phi: cel.Formula) -> cel.Formula:
+    """What a formula only takes matches away from."""
+    match phi:
+        case cel.Filter() | cel.Within() | cel.PartitionBy() | cel.Start() | cel.Strict():
+            return phi.phi
+        case cel.Next() | cel.Last() | cel.Max():
+            return phi.phi
+        case cel.Unless():
+            return phi.left
+    raise RuleFails("the rule drop is used for an operator that may add matches")
+
+
+def _peeled(phi: cel.Formula) -> tuple[list[Part], cel.Formula]:
+    """The conditions around a formula, and what is inside of filters, windows and partitions."""
+    if isinstance(phi, cel.Filter):
+        conditions, inner = _peeled(phi.phi)
+        return _row(phi.condition, cel.Conjunction) + conditions, inner
+    if isinstance(phi, cel.Within):
+        conditions, inner = _peeled(phi.phi)
+        return [phi.window, *conditions], inner
+    if isinstance(phi, cel.PartitionBy):
+        conditions, inner = _peeled(phi.phi)
+        return [phi.attribute, *conditions], inner
+    return [], phi
+
+
+def _row(tree: object, kind: type) -> list:  # type: ignore[type-arg]
+    """The operands of a chain of one operator, left to right."""
+    if type(tree) is not kind:
+        return [tree]
+    return [*_row(tree.left, kind), *_row(tree.right, kind)]  # type: ignore[attr-defined]
+
+
+def _alike_predicates(P: Predicate, Q: Predicate) -> bool:
+    """Whether two predicates are the same but for the sides of comparisons, and order and copies under and and or."""
+    if P == Q:
+        return True
+    match P, Q:
+        case pred.Comparison(), pred.Comparison():
+            return (P.left, P.right) == (Q.right, Q.left) and FLIPPED.get(P.comparator, P.comparator) == Q.comparator
+        case pred.Not(), pred.Not():
+            return _alike_predicates(P.predicate, Q.predicate)
+        case (pred.Both(), pred.Both()) | (pred.Either(), pred.Either()):
+            mine, theirs = _row(P, type(P)), _row(Q, type(P))
+            return all(any(_alike_predicates(a, b) for b in theirs) for a in mine) and all(
+                any(_alike_predicates(a, b) for a in mine) for b in theirs
+            )
+    return False
+
+
+def _once_each(P: Predicate) -> tuple[str, ...] | None:
+    """The variables that a predicate across events mentions, if each is mentioned once."""
+    names = sorted(str(a.variable) for a in pred.mentions(P))
+    return tuple(names) if len(set(names)) == len(names) else None
+
+
+def _joined_event(P: Predicate) -> Predicate:
+    """The predicate as one on a single event that has the attributes of each variable's event."""
+    return pred.mapped_predicate(P, lambda a: pred.Attribute(f"{a.variable} {a.name}"))

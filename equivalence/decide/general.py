@@ -1,0 +1,76 @@
+"""Are two CEL formulas equivalent, or one contained in the other? By whichever decider carries them, else searched.
+
+In this order: formulas that look at one event at a time (cel.py); formulas under PER KEY, by their
+operands (single_key.py); proofs by a few rules from those of parts
+(derivation.py), where the two are the same but for how they are written; formulas whose partitions and windows look at
+whole matches (keys_and_windows.py); the rules once more, on all parts; all streams up to a length (bounded/compare.py).
+What none of them decides is Bounded or Undecided, with the reason that the decider gave which came closest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cerify.automata.cea.compile import compilable
+from cerify.equivalence.decide.cel import contained, equivalent
+from cerify.equivalence.decide.derivation import prove
+from cerify.equivalence.decide.keys_and_windows import compare_reduced
+from cerify.equivalence.decide.single_key import compare_per_key
+from cerify.equivalence.verdict import Bounded, Claim, Level, Order, Undecided, Verdict
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import BudgetExceeded, MissingPackage, Unsupported
+from cerify.semantics.events import Schema
+
+
+def compare_formulas(
+    phi: Formula,
+    psi: Formula,
+    claim: Claim,
+    level: Level = "events",
+    schema: Schema | None = None,
+    order: Order = "non-decreasing",
+    bound: int = 4,
+    budget: Budget = Budget(),
+) -> Verdict:
+    """Whether psi has the complex events, or valuations, of phi, and no others if they are to be equivalent.
+
+    At every position of every stream, of the schema if there is one, whose times are in that order. Where that is not
+    decided, all streams of up to bound events are searched for a difference.
+    """
+    if compilable(phi) and compilable(psi):
+        verdict: Verdict = (equivalent if claim == "equivalent" else contained)(phi, psi, level, schema, budget)
+        if isinstance(verdict, Undecided):
+            proved = prove(phi, psi, claim, level, schema, order, budget, only_same=True)
+            return verdict if proved is None else proved
+        return verdict
+    if (by_key := compare_per_key(phi, psi, claim, level, schema, budget)) is not None:
+        return by_key
+    if (proved := prove(phi, psi, claim, level, schema, order, budget, only_same=True)) is not None:
+        return proved
+    try:
+        verdict = compare_reduced(phi, psi, claim, level, schema, order, budget)
+        if not isinstance(verdict, Undecided):
+            return verdict
+        reason = verdict.reason
+    except (Unsupported, BudgetExceeded) as error:
+        reason = error.message
+    try:
+        if (proved := prove(phi, psi, claim, level, schema, order, budget)) is not None:
+            return proved
+    except BudgetExceeded as error:
+        reason = f"{reason}; {error.message}"
+    if bound == 0:
+        return Undecided(f"{reason}; with a bound of 0 no stream is looked at")
+    try:
+        from cerify.equivalence.bounded import compare  # it needs z3
+
+        searched = compare(phi, psi, bound, level, claim == "contained", schema, budget=budget, order=order)
+    except MissingPackage as error:
+        return Undecided(f"{reason}; streams were not searched: {error.message}")
+    match searched:
+        case Bounded():
+            return replace(searched, reason=reason)
+        case Undecided(why):
+            return Undecided(f"{reason}; {why}")
+    return searched

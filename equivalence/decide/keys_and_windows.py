@@ -1,0 +1,857 @@
+"""Are two CEL formulas with partitions and windows on time equivalent, or one contained in the other? For all streams.
+
+A match that ends with the event at which it is reported can be judged from that event: all its events have one key if
+each of them has the key of the last one, and it fits in a window if each of them is near the last one. So a partition
+or a window around such a match is a filter on single events, "has the key of the last event" and "is near the last
+event", and the two formulas become unary ones over streams whose events say so by attributes that no stream has. Two
+keys are enough: the one of the last event, and another.
+
+Which of these streams are real? Any choice of "same key" is. An event may be near for a wider window and not for a
+narrower one, but then no event before it is nearer, if times never decrease; and the last event is near itself. A small
+deterministic automaton runs beside the search and knows this (`RealStreams`). Filters may ask for the key too, so
+each piece into which they cut its values is a case of its own.
+
+The alternative, clocks and registers in the automata, decides the same formulas and no more: what has to be known of a
+match is always relative to its last event. A window or partition that ends before the match does (on the left of `;`,
+under `+`) is beyond both this and, in general, any determinization; `reduced` raises Unsupported there and says where.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from itertools import product
+from typing import TypeAlias, assert_never
+
+from cerify.automata.algebra.finite import Algebra, tests_of
+from cerify.automata.algebra.values import Truth, pieces, tested_attribute
+from cerify.automata.cea.compile import compile_cel, generators
+from cerify.automata.cea.model import single_variable
+from cerify.automata.exploration import Subset, members
+from cerify.equivalence.decide.cel import Letter, MarkedNFA, marked_nfa, normal_form
+from cerify.equivalence.decide.replay import replayed
+from cerify.equivalence.verdict import (
+    Case,
+    Certificate,
+    Claim,
+    Contained,
+    Different,
+    Equivalent,
+    Level,
+    Order,
+    Undecided,
+)
+from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import Budget, check_time, depth_limited
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Formula, show
+from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
+from cerify.semantics.events import TIME, Event, Schema, Stream
+from cerify.semantics.predicates import Attribute, Comparison, Constant, Not, Predicate, mentions, satisfied
+from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.values import EPOCH, Value, ValueType
+
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+HIDDEN = "\0"  # begins the names of attributes that no stream has
+WHOLE = HIDDEN + "match"  # the variable that holds a whole match while it is filtered
+NOTHING = Not(pred.Anything())
+CASES = 256  # combinations of pieces of the values of keys
+
+Width: TypeAlias = int | float
+Keys: TypeAlias = Mapping[str, Truth | None]
+"""For each key the piece that the last event's value is in, as the truth of the tests of the key; None: it has none."""
+
+
+# --- reading the formulas ---------------------------------------------------------------------------------------------
+
+
+def last_variables(phi: Formula) -> frozenset[str]:
+    """The variables that hold the last event of the interval in every valuation of an expanded formula."""
+    below = [last_variables(psi) for psi in children(phi)]
+    match phi:
+        case cel.EventAtom(R):
+            return frozenset({R})
+        case cel.In(_, A):
+            return below[0] | {A} if below[0] else below[0]
+        case cel.Project(L, _):
+            return below[0] & L
+        case cel.Seq() | cel.ContiguousSeq():
+            return below[1]
+        case cel.And():
+            return below[0] | below[1]
+        case cel.Or() | cel.All():
+            return below[0] & below[1]
+        case (
+            cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next()
+            | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey()
+        ):  # fmt: skip
+            return below[0]
+        case cel.Derived():
+            raise InternalError("the formula is not expanded")
+        case _:
+            assert_never(phi)
+
+
+def binds_last(phi: Formula, L: frozenset[str] | None = None) -> bool:
+    """Whether a variable, of L if that is given, holds the last event of the interval in every valuation."""
+    match phi:
+        case cel.EventAtom(R):
+            return L is None or R in L
+        case cel.In(psi, A):
+            return binds_last(psi, None if L is None or A in L else L - {A})
+        case cel.Project(M, psi):
+            return binds_last(psi, M if L is None else L & M)
+        case cel.Seq(_, right) | cel.ContiguousSeq(_, right):
+            return binds_last(right, L)
+        case cel.Or(left, right) | cel.All(left, right):
+            return binds_last(left, L) and binds_last(right, L)
+        case cel.And(left, right):
+            return binds_last(left, L) or binds_last(right, L)
+        case (
+            cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next()
+            | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey()
+        ):  # fmt: skip
+            return binds_last(children(phi)[0], L)
+        case cel.Derived():
+            raise InternalError("the formula is not expanded")
+        case _:
+            assert_never(phi)
+
+
+def always_bound(phi: Formula) -> frozenset[str]:
+    """The variables that hold an event in every valuation of an expanded formula."""
+    below = [always_bound(psi) for psi in children(phi)]
+    match phi:
+        case cel.EventAtom(R):
+            return frozenset({R})
+        case cel.In(_, A):
+            return below[0] | {A} if below[0] else below[0]
+        case cel.Project(L, _):
+            return below[0] & L
+        case cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All():
+            return below[0] | below[1]
+        case cel.Or():
+            return below[0] & below[1]
+        case (
+            cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next()
+            | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey()
+        ):  # fmt: skip
+            return below[0]
+        case cel.Derived():
+            raise InternalError("the formula is not expanded")
+        case _:
+            assert_never(phi)
+
+
+def window_of(window: cel.Window, schema: Schema | None) -> tuple[str, Width] | None:
+    """The attribute of a window on values, and its width; None for a window that counts events.
+
+    With a schema in which the attribute is an integer or a timestamp, the greatest distance that fits: a whole number,
+    or one of microseconds. Widths that let the same through are the same.
+    """
+    match window:
+        case cel.EventWindow():
+            return None
+        case cel.TimeWindow(amount, unit):
+            name, width = TIME, amount * SECONDS[unit]
+        case cel.AttributeWindow(width, name):
+            pass
+        case _:
+            assert_never(window)
+    if schema is None or width < 0 or math.isinf(width):
+        return name, width
+    match schema.attributes.get(name, "timestamp" if name == TIME else None):
+        case "int":
+            width = math.floor(width)
+        case "timestamp":
+            width = float(whole_microseconds(width))
+    return name, int(width) if isinstance(width, float) and width.is_integer() else width
+
+
+def whole_microseconds(width: Width) -> Fraction:
+    """The greatest number of seconds between two timestamps that is within a width of so many seconds."""
+    ticks = math.floor(Fraction(width) * 10**6)
+    while (ticks + 1) / 10**6 <= width:  # the definition compares seconds as a float
+        ticks += 1
+    return Fraction(ticks, 10**6)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What two formulas compare events by: keys with the tests of them, and attributes with the widths of windows.
+
+    entangled: an attribute is used in more than one way, or in a test beside others, so that not every stream over
+    which the search goes is real. Proofs hold all the same; a difference has to be replayed.
+    """
+
+    keys: Mapping[str, tuple[Predicate, ...]]
+    widths: Mapping[str, tuple[Width, ...]]
+    entangled: bool
+    schema: Schema | None
+
+    @classmethod
+    def of(cls, formulas: Sequence[Formula], schema: Schema | None) -> Measures:
+        """The measures of expanded formulas. Raises Unsupported for names of attributes that are reserved here."""
+        keys: dict[str, list[Predicate]] = {}
+        widths: dict[str, set[Width]] = {}
+        for phi in formulas:
+            for psi in cel.subformulas(phi):
+                match psi:
+                    case cel.PartitionBy(_, a):
+                        keys.setdefault(a, [])
+                    case cel.Within(_, window) if (measured := window_of(window, schema)) is not None:
+                        widths.setdefault(measured[0], set()).add(measured[1])
+                    case cel.Filter(_, condition):
+                        for atom in cel.atoms(condition):
+                            if (equated := _equated(atom)) is not None:
+                                keys.setdefault(equated[0], [])
+        tests = list(dict.fromkeys(test for phi in formulas for P in generators(phi) for test in tests_of(P)))
+        names = {a.name for test in tests for a in mentions(test)} | {*keys, *widths}
+        if any(name.startswith(HIDDEN) for name in names):
+            raise Unsupported("an attribute whose name begins with a zero byte is not compared")
+        entangled = not keys.keys().isdisjoint(widths)
+        for test in tests:
+            name = tested_attribute(test)
+            if name in keys:
+                keys[name].append(test)
+            used = {a.name for a in mentions(test)}
+            entangled |= not used.isdisjoint(widths) or (name is None and not used.isdisjoint(keys))
+        return cls(
+            {name: tuple(found) for name, found in keys.items()},
+            {name: tuple(sorted(found)) for name, found in widths.items()},
+            entangled,
+            schema,
+        )
+
+    def type_of(self, name: str) -> ValueType | None:
+        """The type of an attribute that the schema gives, if there is a schema."""
+        if self.schema is None:
+            return None
+        return self.schema.attributes.get(name, "timestamp" if name == TIME else None)
+
+    def pieces(self, key: str) -> dict[Truth, Value | None]:
+        """The pieces of the values of a key by the truth of its tests, each with a value; None: only of no value."""
+        tests = self.keys[key]
+        if self.schema is not None and key not in self.schema.attributes and key != TIME:
+            return {}
+        found = dict(pieces(tests, self.type_of(key)))
+        for truth, value in found.items():
+            if value is None or value != value:
+                found[truth] = next(self.values(key, truth), None)
+        return found
+
+    def truth(self, key: str, value: Value | None) -> Truth:
+        """The truth of the tests of a key for a value."""
+        return tuple(satisfied(test, lambda _: value) for test in self.keys[key])
+
+    def keyless(self, key: str) -> list[Truth]:
+        """The truth of the tests of a key for what is equal to nothing: no value, and NaN where it may be the value."""
+        nothing: list[Value | None] = [None, math.nan] if self.type_of(key) in (None, "float") else [None]
+        return list(dict.fromkeys(self.truth(key, value) for value in nothing))
+
+    def values(self, key: str, truth: Truth) -> Iterator[Value]:
+        """Different values of a piece, as far as some of the likely ones are in it."""
+        seen: list[Value] = []
+        for value in self._likely(key):
+            if value == value and value not in seen and self.truth(key, value) == truth:
+                seen.append(value)
+                yield value
+
+    def _likely(self, key: str) -> Iterator[Value]:
+        value_type = self.type_of(key)
+        tests = self.keys[key]
+        shown = [v for v in pieces(tests, value_type).values() if v is not None]
+        constants = [node.value for test in tests for node in pred.nodes(test) if isinstance(node, Constant)]
+        constants += [v for test in tests if isinstance(test, pred.OneOf) for v in test.values]
+        near = [v for known in (*shown, *constants) for v in _near(known)]
+        for v in (*shown, *constants, *near, *USUAL):
+            if value_type is None or _is_of(v, value_type):
+                yield v
+
+    def is_single(self, truth: Truth, key: str) -> bool:
+        """Whether a piece has one value: an equation holds in it, and so no other constant is in it."""
+        equal: set[Value] = set()
+        for test, holds in zip(self.keys[key], truth, strict=True):
+            if holds:
+                match test:
+                    case Comparison("=", Attribute(), Constant()) | Comparison("=", Constant(), Attribute()):
+                        return True
+                    case pred.OneOf(Attribute(), values):
+                        equal |= {v for v in values if self.truth(key, v) == truth}
+                        return len(equal) == 1
+        return False
+
+
+USUAL: tuple[Value, ...] = (
+    1, 2, "k1", "k2", 1.0, 2.0, True, False, EPOCH, EPOCH + timedelta(days=1), 0.5, 3, 1000, -1, "",
+)  # fmt: skip
+
+
+def _near(value: Value) -> Iterator[Value]:
+    """Values next to one, of its kind."""
+    match value:
+        case bool():
+            yield not value
+        case int():
+            yield from (value + 1, value - 1, value + 0.5, value - 0.5)
+        case float():
+            yield from (value + 1, value - 1, math.nextafter(value, math.inf), math.nextafter(value, -math.inf))
+        case str():
+            yield from (value + "2", value + "_", value + "a", "a" + value, value[:-1], value + value)
+        case datetime():
+            for step in (timedelta(seconds=1), timedelta(microseconds=1)):
+                if value.year < 9999:
+                    yield value + step
+                if value.year > 1:
+                    yield value - step
+
+
+def _is_of(value: Value, value_type: ValueType) -> bool:
+    match value:
+        case bool():
+            return value_type == "bool"
+        case int():
+            return value_type == "int" and -(2**63) <= value < 2**63
+        case float():
+            return value_type == "float"
+        case str():
+            return value_type == "string"
+        case datetime():
+            return value_type == "timestamp"
+
+
+def _equated(condition: cel.Condition) -> tuple[str, str, str] | None:
+    """The attribute and the two variables of an atom like A.k = B.k."""
+    match condition:
+        case cel.Correlated(Comparison("=", Attribute(a, str(A)), Attribute(b, str(B)))) if a == b:
+            return a, A, B
+    return None
+
+
+# --- the reduction ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Unary formulas for those with keys and windows, in one case of the last event's keys.
+
+    order: of the times. timed: whether the reduction of some formula needed that times do not decrease.
+    """
+
+    measures: Measures
+    keys: Keys
+    order: Order
+
+    def same(self, key: str) -> Predicate:
+        """The event has the key of the last event."""
+        if (truth := self.keys[key]) is None:
+            return NOTHING
+        in_piece = _all_of(self.measures.keys[key], truth)
+        if self.measures.is_single(truth, key):
+            return in_piece
+        bit: Predicate = Comparison("=", Attribute(f"{HIDDEN}same {key}"), Constant(True))
+        return bit if isinstance(in_piece, pred.Anything) else pred.Both(bit, in_piece)
+
+    def last(self, key: str) -> Predicate:
+        """What is true of the last event in this case."""
+        if self.keys[key] is not None:
+            return self.same(key)
+        found: Predicate | None = None
+        for truth in self.measures.keyless(key):
+            piece = _all_of(self.measures.keys[key], truth)
+            found = piece if found is None else pred.Either(found, piece)
+        assert found is not None
+        return found
+
+    def near(self, name: str, index: int) -> Predicate:
+        """The event is within the width of that index of the last event."""
+        return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
+
+    def reduced(self, phi: Formula, ends: bool = True, flat: bool = True) -> Formula:
+        """The unary formula for an expanded one.
+
+        ends: the interval of phi ends with the event at which a match is reported. flat: around phi there are only
+        operators that judge a match by itself. Raises Unsupported where a window or partition is elsewhere.
+        """
+        match phi:
+            case cel.EventAtom():
+                return phi
+            case cel.PartitionBy(psi, a):
+                self._require_last(phi, psi, "PARTITION BY", ends)
+                return restricted(self.reduced(psi, ends, flat), self.same(a))
+            case cel.Within(psi, window) if (measured := window_of(window, self.measures.schema)) is not None:
+                self._require_last(phi, psi, "WITHIN", ends)
+                name, width = measured
+                if not flat and name != TIME:
+                    raise Unsupported(
+                        f"a window on {name} is inside another operator, and its values may go back", phi.span
+                    )
+                if not flat and self.order == "any":
+                    raise Unsupported(
+                        "a window is inside another operator, and times may go back; ask for --order non-decreasing",
+                        phi.span,
+                    )
+                if width < 0 or width != width:
+                    raise Unsupported("a window of less than nothing is not compared", phi.span)
+                index = self.measures.widths[name].index(width)
+                return restricted(self.reduced(psi, ends, flat), self.near(name, index))
+            case cel.Filter(psi, condition):
+                return cel.Filter(self.reduced(psi, ends, flat), self._condition(condition, psi, ends))
+            case cel.Seq() | cel.ContiguousSeq():
+                return rebuilt(phi, [self.reduced(phi.left, False, False), self.reduced(phi.right, ends, False)])
+            case cel.Or() | cel.And():
+                return rebuilt(phi, [self.reduced(psi, ends, flat) for psi in (phi.left, phi.right)])
+            case cel.Unless():
+                return rebuilt(phi, [self.reduced(phi.left, ends, flat), self.reduced(phi.right, False, False)])
+            case cel.In() | cel.Start() | cel.Strict() | cel.Within():
+                return rebuilt(phi, [self.reduced(phi.phi, ends, flat)])
+            case cel.Project() | cel.Next() | cel.Last() | cel.Max():
+                return rebuilt(phi, [self.reduced(phi.phi, ends, False)])
+            case cel.All() | cel.Plus() | cel.ContiguousPlus():
+                return rebuilt(phi, [self.reduced(psi, False, False) for psi in children(phi)])
+            case cel.PerKey():
+                raise Unsupported(
+                    "PER KEY is compared only where both queries have it around them, on one key", phi.span
+                )
+            case cel.Derived():
+                raise InternalError("the formula is not expanded")
+            case _:
+                assert_never(phi)
+
+    def _require_last(self, phi: Formula, psi: Formula, what: str, ends: bool) -> None:
+        if not ends:
+            raise Unsupported(
+                f"{what} is around a part of a match that ends before the match may: on the left of ; or :, under + "
+                "or ALL, or on the right of UNLESS",
+                phi.span,
+            )
+        if not binds_last(psi):
+            raise Unsupported(f"{what} is around PROJECT, which may leave out the last event of a match", phi.span)
+
+    def _condition(self, condition: cel.Condition, psi: Formula, ends: bool) -> cel.Condition:
+        """The condition with equations of keys as predicates on single events."""
+        if all(isinstance(atom, cel.Every) for atom in cel.atoms(condition)):
+            return condition
+        if isinstance(condition, cel.Disjunction):
+            return cel.Disjunction(
+                self._condition(condition.left, psi, ends), self._condition(condition.right, psi, ends)
+            )
+        conjuncts = list(conjuncts_of(condition))
+        classes = _classes([equated for c in conjuncts if (equated := _equated(c)) is not None])
+        made: list[cel.Condition] = []
+        for c in conjuncts:
+            if isinstance(c, cel.Every):
+                made.append(c)
+            elif isinstance(c, cel.Disjunction):
+                made.append(self._condition(c, psi, ends))
+            elif (equated := _equated(c)) is None:
+                raise Unsupported("a filter compares events in another way than by equal keys", c.span)
+            else:
+                key, A, B = equated
+                among = next(names for name, names in classes if name == key and {A, B} <= names)
+                if not ends or not among & last_variables(psi) or not among <= always_bound(psi):
+                    raise Unsupported(
+                        "a filter compares keys, and not with that of the last event of the match", c.span
+                    )
+                made += [cel.Every(C, self.same(key)) for C in dict.fromkeys((A, B))]
+        found = made[0]
+        for c in made[1:]:
+            found = cel.Conjunction(found, c)
+        return found
+
+
+def conjuncts_of(condition: cel.Condition) -> Iterator[cel.Condition]:
+    """The conditions of which a condition is the conjunction, left to right."""
+    if isinstance(condition, cel.Conjunction):
+        yield from conjuncts_of(condition.left)
+        yield from conjuncts_of(condition.right)
+    else:
+        yield condition
+
+
+def _classes(equations: Sequence[tuple[str, str, str]]) -> list[tuple[str, set[str]]]:
+    """For each attribute the sets of variables that equations join."""
+    found: list[tuple[str, set[str]]] = []
+    for key, A, B in equations:
+        joined = {A, B}
+        for other in [c for c in found if c[0] == key and c[1] & joined]:
+            joined |= other[1]
+            found.remove(other)
+        found.append((key, joined))
+    return found
+
+
+def restricted(phi: Formula, P: Predicate) -> Formula:
+    """The valuations of a formula all of whose events are in P."""
+    names = frozenset(
+        name
+        for psi in cel.subformulas(phi)
+        for name in (
+            (psi.type,) if isinstance(psi, cel.EventAtom) else (psi.variable,) if isinstance(psi, cel.In) else ()
+        )
+    )
+    return cel.Project(names - {WHOLE}, cel.Filter(cel.In(phi, WHOLE), cel.Every(WHOLE, P)))
+
+
+def _all_of(tests: Sequence[Predicate], truth: Truth) -> Predicate:
+    """The conjunction of the tests, or of their complements."""
+    found: Predicate = pred.Anything()
+    for test, holds in zip(tests, truth, strict=True):
+        literal = test if holds else Not(test)
+        found = literal if isinstance(found, pred.Anything) else pred.Both(found, literal)
+    return found
+
+
+def needs_order(phi: Formula, schema: Schema | None, flat: bool = True) -> bool:
+    """Whether a window on time stands where the reduction of an expanded formula needs that times do not decrease."""
+    if isinstance(phi, cel.Within) and not flat and window_of(phi.window, schema) is not None:
+        return True
+    judged = isinstance(
+        phi,
+        cel.In | cel.Filter | cel.Start | cel.Strict | cel.Or | cel.And | cel.PartitionBy | cel.Within | cel.Unless,
+    )
+    return any(needs_order(psi, schema, flat and judged) for psi in children(phi))
+
+
+# --- the search -------------------------------------------------------------------------------------------------------
+
+Real: TypeAlias = tuple[int, ...]
+"""What is known of a stream so far: of each attribute of windows the nearest zone, and 1 if the last event may be last.
+
+Zone i is that of events within the i-th width and not within a narrower one; the number of widths is that of events
+that are further away, or have no value.
+"""
+
+
+class RealStreams:
+    """A deterministic automaton of the words of types of events that a stream may have."""
+
+    def __init__(self, reduction: Reduction, automata: MarkedNFA, algebra: Algebra) -> None:
+        self.start: Real = (*(len(widths) for widths in reduction.measures.widths.values()), 0)
+        self._zones: list[list[int]] = []
+        self._may_be_last: list[bool] = []
+        for type_ in automata.types:
+            zones = [
+                next((i for i in range(len(widths)) if type_ & algebra.mask(reduction.near(name, i))), len(widths))
+                for name, widths in reduction.measures.widths.items()
+            ]
+            self._zones.append(zones)
+            self._may_be_last.append(
+                all(z in (0, len(w)) for z, w in zip(zones, reduction.measures.widths.values(), strict=True))
+                and all(type_ & algebra.mask(reduction.last(key)) for key in reduction.measures.keys)
+            )
+        self._far = [len(widths) for widths in reduction.measures.widths.values()]
+
+    def step(self, state: Real, type_: int) -> Real | None:
+        """What is known after one more event; None if no stream goes on like this."""
+        nearest = []
+        for before, zone, far in zip(state, self._zones[type_], self._far, strict=False):
+            if zone < far and zone > before:
+                return None
+            nearest.append(min(before, zone))
+        return (*nearest, int(self._may_be_last[type_]))
+
+    def zones(self, type_: int) -> Sequence[int]:
+        """The zones of the events of a type, by attribute."""
+        return self._zones[type_]
+
+    @staticmethod
+    def accepts(state: Real) -> bool:
+        """Whether a stream may end here."""
+        return bool(state[-1])
+
+
+@dataclass(frozen=True)
+class Word:
+    """A shortest word that one of the two accepts and the other does not, of those that streams may have."""
+
+    letters: tuple[Letter, ...]
+
+
+Node: TypeAlias = tuple[Real, Subset, Subset]
+
+
+def separate_real(
+    automata: MarkedNFA, real: RealStreams, limit: int, contained: bool, known_events: bool
+) -> Word | list[Node]:
+    """A shortest word that separates the two, or the pairs that show that there is none. Raises BudgetExceeded.
+
+    As `search.separate`, beside the automaton of real streams: pairs are joined by those with the same state of it.
+    """
+    relation: dict[Real, list[tuple[Subset, Subset]]] = {}
+    parents: dict[Node, tuple[Node | None, Letter]] = {}
+    pending: deque[Node] = deque()
+    marks = len(automata.marks)
+
+    def extend(node: Node, parent: Node | None) -> None:
+        state, left, right = node
+        after_left, after_right = automata.after(left), automata.after(right)
+        for letter in sorted(after_left.keys() | after_right.keys()):
+            if known_events and automata.event(letter) is None:
+                continue
+            if (reached := real.step(state, letter // marks)) is None:
+                continue
+            successor = (reached, after_left.get(letter, 0), after_right.get(letter, 0))
+            if successor not in parents:
+                parents[successor] = (parent, letter)
+                pending.append(successor)
+
+    both = automata.left | automata.right if contained else automata.left
+    extend((real.start, both, automata.right), None)
+    count = 0
+    while pending:
+        check_time()
+        node = pending.popleft()
+        state, left, right = node
+        if real.accepts(state) and bool(left & automata.final) != bool(right & automata.final):
+            letters: list[Letter] = []
+            at: Node | None = node
+            while at is not None:
+                at, letter = parents[at]
+                letters.append(letter)
+            return Word(tuple(reversed(letters)))
+        known = relation.setdefault(state, [])
+        if left == right or normal_form(left, known) == normal_form(right, known):
+            continue
+        known.append((left, right))
+        count += 1
+        if count > limit or len(parents) > 10 * limit:
+            raise BudgetExceeded(f"the comparison has more than {limit} pairs of sets of states")
+        extend(node, node)
+    return [(state, left, right) for state, pairs in relation.items() for left, right in pairs]
+
+
+def compare_reduced(
+    phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Schema | None, order: Order, budget: Budget
+) -> Equivalent | Contained | Different | Undecided:
+    """The verdict on two formulas with keys and windows, of streams whose times are in that order.
+
+    Raises Unsupported where the reduction does not carry one of them, and BudgetExceeded.
+    """
+    with depth_limited(phi.span):
+        left, right = cel.expanded(phi), cel.expanded(psi)
+        measures = Measures.of((left, right), schema)
+        holds = order if needs_order(left, schema) or needs_order(right, schema) else "any"
+        cases: list[Case] = []
+        shortest: tuple[int, Different] | None = None
+        doubt: str | None = None
+        for keys in cases_of(measures):
+            reduction = Reduction(measures, keys, order)
+            outcome = _decide_case(phi, psi, left, right, reduction, claim, level, budget)
+            match outcome:
+                case Case():
+                    cases.append(outcome)
+                case Different():
+                    length = len(outcome.stream)
+                    if shortest is None or length < shortest[0]:
+                        shortest = length, outcome
+                case str():
+                    doubt = outcome
+        if shortest is not None:
+            exact = doubt is None and not measures.entangled and shortest[1].shortest
+            found = shortest[1]
+            return Different(found.stream, found.at, found.left_only, found.right_only, exact)
+        if doubt is not None:
+            return Undecided(doubt)
+        solver = any(case.solver for case in cases)
+        certificate = Certificate(
+            claim, show(phi), show(psi), level, schema, solver, (), order=holds, cases=tuple(cases)
+        )
+        return Contained(certificate) if claim == "contained" else Equivalent(certificate)
+
+
+def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non-decreasing") -> bool:
+    """Whether a formula has partitions and windows only where compare_reduced decides it, within its budget."""
+    try:
+        with depth_limited(phi.span):
+            expanded = cel.expanded(phi)
+            measures = Measures.of((expanded,), schema)
+            Reduction(measures, dict.fromkeys(measures.keys), order).reduced(expanded)
+    except (Unsupported, BudgetExceeded):
+        return False
+    return True
+
+
+def cases_of(measures: Measures) -> list[dict[str, Truth | None]]:
+    """The cases: for each key each piece of its values, and no value. Raises BudgetExceeded."""
+    choices: list[list[Truth | None]] = []
+    for key in measures.keys:
+        present = [truth for truth, value in measures.pieces(key).items() if value is not None]
+        choices.append([*present, None])
+    if math.prod(map(len, choices)) > CASES:
+        raise BudgetExceeded(
+            f"the filters cut the values of the keys into more than {CASES} pieces; partition by fewer attributes, or "
+            "compare keys with fewer constants"
+        )
+    return [dict(zip(measures.keys, chosen, strict=True)) for chosen in product(*choices)]
+
+
+def _decide_case(
+    phi: Formula,
+    psi: Formula,
+    left: Formula,
+    right: Formula,
+    reduction: Reduction,
+    claim: Claim,
+    level: Level,
+    budget: Budget,
+) -> Case | Different | str:
+    """The proof of one case, a difference that was replayed, or why there is neither."""
+    measures = reduction.measures
+    first, second = reduction.reduced(left), reduction.reduced(right)
+    near = [reduction.near(name, i) for name, widths in measures.widths.items() for i in range(len(widths))]
+    known = [*near, *(reduction.last(key) for key in measures.keys)]
+    schema = with_hidden(measures, measures.schema)
+    one_way = claim == "contained"
+    reason = ""
+    for solver, known_events in ((False, False), (True, False), (True, True)):
+        algebra = Algebra([*generators(first), *generators(second), *known], budget, schema, solver)
+        A, B = compile_cel(first, budget, algebra), compile_cel(second, budget, algebra)
+        if level == "events":
+            A, B = single_variable(A), single_variable(B)
+        automata = marked_nfa(A, B, algebra, known)
+        real = RealStreams(reduction, automata, algebra)
+        found = separate_real(automata, real, budget.states, one_way, known_events)
+        if not isinstance(found, Word):
+            if known_events:
+                return reason
+            relation = tuple((s, tuple(members(x)), tuple(members(y))) for s, x, y in found)
+            return Case(tuple(reduction.keys.items()), solver, relation)
+        reason = "z3 returned unknown for an event type that matters; write the filters without arithmetic"
+        events = [automata.event(letter) for letter in found.letters]
+        if any(event is None for event in events):
+            continue
+        zones = [real.zones(letter // len(automata.marks)) for letter in found.letters]
+        S = stream_of_word([e for e in events if e is not None], zones, reduction)
+        if S is None:
+            return "no stream was found with such times and keys: the order of times, or a filter on them, is too tight"
+        try:
+            return replayed(phi, psi, S, one_way, level, not known_events, budget)
+        except InternalError:
+            if not measures.entangled and reduction.order != "strict":
+                raise
+            return "a filter asks for the attribute of a window, or compares that of a key with others"
+    return reason
+
+
+def with_hidden(measures: Measures, schema: Schema | None) -> Schema | None:
+    """The schema with the attributes that say what has the key of the last event, and what is near it."""
+    if schema is None:
+        return None
+    types: dict[str, dict[str, ValueType]] = {}
+    for R, attributes in schema.types.items():
+        more: dict[str, ValueType] = {f"{HIDDEN}same {k}": "bool" for k in measures.keys if schema.has(R, k)}
+        more |= {f"{HIDDEN}near {a}": "int" for a in measures.widths if schema.has(R, a)}
+        types[R] = {**attributes, **more}
+    return Schema(types)
+
+
+# --- a difference as a stream -----------------------------------------------------------------------------------------
+
+
+def stream_of_word(
+    events: Sequence[Event], zones: Sequence[Sequence[int]], reduction: Reduction, at_edges: bool = False
+) -> Stream | None:
+    """A stream of events with these hidden attributes; None if there is none, or none is found.
+
+    at_edges: each event is as far from the last one as its zone allows.
+    """
+    measures = reduction.measures
+    rows: list[dict[str, Value | None]] = [dict(event.attributes) for event in events]
+    for key in measures.keys:
+        _put_keys(rows, key, reduction)
+    for i, name in enumerate(measures.widths):
+        values = _values_in_zones(name, [z[i] for z in zones], reduction, at_edges)
+        if values is None:
+            return None
+        for row, event, value in zip(rows, events, values, strict=True):
+            if value is None or measures.schema is None or measures.schema.has(event.type, name):
+                row[name] = value
+    made = [
+        Event(e.type, {n: v for n, v in row.items() if v is not None and not n.startswith(HIDDEN)})
+        for e, row in zip(events, rows, strict=True)
+    ]
+    return Stream(made, measures.schema)
+
+
+def _put_keys(rows: Sequence[dict[str, Value | None]], key: str, reduction: Reduction) -> None:
+    """Give each event the key of the last one, or another, as its hidden attribute says."""
+    measures, truth = reduction.measures, reduction.keys[key]
+    if truth is None:
+        is_absent = measures.truth(key, rows[-1].get(key)) == measures.truth(key, None)
+        rows[-1][key] = None if is_absent else math.nan
+        return
+    values = measures.values(key, truth)
+    mine = next(values, None)
+    other = next(values, None)
+    for row in rows:
+        own = row.get(key)
+        if measures.truth(key, own) != truth:
+            continue
+        same = row.get(f"{HIDDEN}same {key}") is True or measures.is_single(truth, key)
+        row[key] = mine if same else None if measures.truth(key, None) == truth and other is None else other
+
+
+def _values_in_zones(
+    name: str, zones: Sequence[int], reduction: Reduction, at_edges: bool
+) -> list[Value | None] | None:
+    """Values of the attribute of a window, so that each event is as near the last one as its zone says."""
+    measures = reduction.measures
+    widths = [Fraction(w) if math.isfinite(w) else Fraction(10**9) for w in measures.widths[name]]
+    if zones[-1] == len(widths):  # the last event has no value, so that nothing is near it
+        return [None] * len(zones)
+    value_type = measures.type_of(name)
+    if value_type in ("string", "bool"):
+        return None if any(z < len(widths) for z in zones) else [None] * len(zones)
+    is_time = value_type == "timestamp" or (value_type is None and name == TIME)
+    if is_time:
+        widths = [whole_microseconds(float(w)) for w in widths]
+    whole = not is_time and value_type != "float" and all(w.denominator == 1 for w in widths)
+    tick = Fraction(1, 10**6) if is_time else Fraction(1) if whole or value_type == "int" else Fraction(1, 2**20)
+    strict = reduction.order == "strict" and name == TIME
+    offsets: list[Fraction | None] = [None] * len(zones)
+    far = len(widths)
+    latest = Fraction(0)
+    for p in reversed(range(len(zones))):
+        zone = zones[p]
+        if p == len(zones) - 1:
+            offsets[p] = Fraction(0)
+            continue
+        if zone == far and any(z < far for z in zones[:p]):
+            continue
+        least = latest + tick if strict else latest
+        if zone > 0:
+            low, high = widths[zone - 1], widths[zone] if zone < far else None
+            step = next((s for s in (Fraction(1), tick) if high is None or low + s <= high), None)
+            if step is None:
+                return None
+            least = max(least, low + step)
+        if zone < far and least > widths[zone]:
+            return None
+        offsets[p] = latest = widths[zone] if at_edges and zone < far else least
+    longest = max((o for o in offsets if o is not None), default=Fraction(0))
+    values = [None if o is None else _value_at(longest - o, is_time, whole, value_type) for o in offsets]
+    right = all(_zone(v, values[-1], measures.widths[name]) == zone for v, zone in zip(values, zones, strict=True))
+    return values if right else None
+
+
+def _zone(value: Value | None, last: Value | None, widths: Sequence[Width]) -> int:
+    """The index of the least width within which a value is of the last one; their number if there is none."""
+    if isinstance(value, datetime) and isinstance(last, datetime):
+        distance: Width = abs((last - value).total_seconds())
+    elif isinstance(value, int | float) and isinstance(last, int | float):
+        distance = abs(last - value)
+    else:
+        return len(widths)
+    return next((i for i, width in enumerate(widths) if distance <= width), len(widths))
+
+
+def _value_at(distance: Fraction, is_time: bool, whole: bool, value_type: ValueType | None) -> Value:
+    """The value that is this far above the least one."""
+    if is_time:
+        return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(distance * 10**6))
+    return int(distance) if whole or value_type == "int" else float(distance)

@@ -1,0 +1,507 @@
+"""Does a certificate prove its claim about formulas with partitions and windows on values?
+
+The argument is in docs/theory/equivalence.md: whether a match that ends with the last event has one key, or fits in a
+window, is known from each of its events and the last one. Here the two formulas are read anew, for each case of the
+last event's keys, as unary formulas over events that say whether they have its key and how near it they are. No code
+of keys_and_windows.py is used; what is believed is what checker.py believes, and `pieces`, the part of the algebra
+that cuts the values of one attribute.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import TypeAlias
+
+from cerify.automata.algebra.finite import Algebra, tests_of
+from cerify.automata.algebra.values import pieces, tested_attribute
+from cerify.automata.cea.compile import compile_cel, generators
+from cerify.automata.cea.model import CEA, Marks, single_variable
+from cerify.equivalence.decide.boundary_events import unlisted
+from cerify.equivalence.verdict import Case, Certificate, Order
+from cerify.semantics import predicates as pred
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.events import TIME, Schema
+from cerify.semantics.predicates import Predicate
+from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.values import EPOCH, Value
+
+MARK = "\0match"
+UNITS: Mapping[str, int] = {"second": 1, "minute": 60, "hour": 60 * 60, "day": 24 * 60 * 60}
+KINDS_OF_VALUE: tuple[Value, ...] = (0, 7, -7, 0.25, "", "z", "k2", True, False, EPOCH)
+States: TypeAlias = frozenset[int]
+Truths: TypeAlias = tuple[bool, ...]
+
+
+class NotProved(Exception):
+    """The certificate does not prove its claim; the message says why."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a sub-formula stands: up to the end of what is reported, and under operators that judge a match alone."""
+
+    at_end: bool = True
+    alone: bool = True
+
+
+@dataclass
+class Compared:
+    """What the formulas compare events by, collected by walking through them."""
+
+    schema: Schema | None
+    tests: dict[str, list[Predicate]] = field(default_factory=dict)
+    widths: dict[str, list[int | float]] = field(default_factory=dict)
+
+    def collect(self, formulas: Sequence[cel.Formula]) -> None:
+        """Note keys, widths and the tests of keys, in the order in which the formulas have them."""
+        for psi in (psi for phi in formulas for psi in cel.subformulas(phi)):
+            if isinstance(psi, cel.PartitionBy):
+                self.tests.setdefault(psi.attribute, [])
+            elif isinstance(psi, cel.Within) and not isinstance(psi.window, cel.EventWindow):
+                name, width = self.measured(psi.window)
+                self.widths.setdefault(name, []).append(width)
+            elif isinstance(psi, cel.Filter):
+                for atom in cel.atoms(psi.condition):
+                    if (pair := equal_keys(atom)) is not None:
+                        self.tests.setdefault(pair[0].name, [])
+        for name, found in self.widths.items():
+            self.widths[name] = sorted(set(found))
+        for phi in formulas:
+            for P in generators(phi):
+                for test in tests_of(P):
+                    tested = tested_attribute(test)
+                    if tested in self.tests and test not in self.tests[tested]:
+                        self.tests[tested].append(test)
+
+    def type_of(self, name: str) -> str | None:
+        """The type that the schema gives an attribute; None without a schema."""
+        if self.schema is None:
+            return None
+        return self.schema.attributes.get(name, "timestamp" if name == TIME else "")
+
+    def measured(self, window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, int | float]:
+        """The attribute and the greatest distance that a window lets through."""
+        if isinstance(window, cel.TimeWindow):
+            name, width = TIME, window.amount * UNITS[window.unit]
+        else:
+            name, width = window.attribute, window.width
+        if not 0 <= width < math.inf:
+            return name, width
+        if self.type_of(name) == "int":
+            return name, int(width // 1)
+        if self.type_of(name) == "timestamp":
+            ticks = int(Fraction(width) * 1_000_000) + 2
+            while ticks / 1_000_000 > width:
+                ticks -= 1
+            width = ticks / 1_000_000
+        return name, int(width) if width == int(width) else width
+
+    def truths(self, key: str, value: Value | None) -> Truths:
+        """Which tests of a key a value passes."""
+        return tuple(pred.satisfied(test, lambda _: value) for test in self.tests[key])
+
+    def needed(self, key: str) -> set[Truths]:
+        """The truths of the tests for which some value that equals itself is known."""
+        value_type = self.type_of(key)
+        if value_type == "":
+            return set()
+        known = pieces(self.tests[key], value_type)  # type: ignore[arg-type]
+        tried = [*known.values(), *(v for v in KINDS_OF_VALUE if value_type is None or _fits(v, value_type))]
+        return {self.truths(key, v) for v in tried if v is not None and v == v}
+
+    def without_key(self, key: str) -> set[Truths]:
+        """The truths of the tests for no value, and for NaN."""
+        return {self.truths(key, None)} | (
+            {self.truths(key, math.nan)} if self.type_of(key) in (None, "float") else set()
+        )
+
+
+def _fits(value: Value, value_type: str) -> bool:
+    return {bool: "bool", int: "int", float: "float", str: "string"}.get(type(value), "timestamp") == value_type
+
+
+def equal_keys(atom: cel.Condition) -> tuple[pred.Attribute, pred.Attribute] | None:
+    """The two mentions of an atom such as A.k = B.k."""
+    if isinstance(atom, cel.Correlated) and isinstance(atom.predicate, pred.Comparison):
+        P = atom.predicate
+        a, b = P.left, P.right
+        if P.comparator == "=" and isinstance(a, pred.Attribute) and isinstance(b, pred.Attribute) and a.name == b.name:
+            return a, b
+    return None
+
+
+def holders_of_end(phi: cel.Formula) -> frozenset[str]:
+    """The variables that surely hold the event at the end of the interval."""
+    if isinstance(phi, cel.EventAtom):
+        return frozenset([phi.type])
+    if isinstance(phi, cel.Seq | cel.ContiguousSeq):
+        return holders_of_end(phi.right)
+    if isinstance(phi, cel.Or | cel.All):
+        return holders_of_end(phi.left).intersection(holders_of_end(phi.right))
+    if isinstance(phi, cel.And):
+        return holders_of_end(phi.left).union(holders_of_end(phi.right))
+    if isinstance(phi, cel.Unless):
+        return holders_of_end(phi.left)
+    (inner,) = children(phi)
+    held = holders_of_end(inner)
+    if isinstance(phi, cel.Project):
+        return held.intersection(phi.variables)
+    return held.union([phi.variable]) if isinstance(phi, cel.In) and held else held
+
+
+def is_end_held(phi: cel.Formula, among: frozenset[str] | None) -> bool:
+    """Whether each valuation holds the event at the end of the interval in one of some variables; None: in any."""
+    if isinstance(phi, cel.EventAtom):
+        return among is None or phi.type in among
+    if isinstance(phi, cel.Project):
+        return is_end_held(phi.phi, phi.variables if among is None else phi.variables.intersection(among))
+    if isinstance(phi, cel.In):
+        everything = among is None or phi.variable in among
+        return is_end_held(phi.phi, None if everything or among is None else among.difference([phi.variable]))
+    if isinstance(phi, cel.Or | cel.All):
+        return is_end_held(phi.left, among) and is_end_held(phi.right, among)
+    if isinstance(phi, cel.And):
+        return is_end_held(phi.left, among) or is_end_held(phi.right, among)
+    if isinstance(phi, cel.Seq | cel.ContiguousSeq):
+        return is_end_held(phi.right, among)
+    return is_end_held(children(phi)[0], among)
+
+
+def surely_bound(phi: cel.Formula) -> frozenset[str]:
+    """The variables that surely hold some event."""
+    if isinstance(phi, cel.EventAtom):
+        return frozenset([phi.type])
+    if isinstance(phi, cel.Seq | cel.ContiguousSeq | cel.All | cel.And):
+        return surely_bound(phi.left).union(surely_bound(phi.right))
+    if isinstance(phi, cel.Or):
+        return surely_bound(phi.left).intersection(surely_bound(phi.right))
+    if isinstance(phi, cel.Unless):
+        return surely_bound(phi.left)
+    (inner,) = children(phi)
+    bound = surely_bound(inner)
+    if isinstance(phi, cel.Project):
+        return bound.intersection(phi.variables)
+    return bound.union([phi.variable]) if isinstance(phi, cel.In) and bound else bound
+
+
+@dataclass(frozen=True)
+class UnaryReading:
+    """Formulas read as unary ones in one case of the last event's keys."""
+
+    compared: Compared
+    keys: Mapping[str, Truths | None]
+    order: Order
+
+    def agrees(self, key: str) -> Predicate:
+        """The event has the key that the last event has."""
+        wanted = self.keys[key]
+        if wanted is None:
+            return pred.Not(pred.Anything())
+        literals = [t if yes else pred.Not(t) for t, yes in zip(self.compared.tests[key], wanted, strict=True)]
+        piece = _conjunction(literals)
+        if _one_value(self.compared, key, wanted) and piece is not None:
+            return piece
+        bit = pred.Comparison("=", pred.Attribute(f"\0same {key}"), pred.Constant(True))
+        return bit if piece is None else pred.Both(bit, piece)
+
+    def may_be_last(self, key: str) -> Predicate:
+        """What the last event is in this case."""
+        if self.keys[key] is not None:
+            return self.agrees(key)
+        tests = self.compared.tests[key]
+        nothing: list[Value | None] = [None]
+        if self.compared.type_of(key) in (None, "float"):
+            nothing.append(math.nan)
+        options: list[Predicate] = []
+        for truths in dict.fromkeys(self.compared.truths(key, value) for value in nothing):
+            literals = [t if yes else pred.Not(t) for t, yes in zip(tests, truths, strict=True)]
+            options.append(_conjunction(literals) or pred.Anything())
+        return options[0] if len(options) == 1 else pred.Either(options[0], options[1])
+
+    @staticmethod
+    def is_near(name: str, i: int) -> Predicate:
+        """The event is at most the i-th width before the last event."""
+        return pred.Comparison("<=", pred.Attribute(f"\0near {name}"), pred.Constant(i))
+
+    def unary(self, phi: cel.Formula, place: Place) -> cel.Formula:
+        """The unary formula. Raises NotProved where events are compared in another way than with the last one."""
+        inside = Place(False, False)
+        if isinstance(phi, cel.PartitionBy):
+            self._require_end(phi, place)
+            return _with_all_in(self.unary(phi.phi, place), self.agrees(phi.attribute))
+        if isinstance(phi, cel.Within) and not isinstance(phi.window, cel.EventWindow):
+            self._require_end(phi, place)
+            name, width = self.compared.measured(phi.window)
+            if not place.alone and (name != TIME or self.order == "any"):
+                raise NotProved("a window is under an operator that looks at other matches, and its values may go back")
+            if not width >= 0:
+                raise NotProved("a window has no width")
+            return _with_all_in(self.unary(phi.phi, place), self.is_near(name, self.compared.widths[name].index(width)))
+        if isinstance(phi, cel.Filter):
+            holders, bound = holders_of_end(phi.phi), surely_bound(phi.phi)
+            if not place.at_end:
+                holders = frozenset()
+            return cel.Filter(self.unary(phi.phi, place), self.condition(phi.condition, holders, bound))
+        if isinstance(phi, cel.Seq | cel.ContiguousSeq):
+            places = [inside, Place(place.at_end, False)]
+        elif isinstance(phi, cel.Unless):
+            places = [place, inside]
+        elif isinstance(phi, cel.Or | cel.And):
+            places = [place, place]
+        elif isinstance(phi, cel.In | cel.Start | cel.Strict | cel.Within):
+            places = [place]
+        elif isinstance(phi, cel.Project | cel.Next | cel.Last | cel.Max):
+            places = [Place(place.at_end, False)]
+        else:
+            places = [inside for _ in children(phi)]
+        below = [self.unary(psi, where) for psi, where in zip(children(phi), places, strict=True)]
+        return rebuilt(phi, below) if below else phi
+
+    @staticmethod
+    def _require_end(phi: cel.PartitionBy | cel.Within, place: Place) -> None:
+        if not place.at_end or not is_end_held(phi.phi, None):
+            raise NotProved("a partition or a window is around a match that may end before it is reported")
+
+    def condition(self, condition: cel.Condition, holders: frozenset[str], bound: frozenset[str]) -> cel.Condition:
+        """The condition on single events."""
+        if not any(isinstance(atom, cel.Correlated | cel.Named) for atom in cel.atoms(condition)):
+            return condition
+        if isinstance(condition, cel.Disjunction):
+            return cel.Disjunction(
+                self.condition(condition.left, holders, bound), self.condition(condition.right, holders, bound)
+            )
+        parts = _flattened(condition)
+        pairs = [pair for part in parts if (pair := equal_keys(part)) is not None]
+        made: list[cel.Condition] = []
+        for part in parts:
+            pair = equal_keys(part)
+            if isinstance(part, cel.Every):
+                made.append(part)
+            elif isinstance(part, cel.Disjunction):
+                made.append(self.condition(part, holders, bound))
+            elif pair is None:
+                raise NotProved("a filter compares events in another way than by equal keys")
+            else:
+                reached = _reached(pair, pairs)
+                if not reached & holders or not reached <= bound:
+                    raise NotProved("a filter compares keys with another one than that of the last event")
+                variables = dict.fromkeys(str(a.variable) for a in pair)
+                made.extend(cel.Every(A, self.agrees(pair[0].name)) for A in variables)
+        whole = made[0]
+        for part in made[1:]:
+            whole = cel.Conjunction(whole, part)
+        return whole
+
+
+def _flattened(condition: cel.Condition) -> list[cel.Condition]:
+    if isinstance(condition, cel.Conjunction):
+        return _flattened(condition.left) + _flattened(condition.right)
+    return [condition]
+
+
+def _reached(
+    pair: tuple[pred.Attribute, pred.Attribute], pairs: Sequence[tuple[pred.Attribute, pred.Attribute]]
+) -> set[str]:
+    """The variables that are made equal to those of a pair, by the pairs."""
+    reached = {str(a.variable) for a in pair}
+    for _ in pairs:
+        for a, b in pairs:
+            if a.name == pair[0].name and {str(a.variable), str(b.variable)} & reached:
+                reached |= {str(a.variable), str(b.variable)}
+    return reached
+
+
+def _with_all_in(phi: cel.Formula, P: Predicate) -> cel.Formula:
+    """Only those valuations whose events are all in P; the variable that says so is dropped again."""
+    held: set[str] = set()
+    for psi in cel.subformulas(phi):
+        if isinstance(psi, cel.EventAtom):
+            held.add(psi.type)
+        elif isinstance(psi, cel.In):
+            held.add(psi.variable)
+    return cel.Project(frozenset(held - {MARK}), cel.Filter(cel.In(phi, MARK), cel.Every(MARK, P)))
+
+
+def _conjunction(literals: Sequence[Predicate]) -> Predicate | None:
+    found: Predicate | None = None
+    for literal in literals:
+        found = literal if found is None else pred.Both(found, literal)
+    return found
+
+
+def _one_value(compared: Compared, key: str, wanted: Truths) -> bool:
+    """Whether only one value has these truths: one of the tests that hold says which."""
+    for test, yes in zip(compared.tests[key], wanted, strict=True):
+        if yes and isinstance(test, pred.Comparison) and test.comparator == "=":
+            return True
+        if yes and isinstance(test, pred.OneOf):
+            return len({v for v in test.values if compared.truths(key, v) == wanted}) == 1
+    return False
+
+
+def flaw_in_cases(certificate: Certificate, budget: Budget) -> str | None:
+    """What is wrong with a certificate that has cases; None if it proves its claim. Raises BudgetExceeded."""
+    assert certificate.cases is not None
+    check_time()
+    formulas = [cel.expanded(parse(text)) for text in (certificate.left, certificate.right)]
+    compared = Compared(certificate.schema)
+    compared.collect(formulas)
+    given = {tuple(sorted(case.keys)): case for case in certificate.cases}
+    for case in certificate.cases:
+        if dict(case.keys).keys() != compared.tests.keys():
+            return "a case is of other keys than the queries have"
+        if any(t is not None and len(t) != len(compared.tests[k]) for k, t in case.keys):
+            return "a case is of other tests than the queries have"
+    choices = [[None, *sorted(compared.needed(key))] for key in compared.tests]
+    for chosen in product(*choices):
+        if tuple(sorted(zip(compared.tests, chosen, strict=True))) not in given:
+            return f"there is no case for the keys {dict(zip(compared.tests, chosen, strict=True))}"
+    try:
+        for case in certificate.cases:
+            _check_case(case, formulas, compared, certificate, budget)
+    except NotProved as error:
+        return str(error)
+    return None
+
+
+def _check_case(
+    case: Case, formulas: Sequence[cel.Formula], compared: Compared, certificate: Certificate, budget: Budget
+) -> None:
+    reading = UnaryReading(compared, dict(case.keys), certificate.order)
+    phi, psi = (reading.unary(phi, Place()) for phi in formulas)
+    near = [reading.is_near(name, i) for name, widths in compared.widths.items() for i in range(len(widths))]
+    last = [reading.may_be_last(key) for key in compared.tests]
+    schema = certificate.schema
+    if schema is not None:
+        schema = Schema(
+            {
+                R: {
+                    **kinds,
+                    **{f"\0same {k}": "bool" for k in compared.tests if k in kinds or (k == TIME and schema.timed)},
+                    **{f"\0near {a}": "int" for a in compared.widths if a in kinds or (a == TIME and schema.timed)},
+                }
+                for R, kinds in schema.types.items()
+            }
+        )
+    algebra = Algebra([*generators(phi), *generators(psi), *near, *last], budget, schema, case.solver)
+    if (event := unlisted(algebra.generators, {atom.chosen for atom in algebra.atoms}, schema)) is not None:
+        raise NotProved(f"the types of events that the predicate algebra lists lack that of {event}")
+    A, B = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
+    if certificate.level == "events":
+        A, B = single_variable(A), single_variable(B)
+    limits = tuple(map(len, compared.widths.values()))
+    _check_relation(case, _Sides(A, B, algebra), _letters(compared, reading, algebra), limits, certificate.claim)
+
+
+def _letters(compared: Compared, reading: UnaryReading, algebra: Algebra) -> list[tuple[tuple[int, ...], bool]]:
+    """For each type of events how near the last one its events are, by attribute, and whether one may be the last."""
+    found = []
+    for type_ in range(len(algebra.atoms)):
+        zones: list[int] = []
+        ends = True
+        for name, widths in compared.widths.items():
+            zone = 0
+            while zone < len(widths) and not algebra.mask(reading.is_near(name, zone)) >> type_ & 1:
+                zone += 1
+            zones.append(zone)
+            ends = ends and zone in (0, len(widths))
+        ends = ends and all(algebra.mask(reading.may_be_last(key)) >> type_ & 1 for key in compared.tests)
+        found.append((tuple(zones), ends))
+    return found
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The two automata, the states of the right one numbered after those of the left."""
+
+    left: CEA
+    right: CEA
+    algebra: Algebra
+
+    def is_final(self, q: int) -> bool:
+        n = self.left.states
+        return q in self.left.final if q < n else q - n in self.right.final
+
+    def moves(self, states: States) -> Iterator[tuple[int, Marks, int]]:
+        """The types of events with marks that the states have a transition for, and where it leads."""
+        n = self.left.states
+        for q in states:
+            for t in self.left.leaving[q] if q < n else self.right.leaving[q - n]:
+                mask = self.algebra.mask(t.predicate)
+                target = t.target if q < n else t.target + n
+                for type_ in range(len(self.algebra.atoms)):
+                    if mask >> type_ & 1:
+                        yield type_, t.marks, target
+
+    def stepped(self, states: States) -> dict[tuple[int, Marks], States]:
+        """Where the set leads, for each type of events and each set of marks."""
+        found: dict[tuple[int, Marks], set[int]] = {}
+        for type_, marks, target in self.moves(states):
+            found.setdefault((type_, marks), set()).add(target)
+        return {letter: frozenset(reached) for letter, reached in found.items()}
+
+
+def _check_relation(
+    case: Case,
+    sides: _Sides,
+    letters: Sequence[tuple[tuple[int, ...], bool]],
+    limits: tuple[int, ...],
+    claim: str,
+) -> None:
+    """Raises NotProved if the pairs do not show that the same streams are accepted, of those that are real.
+
+    A stream is real if of two events that are both near the last one the later is as near or nearer, and its last event
+    may be the last. limits: for each attribute of windows the zone of what is near for no width.
+    """
+    n = sides.left.states
+    count = n + sides.right.states
+    pairs: dict[tuple[int, ...], list[tuple[States, States]]] = {}
+    for state, left, right in case.relation:
+        if any(q >= count for q in (*left, *right)):
+            raise NotProved(f"a pair names a state that the automata do not have; they have {count}")
+        if len(state) != len(limits) + 1:
+            raise NotProved("a pair does not say what is known of the stream so far")
+        pairs.setdefault(state, []).append((frozenset(left), frozenset(right)))
+    todo = [(state, x, y) for state, known in pairs.items() for x, y in known]
+    for state, x, y in todo:
+        if state[-1] and any(map(sides.is_final, x)) != any(map(sides.is_final, y)):
+            raise NotProved("of a pair one is final and the other is not")
+    start_left = frozenset(sides.left.initial)
+    start_right = frozenset(q + n for q in sides.right.initial)
+    todo.append(((*limits, 0), start_left | start_right if claim == "contained" else start_left, start_right))
+    for state, x, y in todo:
+        from_x, from_y = sides.stepped(x), sides.stepped(y)
+        for type_, marks in from_x.keys() | from_y.keys():
+            check_time()
+            zones, ends = letters[type_]
+            if any(before < zone < limit for zone, before, limit in zip(zones, state, limits, strict=False)):
+                continue  # of no stream whose times do not decrease
+            after = (*(min(zone, before) for zone, before in zip(zones, state, strict=False)), int(ends))
+            x_ = from_x.get((type_, marks), frozenset())
+            y_ = from_y.get((type_, marks), frozenset())
+            if not _are_equal(x_, y_, pairs.get(after, [])):
+                raise NotProved("a pair steps to two sets of states that nothing joins")
+
+
+def _are_equal(x: States, y: States, known: Sequence[tuple[States, States]]) -> bool:
+    """Whether the equations between sets that are known make two sets equal."""
+    return x == y or _closed(x, known) == _closed(y, known)
+
+
+def _closed(states: States, known: Sequence[tuple[States, States]]) -> States:
+    """The set with all that equations add to it."""
+    while True:
+        check_time()
+        more = states
+        for a, b in known:
+            if a <= more or b <= more:
+                more = more | a | b
+        if more == states:
+            return states
+        states = more

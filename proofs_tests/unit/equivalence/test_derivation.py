@@ -1,0 +1,172 @@
+"""Proofs from those of parts: what the rules prove, and what the checker refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cerify.equivalence.decide.checker import flaw
+from cerify.equivalence.decide.derivation import key_of, prove
+from cerify.equivalence.rewrite.laws import LAWS
+from cerify.equivalence.verdict import Certificate, Claim, Contained, Derivation, Equivalent, Level
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.parse import parse
+
+SAME = [
+    ("((A OR B) WITHIN 60 seconds) ; C", "((B OR A) WITHIN 1 minute) ; C"),
+    ("(A ; B ; C) FILTER A.x = B.x", "(A ; (B ; C)) FILTER B.x = A.x"),
+    ("(A ; B ; C) FILTER A.x < B.x AND A[y > 1]", "(A ; B ; C) FILTER A[y > 1] FILTER B.x > A.x"),
+    ("((A ; B) WITHIN 5 [x] PARTITION BY [k])+", "((A ; B) PARTITION BY [k] WITHIN 5 [x])+"),
+    (
+        "((A ALL B ALL A) PARTITION BY [k]) ; C",
+        "((A ALL A ALL B) PARTITION BY [k]) ; C",
+    ),
+    ("A ; B WITHIN 100000 EVENTS", "A ; B WITHIN 100000 EVENTS"),
+]
+PROVED: list[tuple[str, str, Claim, str]] = [
+    ("(A ; B ; C) FILTER A.x < B.x", "(A ; B ; C) FILTER A.x <= B.x", "contained", "conditions"),
+    ("((A ; B) WITHIN 5 seconds) ; C", "((A ; B) WITHIN 10 seconds) ; C", "contained", "operands"),
+    ("(((A ; B) PARTITION BY [k]) ; D) WITHIN 5 seconds", "((A ; B) PARTITION BY [k]) ; D", "contained", "drop"),
+    ("A UNLESS (B ; C)", "A UNLESS ((B ; C) PARTITION BY [k])", "contained", "operands"),
+    ("((A FILTER A[x > 3]) PARTITION BY [k])+", "((A FILTER A[x > 2]) PARTITION BY [k])+", "contained", "operands"),
+    ("(A+ PARTITION BY [k]) ; B", "C OR (A+ PARTITION BY [k]) ; B", "contained", "right or"),
+    ("(A WITHIN 1 [x])+ OR (A WITHIN 2 [x])+", "(A WITHIN 3 [x])+", "contained", "left or"),
+    ("NXT((A OR A) WITHIN 1 [x])", "NXT(A WITHIN 1 [x])", "equivalent", "operands"),
+    (
+        "(A ; B ; C) FILTER (A.x < B.x OR A[x > 4])",
+        "(A ; B ; C) FILTER (A.x <= B.x OR A[x > 3])",
+        "contained",
+        "conditions",
+    ),
+]
+
+
+def parsed(text: str) -> cel.Formula:
+    return parse(text)
+
+
+@pytest.mark.parametrize(("left", "right"), SAME)
+@pytest.mark.parametrize("level", ["events", "valuations"])
+def test_what_differs_only_as_written_is_the_same(left: str, right: str, level: Level) -> None:
+    verdict = prove(parsed(left), parsed(right), "equivalent", level, None, "any", Budget())
+    assert isinstance(verdict, Equivalent)
+    assert verdict.certificate.derivation == Derivation("same")
+    assert flaw(Certificate.from_json(verdict.certificate.to_json())) is None
+
+
+@pytest.mark.parametrize(("left", "right", "claim", "rule"), PROVED)
+def test_parts_are_put_together(left: str, right: str, claim: Claim, rule: str) -> None:
+    verdict = prove(parsed(left), parsed(right), claim, "events", None, "non-decreasing", Budget())
+    assert isinstance(verdict, Equivalent | Contained)
+    assert verdict.certificate.derivation is not None
+    assert verdict.certificate.derivation.rule == rule
+    read = Certificate.from_json(verdict.certificate.to_json())
+    assert read == verdict.certificate
+    assert flaw(read) is None
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("((A ; B) WITHIN 10 seconds) ; C", "((A ; B) WITHIN 5 seconds) ; C"),
+        ("(A ; B ; C) FILTER A.x <= B.x", "(A ; B ; C) FILTER A.x < B.x"),
+        ("A UNLESS ((B ; C) PARTITION BY [k])", "A UNLESS (B ; C)"),
+        ("(A+ FILTER A.x <= A.x) ; B", "(A+ FILTER A.x < A.x) ; B"),
+        ("NXT((A ; B) WITHIN 5 [x])", "NXT((A ; B) WITHIN 6 [x])"),
+        ("((A IN X) PARTITION BY [k]) ; B FILTER X[x > 1]", "((A IN Y) PARTITION BY [k]) ; B FILTER X[x > 1]"),
+    ],
+)
+def test_what_does_not_hold_is_not_proved(left: str, right: str) -> None:
+    assert prove(parsed(left), parsed(right), "contained", "events", None, "non-decreasing", Budget()) is None
+
+
+def leaf(left: str, right: str, claim: Claim = "contained", level: Level = "events") -> Derivation:
+    """A proof of a decider, as a part of a derivation."""
+    found = prove(parsed(left), parsed(right), claim, level, None, "non-decreasing", Budget())
+    assert isinstance(found, Equivalent | Contained)
+    assert found.certificate.derivation is not None
+    return found.certificate.derivation
+
+
+SAME_RULE = Derivation("same")
+DROPPED = Derivation("drop", (SAME_RULE,))
+ONE_SIDE = Derivation("right or", (SAME_RULE,), 0)
+RENAMED = Derivation("operands", (SAME_RULE,))
+FORGED: list[tuple[str, str, Claim, Derivation]] = [
+    ("A ; B", "B ; A", "equivalent", SAME_RULE),
+    ("(A ALL A) PARTITION BY [k]", "(A ALL A ALL A) PARTITION BY [k]", "equivalent", SAME_RULE),
+    ("(A WITHIN 2 [x]) ; B", "(A WITHIN 1 [x]) ; B", "contained", Derivation("operands", (SAME_RULE, SAME_RULE))),
+    ("A WITHIN 2 [x]", "A WITHIN 1 [x]", "contained", Derivation("conditions", (SAME_RULE,))),
+    ("A WITHIN 1 [x]", "A WITHIN 2 [x]", "equivalent", Derivation("conditions", (SAME_RULE,))),
+    ("A WITHIN 1 [x]", "A WITHIN 2 [y]", "contained", Derivation("conditions", (SAME_RULE,))),
+    ("A PARTITION BY [x]", "A PARTITION BY [y]", "contained", Derivation("conditions", (SAME_RULE,))),
+    ("A FILTER A[x > 1]", "A FILTER A[x > 2]", "contained", Derivation("conditions", (SAME_RULE,))),
+    ("A FILTER A.x <= A.x", "A FILTER A.x < A.x", "contained", Derivation("conditions", (SAME_RULE,))),
+    ("A FILTER (A[x > 1] OR A[y > 1])", "A FILTER A[x > 1]", "contained", Derivation("conditions", (SAME_RULE,))),
+    ("A OR B", "A", "contained", Derivation("drop", (SAME_RULE,))),
+    ("A", "A OR B", "equivalent", Derivation("right or", (SAME_RULE,), 0)),
+    ("A", "B OR C", "contained", Derivation("right or", (SAME_RULE,), 0)),
+    ("A", "B OR A", "contained", Derivation("right or", (SAME_RULE,))),
+    ("A OR B", "A", "contained", Derivation("left or", (SAME_RULE, SAME_RULE))),
+    ("A FILTER A[x > 1]", "A", "equivalent", Derivation("drop", (SAME_RULE,))),
+    ("A FILTER A[x > 1]", "A", "equivalent", Derivation("both", (Derivation("drop", (SAME_RULE,)), SAME_RULE))),
+    ("A UNLESS C", "A UNLESS (C OR D)", "contained", Derivation("operands", (SAME_RULE, ONE_SIDE))),
+    ("NXT(A FILTER A[x > 1])", "NXT(A)", "contained", Derivation("operands", (Derivation("drop", (SAME_RULE,)),))),
+    ("(A IN X) AND A", "(A IN Y) AND A", "equivalent", Derivation("operands", (RENAMED, SAME_RULE))),
+    ("PROJECT[A](A ; B)", "PROJECT[B](A ; B)", "equivalent", Derivation("operands", (SAME_RULE,))),
+    ("A ; B", "A : B", "equivalent", Derivation("operands", (SAME_RULE, SAME_RULE))),
+    ("A ; B", "A ; B", "equivalent", Derivation("operands", (SAME_RULE,))),
+    ("A", "B", "equivalent", Derivation("decided")),
+    ("A", "B", "contained", leaf("A", "A OR B")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right", "claim", "derivation"), FORGED)
+def test_a_forged_derivation_is_refused(left: str, right: str, claim: Claim, derivation: Derivation) -> None:
+    certificate = Certificate(claim, left, right, "events", None, False, (), derivation=derivation)
+    assert flaw(certificate) is not None
+
+
+def test_a_proof_of_a_part_is_of_that_part_with_its_claim_level_and_order() -> None:
+    left, right = "((A ; B) WITHIN 5 seconds) ; C", "((A ; B) WITHIN 10 seconds) ; C"
+    found = prove(parsed(left), parsed(right), "contained", "events", None, "non-decreasing", Budget())
+    assert isinstance(found, Contained)
+    whole = found.certificate
+    assert whole.derivation is not None
+    first, second = whole.derivation.parts
+    decider = next(whole.derivation.certificates(), None)
+    if decider is None:  # the window follows by the rule of conditions, without a decider
+        assert first.rule in ("conditions", "same")
+        decider = next(leaf("A", "A OR B", "contained").certificates())
+        first = Derivation("decided", certificate=decider)
+    for wrong in (
+        replace(decider, claim="equivalent"),
+        replace(decider, level="valuations"),
+        replace(decider, left="A ; C"),
+        replace(decider, order="strict"),
+    ):
+        forged = Derivation("operands", (Derivation("decided", certificate=wrong), second))
+        assert flaw(replace(whole, derivation=forged)) is not None
+
+
+def test_formulas_that_the_key_makes_one_are_one_by_every_law() -> None:
+    """Two sides of a law that does not hold never have one key."""
+    for law in LAWS:
+        if not law.holds:
+            assert key_of(cel.expanded(law.left)) != key_of(cel.expanded(law.right)), law.name
+
+
+def test_a_formula_per_key_is_compared_by_what_it_is_made_of() -> None:
+    """The attributes of a key have no order; another attribute is another query."""
+    for left, right, same in (
+        ("(A ; B) PER KEY [k] WITHIN 10 minutes", "(A ; B) PER KEY [k] WITHIN 600 seconds", True),
+        ("(A ; B) PER KEY [k, l] WITHIN 10 minutes", "(A ; B) PER KEY [l, k] WITHIN 10 minutes", True),
+        ("(A ; B) PER KEY [k] WITHIN 10 minutes", "(A ; B) PER KEY [l] WITHIN 10 minutes", False),
+        ("(A ; B) PER KEY [k] WITHIN 10 minutes", "(A ; B) PARTITION BY [k] WITHIN 10 minutes", False),
+    ):
+        proved = prove(parse(left), parse(right), "equivalent", "events", None, "any", Budget(), only_same=True)
+        assert isinstance(proved, Equivalent) == same
+        if isinstance(proved, Equivalent):
+            assert flaw(proved.certificate) is None
