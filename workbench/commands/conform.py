@@ -46,7 +46,7 @@ from cerify.conformance.report import (
     trend,
     verdict,
 )
-from cerify.conformance.run import conform
+from cerify.conformance.run import DIAGNOSIS_SECONDS, conform
 from cerify.hypotheses import STAGES
 from cerify.semantics.arguments import choices, read
 from cerify.semantics.files import write_whole
@@ -109,6 +109,13 @@ class ConformArguments:
     junit: Path | None = option("--junit", type=OUTPUT, help="Write JUnit XML to this file.")
     badge: Path | None = option("--badge", type=OUTPUT, help="Write a badge, an SVG, to this file.")
     time_limit: float = option("--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds per case.")
+    diagnosis_limit: float = option(
+        "--diagnosis-limit",
+        metavar="SECONDS",
+        type=click.FloatRange(min=0),
+        default=DIAGNOSIS_SECONDS,
+        help="For smaller cases and causes of what failed; then the report has what was found.",
+    )
     memory: int = option("--memory", type=AtLeast(16), default=2048, help="Cap in MiB.")
     restarts: int = option("--restarts", type=AtLeast(0), default=10, help="How often it may be started again.")
     command_line: tuple[str, ...] = argument(metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
@@ -196,7 +203,7 @@ def conform_command(args: ConformArguments) -> int:
     limits = Limits(run_seconds=args.time_limit, memory=args.memory * 2**20, restarts=args.restarts)
     with progress() as shown, interruptible():
         argv = args.argv()
-        report = conform(argv, cases, args.suite_asked(), limits, shown, oracle)
+        report = conform(argv, cases, args.suite_asked(), limits, shown, oracle, args.diagnosis_limit)
     report = replace(report, options=args.judging())
     if baseline is not None:
         report = against(report, baseline)
@@ -335,13 +342,13 @@ def _row(name: str) -> dict[str, str | None]:
 def identify_command(
     engine: str | None, language: str | None, as_json: bool, time_limit: float, command_line: tuple[str, ...]
 ) -> int:
-    """Find out what an engine means by at most 300 short questions, and print what explains its answers.
+    """Find out what an engine means by at most 500 short questions, and print what explains its answers.
 
     COMMAND starts the engine, which speaks the protocol on standard input and output. The profile can be given to
     `cerify conform --policy`.
 
-    Exit status: 0 if every axis has a value, 1 if there is one that no value explains, or the engine answered nothing
-    or could not be asked to the end, 2 if it cannot be started.
+    Exit status: 0 if every axis has a value, or several that nothing tells apart, 1 if there is one that no value
+    explains, or the engine answered nothing or could not be asked to the end, 2 if it cannot be started.
     """
     if (engine is None) == (not command_line):
         raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
@@ -357,7 +364,7 @@ def identify_command(
         echo(protocol.line(profile.as_json()))
     else:
         _print_profile(profile)
-    known = profile.axes and all(finding.value is not None for finding in profile.axes.values())
+    known = profile.axes and all(finding.value is not None or finding.alike for finding in profile.axes.values())
     return 0 if known and not profile.stopped else 1
 
 
@@ -367,7 +374,8 @@ def _print_profile(profile: EngineProfile) -> None:
     rows = [("axis", "value", "explains", "")]
     for name, finding in profile.axes.items():
         explained = f"{finding.explained} of {finding.answers}"
-        rows.append((name, finding.value or "none fits", explained, _note(name, finding, profile)))
+        value = finding.value or ("several fit" if finding.alike else "none fits")
+        rows.append((name, value, explained, _note(name, finding, profile)))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         cells = (*(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True)), row[3])
@@ -386,7 +394,9 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
     default = (axes.get(name) or next(axis for axis in axes.values() if axis.base == name)).default
     if finding.value not in (None, default):
         notes.append(f"not the definition's {default}")
-    if finding.alike:
+    if finding.alike and finding.value is None:
+        notes.append(f"{', '.join(finding.alike)}: nothing that was asked and explained tells them apart")
+    elif finding.alike:
         notes.append(f"or {', '.join(finding.alike)}: no question tells them apart")
     if finding.exception is not None:
         events = " ".join(_event(dict(event)) for event in finding.exception.events)

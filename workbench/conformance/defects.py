@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from cerify.api import match
+from cerify.conformance.choices import Choice, Choices, Given, given_by
+from cerify.conformance.inquiry import ROUNDS, Inquiry
+from cerify.conformance.judgement import Judge, silent_operators
 from cerify.conformance.model import Case, CaseResult, Defect, DefectCause
 from cerify.conformance.oracle import stream_of
-from cerify.conformance.peeling import Kernel, Peeler
-from cerify.conformance.prediction import AXES, INTERPRETATIONS, MatchPredictor, interpretation_of
+from cerify.conformance.peeling import Elements, Kernel, Peeler
+from cerify.conformance.prediction import INTERPRETATIONS, interpretation_of
+from cerify.conformance.watch import OVER, DiagnosisStopped, Watch
 from cerify.equivalence.shrink.shrink import shrink, shrink_stream
 from cerify.explanations.explanation import Request, explanation_lines
 from cerify.hypotheses.interpretation import EngineError, choices_of
@@ -26,89 +30,10 @@ from cerify.semantics.events import Match, Stream
 # ---------------------------------------------------------------------------------------------------------------------
 # The likely causes of defects: the choices of another semantics that give the answers which the engine gave.
 
-Choice: TypeAlias = tuple[str, str]
-"""An axis and one of its values."""
-
-Given: TypeAlias = frozenset[Match] | str | None
-"""The matches of an answer, the word "error" for an error, None where there is neither."""
-
-PASSED = 150  # cases that the engine passed on which a choice must not predict a wrong answer
 MOSTLY = 0.5  # the share of the answers that a cause has to give
-EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can make a right answer
 SAMPLE = 120  # failing cases on which choices are compared
 COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
 SHOWN = 3  # causes of a defect that are listed
-
-
-def given_by(result: CaseResult) -> Given:
-    """What the engine answered; None too where the matches are the expected ones, and only their form is wrong."""
-    if result.outcome == "error":
-        return "error"
-    if result.matches is None or set(result.matches) == set(result.case.matches):
-        return None
-    return frozenset(result.matches)
-
-
-@dataclass
-class Choices:
-    """The choices of a language, and what an engine with some of them answers; each question is answered once.
-
-    passed: cases that the engine passed. held: the choices that the expected matches have, by axis, where they are not
-    those of the definition: each answer is one with these, but for the axes that are chosen. excluded: whether no
-    choice is considered, since the answers do not depend on the queries.
-    """
-
-    language: str
-    passed: Sequence[Case] = ()
-    held: Mapping[str, str] = field(default_factory=dict)
-    excluded: bool = False
-    _streams: dict[str, Stream] = field(default_factory=dict)
-    _possible: dict[Choice, bool] = field(default_factory=dict)
-
-    @cached_property
-    def _predictor(self) -> MatchPredictor:
-        return MatchPredictor(self.language)
-
-    def __iter__(self) -> Iterator[Choice]:
-        """Every value of every axis but the expected one."""
-        for axis in () if self.excluded else AXES.get(self.language, {}).values():
-            expected = self.held.get(axis.name, axis.default)
-            yield from ((axis.name, value) for value in axis.values if value != expected)
-
-    def answer(self, case: Case, chosen: Iterable[Choice]) -> Given:
-        """What an engine with these choices answers; None where that is not modelled."""
-        text = repr((case.events, case.schema))
-        try:
-            if text not in self._streams:
-                self._streams[text] = stream_of(case)
-            given = {**self._predictor.default, **self.held, **dict(chosen)}
-            found = self._predictor.matches(case.query, self._streams[text], text, given, case.output)
-        except (CerifyError, RecursionError):
-            return None
-        return None if found == "unmodelled" else found
-
-    def concerns(self, case: Case, axes: Container[str]) -> bool:
-        """Whether one of the axes bears on the query of a case."""
-        with suppress(CerifyError, RecursionError):
-            return any(axis.name in axes for axis in self._predictor.axes_of(case.query))
-        return False
-
-    def reproduces(self, chosen: Iterable[Choice], result: CaseResult) -> bool:
-        """Whether an engine with these choices gives the answer that was given."""
-        given = given_by(result)
-        return given is not None and self.answer(result.case, chosen) == given
-
-    def possible(self, choice: Choice) -> bool:
-        """Whether the choice gives the right answer to the cases that the engine passed, with few exceptions."""
-        if choice not in self._possible:
-            wrong, most = 0, EXCEPTIONS * min(len(self.passed), PASSED)
-            for case in self.passed[:PASSED]:
-                given = self.answer(case, [choice])
-                wrong += given is not None and given != frozenset(case.matches)
-                if wrong > most:
-                    break
-            self._possible[choice] = wrong <= most
-        return self._possible[choice]
 
 
 def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
@@ -270,7 +195,14 @@ def defects_behind(
     progress: Progress = lambda what, done, total: None,
 ) -> list[Defect]:
     """The defects behind the failures of a run with these results, those that explain most cases first."""
-    kernels = peeler.kernels(failures, lambda done, total: progress("looking for defects", done, total))
+    silent = silent_failures(failures, results)
+    kernels = peeler.kernels(
+        [r for r in failures if r.case.id not in silent],
+        lambda done, total: progress("looking for defects", done, total),
+    )
+    peeler.shrinks = False
+    if not peeler.watch.interrupted:
+        peeler.stopped = "" if peeler.stopped.startswith(OVER) else peeler.stopped
     by_id = {result.case.id: result for result in results}
     found: list[tuple[DefectGroup, Choices]] = []
     for language in dict.fromkeys(kernel.signature.language for kernel in kernels):
@@ -281,10 +213,16 @@ def defects_behind(
         own = [kernel for kernel in kernels if kernel.signature.language == language]
         failing = [result for result in failures if result.case.language == language]
         empty = always_empty([result for result in results if result.case.language == language])
-        choices = Choices(language, passed, peeler.oracle.held(language), excluded=empty)
-        found += [(group, choices) for group in _grouped(peeler, own, failing, choices)]
+        choices = Choices(language, passed, peeler.oracle.held(language), excluded=empty, watch=peeler.watch)
+        answered = [result for result in results if result.case.language == language]
+        choices.silent = frozenset() if empty else frozenset(silent_operators(answered, EMPTY))
+        if empty:
+            own = [_of_all_silent(own, silent, language)]
+        found += [(group, choices) for group in _grouped(peeler, own, failing, choices, answered)]
+        choices.watch = Watch()  # what was found is described, whatever time it is
     found.sort(key=lambda pair: (-len(pair[0].cases), pair[0].kernels[0].result.case.query))
-    return [_defect(f"d{i}", *pair, by_id) for i, pair in enumerate(found, 1)]
+    hurried = peeler.watch.interrupted
+    return [_defect(f"d{i}", *pair, by_id, hurried) for i, pair in enumerate(found, 1)]
 
 
 def always_empty(results: Sequence[CaseResult]) -> bool:
@@ -293,32 +231,105 @@ def always_empty(results: Sequence[CaseResult]) -> bool:
     return not any(one.matches for one in answers) and sum(bool(one.case.matches) for one in answers) >= EMPTY
 
 
-def described(results: Sequence[CaseResult], empty: bool) -> str:
-    """What is wrong with answers where that has nothing to do with the operators of the queries; "" otherwise."""
+def silent_failures(failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> dict[str, str]:
+    """The language of failures by the ids of their cases: of engines without any match, all but the smallest.
+
+    One smaller case says all there is to say of these, and the search for hundreds would take its time.
+    """
+    found: dict[str, str] = {}
+    for language in dict.fromkeys(result.case.language for result in failures):
+        if always_empty([result for result in results if result.case.language == language]):
+            mine = [r for r in failures if r.case.language == language and r.outcome == "failed" and not r.matches]
+            mine.sort(key=lambda r: (len(r.case.query), len(r.case.events), r.case.id))
+            found |= {r.case.id: language for r in mine[1:]}
+    return found
+
+
+def _of_all_silent(kernels: Sequence[Kernel], silent: Mapping[str, str], language: str) -> Kernel:
+    """The first of the kernels of a silent engine, with all its cases."""
+    rest = tuple(id_ for id_, of in silent.items() if of == language)
+    ids = dict.fromkeys((*(id_ for kernel in kernels for id_ in kernel.cases), *rest))
+    return replace(kernels[0], cases=tuple(ids))
+
+
+def described(results: Sequence[CaseResult], empty: bool, silent: Iterable[str] = ()) -> str:
+    """What is wrong with answers where no choice has to be looked for; "" otherwise.
+
+    silent: operators to whose queries the engine never gives a match, of those without which the first answer is right.
+    """
     if empty and results[0].matches is not None:
         return "the engine gives no match in any of its answers"
     if all(one.outcome == "failed" and set(one.matches or ()) == set(one.case.matches) for one in results):
         return "the matches are the expected ones, and only the form of the answers is wrong"
+    if (name := next(iter(sorted(silent)), "")) and results[0].matches is not None and not results[0].matches:
+        return f"the engine gives no match for any query with {name}"
     return ""
 
 
+def _standing(
+    peeler: Peeler,
+    kernels: Sequence[Kernel],
+    failing: Sequence[CaseResult],
+    choices: Choices,
+    answered: Sequence[CaseResult],
+) -> list[Choice]:
+    """The choices that are found and stand before all answers; those that fall are searched for no more."""
+    if choices.excluded or not choices.passed:
+        return []
+    inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
+    smallest = [kernel.result for kernel in kernels]
+    for _ in range(ROUNDS):
+        chosen = chosen_for(choices, smallest, failing)
+        judge = Judge(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, chosen, kernels))
+        stands = inquiry.settle(judge, chosen)
+        fallen = set(chosen) - set(stands)
+        if not fallen:
+            suite = Judge(choices, answered)
+            for choice in stands:
+                choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))
+                choices.apart[choice] = inquiry.telling_apart(choice, rivals[0], stands) if rivals else ""
+                choices.replayed[choice] = suite.failing_under(()), suite.failing_under([choice])
+            return stands
+        choices.banned |= fallen
+    return stands
+
+
+def _unexplained(choices: Choices, chosen: Sequence[Choice], kernels: Sequence[Kernel]) -> set[Elements]:
+    """What the kernels depend on that no choice gives, by itself or beside the others."""
+    ways = [*([choice] for choice in chosen), list(chosen)]
+    return {k.signature.blamed for k in kernels if not any(choices.reproduces(way, k.result) for way in ways)}
+
+
 def _grouped(
-    peeler: Peeler, kernels: Sequence[Kernel], failing: Sequence[CaseResult], choices: Choices
+    peeler: Peeler,
+    kernels: Sequence[Kernel],
+    failing: Sequence[CaseResult],
+    choices: Choices,
+    answered: Sequence[CaseResult],
 ) -> list[DefectGroup]:
     """The kernels, where those that one choice explains are together, and the cases go to what explains them.
 
     Those that do not depend on the operators of their queries are together too.
     """
-    chosen = chosen_for(choices, [kernel.result for kernel in kernels], failing)
+    try:
+        chosen = _standing(peeler, kernels, failing, choices, answered)
+        return _together(kernels, chosen, choices)
+    except (DiagnosisStopped, KeyboardInterrupt) as error:
+        peeler.stop(error)
+        return _together(kernels, [], choices)
+
+
+def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices) -> list[DefectGroup]:
+    """The groups of kernels that one of the choices explains, and of those that have the same description."""
     alone = {k.signature: next((c for c in chosen if choices.reproduces([c], k.result)), None) for k in kernels}
     groups: dict[object, list[Kernel]] = {}
     for kernel in sorted(kernels, key=lambda k: alone[k.signature] is None):
-        own: object = alone[kernel.signature] or _needed(choices, chosen, kernel.result, groups)
-        if text := described([kernel.result], choices.excluded):
+        own: object = alone[kernel.signature] or (_needed(choices, chosen, kernel.result, groups) if chosen else None)
+        if text := described([kernel.result], choices.excluded, kernel.signature.blamed & choices.silent):
             own = text, MATCH.sub("", kernel.result.detail)
         groups.setdefault(own or kernel.signature, []).append(kernel)
     return [
-        DefectGroup(tuple(group), key if key in chosen else None, tuple(c for c in chosen if c != key))
+        DefectGroup(tuple(group), next((c for c in chosen if c == key), None), tuple(c for c in chosen if c != key))
         for key, group in groups.items()
     ]
 
@@ -331,7 +342,19 @@ def _needed(choices: Choices, chosen: Sequence[Choice], result: CaseResult, know
     return next((c for c in needed if c not in known), next(iter(needed), None))
 
 
-def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, CaseResult]) -> Defect:
+def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup) -> tuple[DefectCause, ...]:
+    """The choice of a group, with how many of its answers it gives; none where no choice stands."""
+    if group.choice is None:
+        return ()
+    (cause, *_) = causes_of(choices, results, group.choice, group.beside)
+    alike = tuple("=".join(other) for other in choices.alike.get(group.choice, ()))
+    now, then = choices.replayed.get(group.choice, (0, 0))
+    apart = choices.apart.get(group.choice, "")
+    return (replace(cause, alike=alike, apart=apart, now=now, then=then),)
+
+
+def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, CaseResult], hurried: bool) -> Defect:
+    """The defect of a group; hurried: without an explanation, which may take long."""
     kernels = sorted(group.kernels, key=lambda k: (len(k.result.case.query), len(k.result.case.events)))
     first = kernels[0]
     others = tuple(r for k in kernels for r in (k.result, *k.variants) if r is not first.result)
@@ -346,9 +369,9 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         cases=tuple(sorted(group.cases)),
         variants=others,
         # Where no case was passed nothing speaks against a choice.
-        causes=causes_of(choices, [first.result, *recorded], group.choice, group.beside) if choices.passed else (),
-        description=described([first.result, *recorded], choices.excluded),
-        why=why_of(first.result, {name: choices.held[name] for name in bearing}),
+        causes=_causes(choices, [first.result, *recorded], group) if choices.passed else (),
+        description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent),
+        why="" if hurried else why_of(first.result, {name: choices.held[name] for name in bearing}),
         stopped=first.stopped,
         held=choices.held,
         bearing=bearing,

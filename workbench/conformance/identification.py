@@ -8,6 +8,7 @@ hypothesis is compared with those that depart from it in one axis, over the ques
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,16 +32,19 @@ Ask = Callable[[EngineQuestion], EngineAnswer | None]
 Progress = Callable[[str, int, int], None]
 """Called with the name of a step, how much of it is done, and how much there is."""
 
-MOST = 300
+MOST = 500
 MOST_IN_A_STAGE = 40
 CARRIED = 8  # hypotheses that no question has distinguished, and that are looked at further
+RESERVED = 60  # questions that are kept for the end, where the best hypotheses are told apart
+FEW = 40  # questions of a template among which those are that no value asks for
+FURTHER = 3  # of these, at most
 CONFIRMATIONS = 2  # questions of a stage on which what is left agrees
 RICH = 4  # events of the stream of a question that confirms
 LOOKED_AT = 60  # questions of one length among which the best is looked for, if one of them splits
 LOOKED_THROUGH = 400  # questions looked at before a stage takes what is left as the same, until all is settled
 COMPARED = 24  # hypotheses by which it is chosen, as long as a question splits these
 EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
-FITS = 0.7  # the part of the answers that a value has to explain
+FITS = 0.7  # the part of the answers that hypotheses have to explain to be looked at as if nothing else were wrong
 
 
 @dataclass
@@ -105,9 +109,27 @@ class Identification:
             self.answered.append(Answered(question, answer, stage.axes))
             for n, candidate in enumerate(candidates):
                 misses[n] += self.predictor.answer(question, candidate) != answer
+        self.look_everywhere(stage, candidates[min(misses, key=lambda n: misses[n])], first)
         least = min(misses.values())
         best = [candidates[n] for n in misses if misses[n] == least]
         self.keep(stage, best, asked - least >= FITS * asked)
+
+    def look_everywhere(self, stage: Stage, best: Choices, first: int) -> None:
+        """Ask some questions with each query of a stage that do not tell values apart.
+
+        An engine may mean by it what no value says. first: the number of the first answer about the stage.
+        """
+        asked = {(one.question.query, one.question.key) for one in self.answered[first:]}
+        for template in stage.templates:
+            for question in Pool((template,), self.skipped).further(best, self.predictor):
+                if len(self.answered) >= self.most - RESERVED or question.query in self.skipped:
+                    break
+                if (question.query, question.key) in asked:
+                    continue
+                if (answer := self.ask(question)) is None:
+                    self.skipped.add(question.query)
+                else:
+                    self.answered.append(Answered(question, answer, stage.axes))
 
     def confirm(self, stage: Stage) -> None:
         """Ask one question of each template, on which what is left differs from itself or from the definition."""
@@ -216,11 +238,11 @@ class Identification:
         answers to queries without them.
         """
         about = {name: found for name in self.seen() if (found := self.about(name))}
-        unfit = {name for name, found in about.items() if self.misfit(found) > 1 - FITS}
+        unfit = {name for name, found in about.items() if self.misfit(found)}
         while True:
             clear = {name: self.without(unfit - {name}, name, found) for name, found in about.items()}
             ranked = sorted((self.misfit(clear[name]), self.misfit(about[name]), name) for name in unfit)
-            if not ranked or ranked[0][0] > 1 - FITS:
+            if not ranked or ranked[0][0]:
                 break
             unfit.remove(ranked[0][2])
         findings = {name: self.finding(name, found, len(found) < len(about[name])) for name, found in clear.items()}
@@ -239,25 +261,17 @@ class Identification:
             best = min([best, *others], key=lambda one: len(self.wrong(one, mine)))
         alike = tuple(value for value in axis.values if value != best[name] and {**best, name: value} in self.left)
         wrong = self.wrong(best, mine)
-        fits = len(mine) - len(wrong) >= FITS * len(mine) and not self.contradicted(name, best, mine)
+        fits = not wrong  # one answer that a value contradicts is enough: a wrong name costs more than none
         if fits and len(alike) == len(axis.values) - 1:
             return None
         unexplained = (one.question for one in wrong)
         exception = min(unexplained, key=lambda one: (len(one.events), len(one.query)), default=None)
+        if partial and fits:
+            as_good = [v for v in axis.values if v == best[name] or not self.wrong({**best, name: v}, mine)]
+            if len(as_good) > 1:  # what would tell them apart is lost among the answers that nothing explains
+                return AxisFinding(None, tuple(as_good), len(mine), len(mine))
         return AxisFinding(
             best[name] if fits else None, alike if fits else (), len(mine), len(mine) - len(wrong), exception
-        )
-
-    def contradicted(self, name: str, best: Choices, answered: Iterable[Answered]) -> bool:
-        """Whether another value explains all answers to one of the queries about the axis, and this one does not."""
-        by_query: dict[str, list[Answered]] = {}
-        for one in answered:
-            if name in one.axes:
-                by_query.setdefault(one.question.query, []).append(one)
-        others = [{**best, name: value} for value in self.predictor.interpretation.axes[name].values]
-        return any(
-            self.wrong(best, same) and any(not self.wrong(other, same) for other in others)
-            for same in by_query.values()
         )
 
     def wrong(self, hypothesis: Choices, answered: Iterable[Answered]) -> list[Answered]:
@@ -269,8 +283,16 @@ class Identification:
         return len(self.wrong(self.left[0], answered)) / len(answered)
 
     def about(self, name: str) -> list[Answered]:
-        """The answers to questions about an axis, and to those that confirm the whole, which depend on its value."""
-        return [one for one in self.answered if (name in one.axes or not one.axes) and self.depends(name, one)]
+        """The answers to questions about an axis, and to those that confirm the whole, which depend on its value.
+
+        So do answers to questions about it that nothing explains: there the engine means what no value says.
+        """
+        return [
+            one
+            for one in self.answered
+            if ((name in one.axes or not one.axes) and self.depends(name, one))
+            or (name in one.axes and self.predictor.answer(one.question, self.left[0]) != one.answer)
+        ]
 
     def depends(self, name: str, one: Answered) -> bool:
         """Whether two values of an axis give other answers to a question, with all other axes as found."""
@@ -314,6 +336,17 @@ class Pool:
         if not short or short[0].query in self.skipped:
             return None
         return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
+
+    def further(self, hypothesis: Choices, predictor: Predictor) -> list[EngineQuestion]:
+        """A few long questions of one template: one without matches, if there is one, and those with most of them."""
+        every = [question for length in sorted(self.by_length) for question in self.by_length[length]]
+        if not every or every[0].query in self.skipped:
+            return []
+        some = sorted(every if len(every) <= FEW else every[-FEW:], key=lambda question: -len(question.events))
+        number = {question.key: len(predictor.answer(question, hypothesis)) for question in some}
+        most = sorted(some, key=lambda question: -number[question.key])[: FURTHER - 1]
+        none = [question for question in some if not number[question.key]][:1]
+        return [*none, *most]
 
     def corroborating(
         self, hypothesis: Choices, names: Iterable[str], answered: Sequence[Answered], predictor: Predictor
@@ -391,6 +424,8 @@ class Pool:
 # ---------------------------------------------------------------------------------------------------------------------
 # The identification of an engine behind the protocol.
 
+ALIKE_ERRORS = 10  # answers that are the same error, after which no more is asked
+ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")  # what may differ in them: it is of the query
 TYPES = {bool: "bool", int: "int", float: "float", str: "string"}
 
 
@@ -413,7 +448,7 @@ def identified(
         assert language is not None
         predictor = Predictor(language)
         numbers = count()
-        stopped, malformed = list[str](), list[str]()
+        stopped, malformed, errors = list[str](), list[str](), list[str]()
 
         def ask(question: EngineQuestion) -> EngineAnswer | None:
             case = Case(
@@ -427,9 +462,13 @@ def identified(
                 predictor.interpretation.compared,
                 [],
             )
-            if engine.losses.why_not(case) is not None:
+            if stopped or engine.losses.why_not(case) is not None:
                 return None
             result = engine.answer(case)
+            errors.append(ERROR_PARTS.sub("", result.detail) if result.outcome in ("error", "protocol") else "")
+            if len(errors) == ALIKE_ERRORS and errors[0] and len(set(errors)) == 1:
+                stopped.append(f"the first {ALIKE_ERRORS} answers are the same error: {result.detail}")
+                return None
             match result.outcome:
                 case "not_run":
                     stopped.append(result.detail)

@@ -91,12 +91,26 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class DefectCause:
-    """A choice of another semantics, by its axis and value: of `of` wrong answers it gives as many as it explains."""
+    """A choice of another semantics, by its axis and value: of `of` wrong answers it gives as many as it explains.
+
+    alike: other choices, each as "axis=value", that give the same answers to all that was asked. apart: a query and a
+    stream that would tell the first of them apart, which the engine does not claim; "" if none is known. now, then: how
+    many of all answers are wrong, and would be if the engine were held to the choice; both are 0 if not counted.
+    """
 
     axis: str
     value: str
     explains: int
     of: int
+    alike: tuple[str, ...] = ()
+    apart: str = ""
+    now: int = 0
+    then: int = 0
+
+    @property
+    def helps(self) -> bool:
+        """Whether fewer cases fail if the engine is held to the choice."""
+        return self.then < self.now or self.now == 0
 
 
 @dataclass(frozen=True)

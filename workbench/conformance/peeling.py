@@ -19,6 +19,7 @@ from typing import Any, TypeAlias, TypeVar, assert_never
 from cerify.automata.algebra.values import DEFAULT
 from cerify.conformance.model import UNANSWERED, Case, CaseResult, FailureKind, kinds_of
 from cerify.conformance.oracle import Oracle, stream_of
+from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
 from cerify.equivalence.shrink.shrink import (
     QueryOperations,
     Weight,
@@ -68,6 +69,7 @@ UNBOUND = "unbound"
 TYPES = [f"{letter}{number}" for number in range(100) for letter in "ABCDEFGH"]  # names for new event types
 CHOICES = 8  # ways to put operands in the place of operators
 ALTERNATIVES = 40  # pairs without an element that are looked at
+LOOKED_AT = 200  # queries that are looked at for these; of long queries there are very many
 FURTHER = 100  # the same for those that are one reduction further away
 
 
@@ -89,6 +91,20 @@ def elements(language: Language[Any], query: Any, S: Stream) -> Elements:
     if any(problem.rule == UNBOUND for problem in language.problems(query, S.schema)):
         found.add(UNBOUND)
     return frozenset(found)
+
+
+def has_only(language: Language[Any], query: Any, S: Stream, allowed: Elements) -> bool:
+    """Return whether all elements of a query and a stream are allowed; what is quick to find is looked at first."""
+    if not allowed.issuperset(language.constructs(query)):
+        return False
+    operations = operations_of(language)
+    if operations is not None:
+        if any(name not in allowed for P in operations.predicates(query) for name in _inside(P)):
+            return False
+        read = set() if ABSENT in allowed else set(operations.attributes(query))
+        if any(_lacking(event, read, S) for event in S):
+            return False
+    return UNBOUND in allowed or all(problem.rule != UNBOUND for problem in language.problems(query, S.schema))
 
 
 def _inside(P: Predicate | Term) -> Iterator[str]:
@@ -140,7 +156,8 @@ def without(language: Language[Any], query: Any, S: Stream, element: str, thorou
     near = (
         one for other in found for one in (other, *_bound_otherwise(operations, other), *_tuned(operations, other, S))
     )
-    nearest = list(islice((one for one in near if elements(language, one, S) <= least), ALTERNATIVES))
+    some = islice(near, LOOKED_AT)
+    nearest = list(islice((one for one in some if has_only(language, one, S, least)), ALTERNATIVES))
     yield from ((one, S) for one in nearest)
     if thorough:
         reduced = (other for one in nearest for reduction in operations.reductions for other in reduction(one))
@@ -321,6 +338,7 @@ class Peeler:
     """Reduces failures to the operators that cause them, by running an engine on other cases, each of them once.
 
     stopped: why no more cases are run, "" as long as some are. disputed: results on which cerify contradicts itself.
+    shrinks: whether it is at smaller cases, for which there is a share of the time of the watch.
     """
 
     ask: Ask
@@ -329,6 +347,8 @@ class Peeler:
     disputed: list[CaseResult] = field(default_factory=list)
     answered: dict[tuple[str, str, str], CaseResult | None] = field(default_factory=dict)
     slow: float = 0.0
+    shrinks: bool = True
+    watch: Watch = field(default_factory=Watch)
 
     def kernels(
         self, failures: Iterable[CaseResult], progress: Callable[[int, int], None] = lambda d, t: None
@@ -346,13 +366,34 @@ class Peeler:
         groups: dict[Signature, list[Failing]] = {}
         for done, result in enumerate(ordered):
             progress(done, len(ordered))
-            found = self.signatures(result)
+            found = {} if self.stopped else self._signatures_in_time(result)
             if self.stopped:  # what was asked does not suffice for a signature
                 found = self._unasked(result, groups)
             for signature, failing in found.items():
                 groups.setdefault(signature, []).append(failing)
         progress(len(ordered), len(ordered))
         return self._reduced(groups)
+
+    def _signatures_in_time(self, result: CaseResult) -> dict[Signature, Failing]:
+        """As `signatures`; none once the time is over, or after an interrupt, which is kept in `stopped`."""
+        self.watch.allow()
+        try:
+            return self.signatures(result) or self._unasked(result, {})
+        except AllowanceOver:
+            return self._unasked(result, {})
+        except (DiagnosisStopped, KeyboardInterrupt) as error:
+            self.stop(error)
+            return {}
+        finally:
+            self.watch.allow_all()
+
+    def stop(self, error: BaseException) -> None:
+        """Ask no more, since the time is over or the user interrupts."""
+        interrupted = isinstance(error, KeyboardInterrupt)
+        self.stopped = self.stopped or (INTERRUPTED if interrupted else str(error))
+        if interrupted:
+            self.stopped = INTERRUPTED
+            self.watch.stop(INTERRUPTED, interrupted=True)
 
     # --- what a failure depends on ------------------------------------------------------------------------------------
 
@@ -366,8 +407,22 @@ class Peeler:
             found |= self._taken_apart(Failing(kind, query, S, result))
         return found
 
-    def _unasked(self, result: CaseResult, known: Iterable[Signature]) -> dict[Signature, Failing]:
+    def _at_once(self, result: CaseResult, groups: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
+        """After an interrupt, when seconds count: a signature of the feature of the case, whatever its query."""
+        found: dict[Signature, Failing] = {}
+        for kind in kinds_of(result):
+            own = Signature(result.case.language, kind, frozenset({result.case.feature}))
+            if own in groups:
+                found[own] = replace(groups[own][0], origin=result)
+            else:
+                language = LANGUAGES[result.case.language]
+                found[own] = Failing(kind, language.parse(result.case.query), stream_of(result.case), result)
+        return found
+
+    def _unasked(self, result: CaseResult, known: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
         """Without questions: a known signature that fits each kind of the failure, or one with all of its elements."""
+        if self.watch.interrupted:
+            return self._at_once(result, known)
         language = LANGUAGES[result.case.language]
         query, S = language.parse(result.case.query), stream_of(result.case)
         present = elements(language, query, S)
@@ -416,6 +471,7 @@ class Peeler:
         if key not in self.answered:
             if self.stopped:
                 return None
+            self.watch.check(self.watch.shrinking if self.shrinks else 1.0)
             self.answered[key] = None
             with suppress(CerifyError):
                 self.answered[key] = self._asked(query, S, origin)
@@ -427,8 +483,8 @@ class Peeler:
             return None
         try:
             result = self.ask(self.oracle.case(query, S, origin), query, S)
-        except KeyboardInterrupt:
-            self.stopped = INTERRUPTED
+        except KeyboardInterrupt as error:
+            self.stop(error)
             return None
         if result.outcome in UNANSWERED and result.outcome != "error":
             self.slow += result.seconds
@@ -446,15 +502,48 @@ class Peeler:
         """A kernel for each signature that is not one of fewer elements in a larger context."""
         kernels: dict[Signature, Kernel] = {}
         explained: dict[Signature, Signature] = {}
-        for signature in sorted(groups, key=lambda s: (self._is_derived(groups[s][0]), *_order(s))):
-            small = self._turned_back(self._smallest(signature, groups[signature]))
-            blamed = self._blamed(small, thorough=True)
-            final = Signature(signature.language, small.kind, signature.blamed if self.stopped else blamed)
-            explained[signature] = self._explaining(final, small, kernels) or final
+        for signature in sorted(
+            groups, key=lambda s: (not self.stopped and self._is_derived(groups[s][0]), *_order(s))
+        ):
+            try:
+                final, small, explaining = self._final(signature, groups[signature], kernels)
+            except (DiagnosisStopped, KeyboardInterrupt) as error:
+                self.stop(error)
+                small = min(groups[signature], key=lambda f: len(f.S))
+                final, explaining = signature, None
+            explained[signature] = explaining or final
             if explained[signature] not in kernels:
                 kernels[final] = Kernel(final, self._named(small), small.origin, (), (), self.stopped)
         cases = assigned(groups, explained)
         return clustered(replace(kernel, cases=cases.get(signature, ())) for signature, kernel in kernels.items())
+
+    def _final(
+        self, signature: Signature, group: Sequence[Failing], kernels: Iterable[Signature]
+    ) -> tuple[Signature, Failing, Signature | None]:
+        """The signature of the smallest case of another one, this case, and a known signature that explains it."""
+        if self.stopped:
+            return signature, min(group, key=lambda f: len(f.S)), None
+        self.watch.allow()
+        small, final = self._smallest(signature, group), signature
+        try:
+            small = self._turned_back(small)
+            blamed = self._blamed(small, thorough=True)
+            final = Signature(signature.language, small.kind, signature.blamed if self.stopped else blamed)
+            return final, small, self._explaining(final, small, kernels)
+        except AllowanceOver:
+            return self._shrunk_at_once(signature, small)
+        finally:
+            self.watch.allow_all()
+
+    def _shrunk_at_once(self, signature: Signature, small: Failing) -> tuple[Signature, Failing, Signature | None]:
+        """As `_final`, where there was no time to see what the failure depends on.
+
+        The case shrinks as long as it fails, and is blamed on what is left of the elements.
+        """
+        self.watch.allow()
+        small = self._shrunk(small, frozenset())
+        left = elements(LANGUAGES[signature.language], small.query, small.S)
+        return Signature(signature.language, small.kind, signature.blamed & left), small, None
 
     def _is_derived(self, failing: Failing) -> bool:
         """Whether the query has a derived operator, which may fail for one that it stands for."""
@@ -556,19 +645,27 @@ class Peeler:
             return True
 
         operations = operations_of(language)
-        if operations is None:
-            shrink_stream(start.S, lambda S: differs(start.query, S), TRIES)
-        else:
-            shrink(operations, start.query, start.S, differs, TRIES)
+        try:
+            if operations is None:
+                shrink_stream(start.S, lambda S: differs(start.query, S), TRIES)
+            else:
+                shrink(operations, start.query, start.S, differs, TRIES)
+        except AllowanceOver:
+            pass
+        except (DiagnosisStopped, KeyboardInterrupt) as error:
+            self.stop(error)
         return best
 
     def _named(self, failing: Failing) -> CaseResult:
         """What the engine does on the case with its names made canonical, or as it is if that is not wrong alike."""
         origin = failing.origin.case
         language = LANGUAGES[origin.language]
-        own = self.result(failing.query, failing.S, origin)
-        assert own is not None
-        with suppress(CerifyError):
+        if self.watch.interrupted:
+            return failing.origin
+        own = self.answered.get(_question(failing.query, failing.S, origin)) or failing.origin
+        if self.stopped:
+            return own
+        with suppress(CerifyError, DiagnosisStopped):
             query, S = canonical(language, failing.query, failing.S)
             if self.fails(query, S, failing):
                 own = self.result(query, S, origin) or own

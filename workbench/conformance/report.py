@@ -95,7 +95,7 @@ def defect_json(defect: Defect, report: Report) -> Json:
         "why": defect.why,
         "description": defect.description or None,
         "baseline": defect.baseline or None,
-        "causes": [{"axis": c.axis, "value": c.value, "explains": c.explains, "of": c.of} for c in defect.causes],
+        "causes": [cause_json(cause) for cause in defect.causes],
         "same_cause": [other.id for other in same_cause(defect, report)],
         "cases": list(defect.cases),
         "original": {"case": defect.original.case.id, **asked(defect.original.case)},
@@ -105,6 +105,14 @@ def defect_json(defect: Defect, report: Report) -> Json:
         "stderr": defect.result.stderr or defect.original.stderr or None,
         "translation": defect.result.translation or None,
     }
+
+
+def cause_json(cause: DefectCause) -> Json:
+    """A cause, with the number of cases that fail under it, and the choices that fit as well."""
+    found: Json = {"axis": cause.axis, "value": cause.value, "explains": cause.explains, "of": cause.of}
+    if cause.now:
+        found["failing"] = {"now": cause.now, "then": cause.then}
+    return found | ({"alike": list(cause.alike), "apart": cause.apart or None} if cause.alike else {})
 
 
 def same_cause(defect: Defect, report: Report) -> list[Defect]:
@@ -243,9 +251,15 @@ def cause_text(defect: Defect) -> str:
     ):
         if some:
             text += f" ({how}: {', '.join(f'{c.axis}={c.value} {c.explains}' for c in some)})"
+    if first.alike:
+        text += f"\nor {' or '.join(first.alike)}: nothing that was asked tells them apart"
+        text += f"; {first.apart} would" if first.apart else ""
     if says := axis_says(defect, first):
         text += f"\n{says}"
-    return f"{text}\nif that is meant: {entitled(defect, first)}"
+    if not first.helps:
+        return text
+    left = f"\nheld to that, {first.then:,} of the {first.now:,} failing cases still fail" if first.then else ""
+    return f"{text}\nif that is meant: {entitled(defect, first)}{left}"
 
 
 def alike_text(defect: Defect, report: Report) -> str:
@@ -454,7 +468,7 @@ class DefectView:
             undrawn=max(0, len(rows) - DRAWN),
             says=axis_says(defect, first) if first else "",
             alike=alike_text(defect, report),
-            entitled=entitled(defect, first) if first else "",
+            entitled=entitled(defect, first) if first and first.helps else "",
             again="\n".join(again(defect, report)),
             issue=issue_text(defect, report),
         )

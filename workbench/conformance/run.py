@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,12 +17,17 @@ from cerify.conformance.harness import Engine, Limits, Losses
 from cerify.conformance.model import FAILURES, Case, CaseResult, Defect, Report, of_output, shown
 from cerify.conformance.oracle import Oracle, second_opinion, stream_of
 from cerify.conformance.peeling import INTERRUPTED, Peeler, operations_of
+from cerify.conformance.watch import Watch
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.values import Value
 
+DIAGNOSIS_SECONDS = 300.0
+EXPECTED_SECONDS = 2.0  # for what is expected of a smaller case; one that takes longer is not looked at
+ALIKE = 10  # answers, at least, that are the same error, before that is all there is to say
+ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
 ASKED_AGAIN = 3  # times that the cases of a defect are, to see whether the answers stay the same
 
 Progress = Callable[[str, int, int], None]
@@ -35,26 +41,33 @@ def conform(
     limits: Limits = Limits(),
     progress: Progress = lambda what, done, total: None,
     oracle: Oracle = Oracle(),
+    diagnosis_seconds: float = DIAGNOSIS_SECONDS,
 ) -> Report:
     """Put the engine that the command starts under test, with the cases in the languages that it speaks.
 
-    A KeyboardInterrupt ends the run early; what was found until then is in the report. Raises InputError if the engine
-    does not start.
+    diagnosis_seconds: how long smaller cases and causes are searched; then the report has what was found. A
+    KeyboardInterrupt ends the run early in the same way. Raises InputError if the engine does not start.
     """
     started = time.perf_counter()
     with Engine(argv, limits, losses=Losses(skips=True)) as engine:
         asked = [case for case in cases if case.language in engine.info.languages]
         results, ended = run_all(engine, asked, oracle, progress)
         info = engine.info
+        if ended:
+            engine.close()  # it is not asked to stop, which may take it seconds
     results = [
         replace(r, outcome="protocol", matches=None, detail=engine.twice[r.case.id]) if r.case.id in engine.twice else r
         for r in results
     ]
-    results = [reconsidered(result, oracle) for result in results]
-    peeler = Peeler(_nothing_asked, oracle, stopped=ended)
+    if not ended:
+        results, ended = _reconsidered(results, oracle)
+    shrinking = replace(oracle, budget=replace(oracle.budget, seconds=EXPECTED_SECONDS))
+    peeler = Peeler(_nothing_asked, shrinking, stopped=ended, watch=Watch(diagnosis_seconds))
     failures = [r for r in results if r.outcome in FAILURES and r.outcome != "not_run"]
     defects, restarts = [], engine.restarts
-    if failures and not ended:
+    if (error := same_error(results)) is not None:
+        defects = [error]
+    elif failures and not ended:
         # what is shrunk has to be asked, or a query that the engine answers well is shown
         losses = replace(engine.losses, skips=False)
         with Engine(argv, limits, restarts, losses) as again:
@@ -64,8 +77,11 @@ def conform(
             except KeyboardInterrupt:  # between two questions: once more, with the answers there are and no question
                 peeler.stopped = INTERRUPTED
                 defects = defects_behind(peeler, failures, results, progress)
-            with suppress(KeyboardInterrupt):
-                defects = [unsteady(defect, again.run) for defect in defects]
+            if peeler.watch.interrupted:
+                again.close()
+            else:
+                with suppress(KeyboardInterrupt):
+                    defects = [unsteady(defect, again.run) for defect in defects]
             restarts = again.restarts
     return Report(
         engine=info.name,
@@ -81,6 +97,37 @@ def conform(
         held_to=oracle.held_to,
         command=tuple(argv),
         warnings=tuple(unknown_names(info.claims)),
+    )
+
+
+def _reconsidered(results: Sequence[CaseResult], oracle: Oracle) -> tuple[list[CaseResult], str]:
+    """The results, each judged again by the definition, and why this ended early; "" if it did not."""
+    found: list[CaseResult] = []
+    try:
+        found += (reconsidered(result, oracle) for result in results)
+    except KeyboardInterrupt:
+        return [*found, *results[len(found) :]], "interrupted while failing cases were judged again"
+    return found, ""
+
+
+def same_error(results: Sequence[CaseResult]) -> Defect | None:
+    """The one defect of an engine, or an adapter, whose answers to all cases are the same error; None for others.
+
+    Numbers and what stands in quotation marks may differ: they are of the query.
+    """
+    asked = [result for result in results if result.outcome not in ("skipped", "not_run")]
+    kinds = {(result.outcome, ERROR_PARTS.sub("", result.detail.partition("\n")[0])) for result in asked}
+    if len(asked) < ALIKE or len(kinds) != 1 or asked[0].outcome not in ("error", "protocol", "crashed"):
+        return None
+    smallest = min(asked, key=lambda r: (len(r.case.query) + 8 * len(r.case.events), r.case.id))
+    return Defect(
+        id="d1",
+        kind="crash" if smallest.outcome == "crashed" else "error",
+        operators=(),
+        result=smallest,
+        original=smallest,
+        cases=tuple(sorted(result.case.id for result in asked)),
+        description=f"all {len(asked):,} answers are the same error: {smallest.detail}",
     )
 
 

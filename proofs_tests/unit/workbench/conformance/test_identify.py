@@ -1,4 +1,4 @@
-"""Engines composed of hypotheses are identified, axis by axis, within 300 questions."""
+"""Engines composed of hypotheses are identified, axis by axis, within 500 questions."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import pytest
 from cerify.conformance import engines
 from cerify.conformance.campaigns import ClaimedMaker
 from cerify.conformance.cases import Claims, learnt, load
-from cerify.conformance.defects import Choices
+from cerify.conformance.choices import Choices
 from cerify.conformance.harness import Engine
 from cerify.conformance.identification import schema_for
 from cerify.conformance.model import Case, CaseResult, Defect, Report, of_output

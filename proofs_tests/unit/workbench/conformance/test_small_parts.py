@@ -17,7 +17,8 @@ from click.testing import CliRunner
 from cerify.cli import cerify
 from cerify.conformance.campaigns import BuiltInEvaluator, EngineEvaluator, Job, PlanShare, plan_of
 from cerify.conformance.cases import case_of_line, nodes
-from cerify.conformance.defects import Choices, _needed, causes_of, defects_behind, why_of
+from cerify.conformance.choices import Choices
+from cerify.conformance.defects import _needed, causes_of, defects_behind, why_of
 from cerify.conformance.harness import Losses
 from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, Report, count_of, difference, kinds_of
 from cerify.conformance.oracle import Oracle, read_policy, second_opinion

@@ -17,12 +17,12 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.check import require_typed
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import Formula, show
+from cerify.semantics.cel.syntax import OPERATORS, Formula, show, subformulas
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
 from proofs_tests.support import EXAMPLES, sampled
 from proofs_tests.tools.make_suite import SOURCES, text_of
-from proofs_tests.tools.suites.cel.queries import CLAUSES, FILES
+from proofs_tests.tools.suites.cel.queries import CLAUSES, FILES, NOT_ASKED
 from proofs_tests.tools.suites.cel.queries.examples import READINGS
 from proofs_tests.tools.suites.cel.suite import EDITIONS, MUTANTS, TWINS, chosen, generated, kills, twins_of
 from proofs_tests.tools.suites.source import case_of
@@ -121,7 +121,15 @@ def test_what_the_errata_and_the_decisions_turn_on_is_asked() -> None:
         assert (parse(query), tuple(event.type for event in S)) in asked, query
 
 
-@pytest.mark.parametrize("law", [law for law in LAWS if not law.holds], ids=lambda law: law.name)
+def is_left_out(phi: Formula) -> bool:
+    """Return whether a formula has an operator that the suite does not ask."""
+    return any(OPERATORS[type(psi)].name in NOT_ASKED for psi in subformulas(phi) if type(psi) in OPERATORS)
+
+
+FAILING = [law for law in LAWS if not law.holds and not any(map(is_left_out, (law.left, law.right)))]
+
+
+@pytest.mark.parametrize("law", FAILING, ids=lambda law: law.name)
 def test_both_sides_of_a_law_that_fails_are_asked_where_they_differ(law: Law) -> None:
     assert law.witness is not None
     events = [(event.type, dict(event.attributes)) for event in law.witness.stream]

@@ -1,0 +1,139 @@
+"""Whether the causes of `conform` and the profiles of `identify` are right: `python -m proofs_tests.campaigns.causes`.
+
+Engines are composed of one to three choices. With --hidden the search does not know their values: each stands for a
+meaning without a name, so that whatever is named is wrong, unless no case tells it from the engine.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
+
+import click
+
+from cerify.conformance.choices import Choices
+from cerify.conformance.defects import defects_behind
+from cerify.conformance.identification import Identification
+from cerify.conformance.identification.stages import STAGES
+from cerify.conformance.model import Case, CaseResult, Defect
+from cerify.conformance.oracle import stream_of
+from cerify.conformance.peeling import Peeler
+from cerify.conformance.prediction import Predictor
+from cerify.hypotheses.interpretation import choices_of
+from proofs_tests.unit.workbench.conformance.random_engines import predictor
+from proofs_tests.unit.workbench.conformance.test_peeling import cases
+
+
+def composed(seed: int) -> dict[str, str]:
+    """The choices of an engine of CEL: one, two or three axes in turn."""
+    rng = Random(seed)
+    axes = list(predictor("cel").interpretation.axes.values())
+    return {axis.name: rng.choice(axis.values[1:]) for axis in rng.sample(axes, 1 + seed % 3)}
+
+
+def recorded(engine: Mapping[str, str], case: Case) -> CaseResult:
+    """What an engine with these choices answers to a case."""
+    known = predictor("cel")
+    given = choices_of(engine, known.interpretation.axes)
+    found = known.matches(case.query, stream_of(case), repr((case.events, case.schema)), given, case.output)
+    if isinstance(found, str):
+        return CaseResult(case, "skipped" if found == "unmodelled" else "error", detail="internal: an absent value")
+    return CaseResult(case, "passed" if found == set(case.matches) else "failed", sorted(found))
+
+
+def judged(engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], list[str]]:
+    """How many headline causes are right, absent and wrong, and which are wrong."""
+    results = [recorded(engine, case) for case in cases()]
+    failures = [result for result in results if result.outcome not in ("passed", "skipped")]
+    if not failures:
+        return Counter(unseen=1), []
+    known = Choices.__iter__
+    secret = set(engine.items()) if hidden else set()
+    Choices.__iter__ = lambda self: (c for c in known(self) if c not in secret)  # type: ignore[method-assign]
+    try:
+        defects = defects_behind(Peeler(lambda case, query, S: recorded(engine, case)), failures, results)
+    finally:
+        Choices.__iter__ = known  # type: ignore[method-assign]
+    counted: Counter[str] = Counter()
+    wrong = []
+    for defect in defects:
+        if not defect.causes:
+            counted["absent"] += 1
+        elif is_right(engine, defect, results):
+            counted["right"] += 1
+        else:
+            counted["wrong"] += 1
+            first = defect.causes[0]
+            wrong.append(f"{first.axis}={first.value} ({first.explains} of {first.of})")
+    return counted, wrong
+
+
+def is_right(engine: Mapping[str, str], defect: Defect, results: Sequence[CaseResult]) -> bool:
+    """Whether the headline cause is a choice of the engine, or gives its answers in the place of one."""
+    cause = defect.causes[0].axis, defect.causes[0].value
+    if cause in engine.items() or {f"{n}={v}" for n, v in engine.items()} & set(defect.causes[0].alike):
+        return True
+    others: list[dict[str, str]] = [{n: v for n, v in engine.items() if n != left} for left in engine]
+    return any(same(results, other | {cause[0]: cause[1]}) for other in others)
+
+
+def same(results: Sequence[CaseResult], engine: Mapping[str, str]) -> bool:
+    """Whether another engine gives the same results."""
+    return all(
+        result.outcome == "skipped" or set(recorded(engine, result.case).matches or ()) == set(result.matches or ())
+        for result in results
+    )
+
+
+def identified(engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], list[str]]:
+    """How many values of a profile are right, open and wrong, and which are wrong."""
+    known = predictor("cel")
+    truth = choices_of(engine, known.interpretation.axes)
+    mine = known
+    if hidden:
+        mine = Predictor("cel")
+        kept = {
+            name: replace(axis, values=tuple(v for v in axis.values if (name, v) not in engine.items()))
+            for name, axis in mine.interpretation.axes.items()
+        }
+        mine.interpretation = replace(mine.interpretation, axes=kept)
+    found = Identification(mine, lambda question: known.answer(question, truth)).run(STAGES["cel"])
+    counted: Counter[str] = Counter()
+    wrong = []
+    for name, finding in found.items():
+        if finding.value == truth[name] or truth[name] in finding.alike:
+            counted["right"] += 1
+        elif finding.value is None:
+            counted["open"] += 1
+        else:
+            counted["wrong"] += 1
+            wrong.append(f"{name}={finding.value}, not {truth[name]} ({finding.explained} of {finding.answers})")
+    return counted, wrong
+
+
+@click.command()
+@click.option("--engines", type=click.IntRange(0), default=40, show_default=True)
+@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="The seed of the first.")
+@click.option("--hidden", is_flag=True, help="Without the engine's values among those that are searched.")
+@click.option("--identify", is_flag=True, help="Profiles, in the place of causes.")
+def main(engines: int, first: int, hidden: bool, identify: bool) -> None:
+    """A line for each engine, and the sums."""
+    total: Counter[str] = Counter()
+    for seed in range(first, first + engines):
+        begun, engine = time.process_time(), composed(seed)
+        counted, wrong = (identified if identify else judged)(engine, hidden)
+        total += counted
+        text = ", ".join(f"{n}={v}" for n, v in engine.items())
+        numbers = ", ".join(f"{number} {what}" for what, number in sorted(counted.items()))
+        bad = f"; WRONG {'; '.join(wrong)}" if wrong else ""
+        click.echo(f"{seed:>3} {text}: {numbers}; {time.process_time() - begun:.1f} s{bad}")
+    click.echo(", ".join(f"{number} {what}" for what, number in sorted(total.items())))
+    sys.exit(1 if total["wrong"] else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,713 @@
+"""A library for adapters in Python: programs that put an engine under test by the engine protocol.
+
+An adapter answers queries with the matches that its engine reports. Three things are the same in all adapters, and they
+are here: the loop that reads messages and writes answers (`serve`), the reading of a query as chains of steps, which is
+the form that most engines have words for (`chains_of`), and the truth of conditions on events (`holds`).
+
+The module imports the standard library alone. An engine often needs an environment of its own, with other versions of
+the packages that cerify needs; there it is enough that cerify is on the path. Nothing here is shared with the
+definition of a language: the trees come as JSON, and the truth of a condition is written a second time, so that a fault
+in either shows as a wrong answer.
+
+A chain is a translation, never an approximation: what it cannot say raises `Skip`, and a skipped case is no failure.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from itertools import product
+from typing import Any, BinaryIO, TypeAlias
+
+Json: TypeAlias = dict[str, Any]
+
+Taken: TypeAlias = Sequence[Sequence[int]]
+"""For each step of a chain the positions of the events that a match takes for it, in their order."""
+
+Found: TypeAlias = tuple[int, Taken]
+"""A match of a chain: the position at which it is reported, and what its steps take."""
+
+MOST_CHAINS = 64  # of one query, which has more where choices stand one after another
+CLAIM_PARTS = frozenset({"operators", "strategies", "predicates", "output", "ordered_time"})
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
+
+
+class Skip(Exception):
+    """The engine has no words for a query: the answer is a skip with this reason, and a link to the engine's manual.
+
+    Example: raise Skip("the engine has no negation", "https://example.org/manual")
+    """
+
+    def __init__(self, why: str, link: str = "") -> None:
+        super().__init__(why)
+        self.link = link
+
+
+class AdapterProblem(Exception):
+    """The engine cannot answer: the answer is an error with this message, and a code of the protocol.
+
+    Codes: parse, ill_formed, unsupported, budget, internal.
+    """
+
+    def __init__(self, message: str, code: str = "internal") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RunMessage:
+    """A query and a stream that the engine is asked about.
+
+    message: the whole message. tree: the query as a tree in JSON, None for a text that does not parse. events: as they
+    came, each with its `type`. translations: the query in the engine's own terms, which reports show.
+    """
+
+    message: Json
+    translations: list[str] = field(default_factory=list)
+
+    @property
+    def query(self) -> str:
+        """The text of the query."""
+        return str(self.message["query"])
+
+    @property
+    def language(self) -> str:
+        """The name of the query's language, such as cel."""
+        return str(self.message["language"])
+
+    @property
+    def tree(self) -> Json | None:
+        """The query as a tree; see the page of the protocol for its nodes."""
+        tree: Json | None = self.message.get("tree")
+        return tree
+
+    @property
+    def events(self) -> list[Json]:
+        """The events in the order in which they came."""
+        events: list[Json] = self.message["events"]
+        return events
+
+    @property
+    def wants_bindings(self) -> bool:
+        """Whether the matches have to say which variable binds which positions."""
+        return bool(self.message.get("output", "matches") == "valuations")
+
+    @property
+    def values(self) -> list[Json]:
+        """The events with times as datetime: `time`, and attributes that the schema calls timestamps.
+
+        Raises Skip for a text that is no time.
+        """
+        schema = self.message.get("schema") or {}
+        parsed = []
+        for event in self.events:
+            types = schema.get(event.get("type", "row"), {})
+            times = {
+                name: _instant(value)
+                for name, value in event.items()
+                if isinstance(value, str) and (name == "time" or types.get(name) == "timestamp")
+            }
+            parsed.append(event | times)
+        return parsed
+
+    def seconds(self, ordered: bool = True) -> list[int | float]:
+        """Return the time of each event in seconds.
+
+        Raises Skip where an event has none, and, with `ordered`, where one is earlier than the one before it.
+        """
+        times = [event.get("time") for event in self.values]
+        seconds = [time.timestamp() if isinstance(time, datetime) else time for time in times]
+        if not all(isinstance(time, int | float) and not isinstance(time, bool) for time in seconds):
+            raise Skip("an event has no time")
+        found: list[int | float] = [time for time in seconds if time is not None]
+        if ordered and found != sorted(found):
+            raise Skip("the engine takes events in the order of time")
+        return found
+
+    def translate(self, text: str) -> None:
+        """Add a query in the engine's own terms, which reports show beside the query of a defect."""
+        self.translations.append(text)
+
+
+Answering: TypeAlias = Callable[[RunMessage], Iterable[Json]]
+"""From a query and a stream to the matches in the form of the protocol; it may raise Skip and AdapterProblem."""
+
+
+def serve(
+    name: str,
+    engine_version: str,
+    languages: Mapping[str, Answering],
+    claims: Mapping[str, Json] | None = None,
+    features: Sequence[str] = (),
+) -> None:
+    """Answer the messages on standard input until one says stop, or the input ends.
+
+    languages: for each language that the engine speaks, what answers its queries. claims: for a language what the
+    engine claims of it (docs/reference/protocol.md). Raises ValueError for a part of a claim that does not exist.
+
+    Standard output belongs to the protocol: what the engine prints there goes to standard error. An exception becomes
+    an answer, and its traceback goes to standard error.
+
+    Example: serve("mine", version_of("mine"), {"cel": on_chains(search)})
+    """
+    for language, claimed in (claims or {}).items():
+        if unknown := sorted(set(claimed) - CLAIM_PARTS):
+            raise ValueError(f"the claims of {language} have no part {unknown[0]!r}; parts are {sorted(CLAIM_PARTS)}")
+    started: Json = {
+        "protocol": 1,
+        "engine": {"name": name, "version": engine_version},
+        "languages": list(languages),
+        "features": list(features),
+        **({"claims": {language: dict(claimed) for language, claimed in claims.items()}} if claims else {}),
+    }
+    answers = _reserved_output()
+    for line in sys.stdin.buffer:
+        if not line.strip():
+            continue
+        answer = answer_line(line, started, languages)
+        if answer is None:
+            return
+        text = json.dumps(answer, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        answers.write(text.encode() + b"\n")
+        answers.flush()
+
+
+def answer_line(line: bytes | str, started: Json, languages: Mapping[str, Answering]) -> Json | None:
+    """Return the answer to one line; None for stop. A line that is no message gets an error without an id."""
+    try:
+        message = json.loads(line)
+        command = message["cmd"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        return {"id": None, "error": {"code": "parse", "message": f"no message of the protocol: {error!r}"}}
+    if command == "start":
+        return started
+    if command == "stop":
+        return None
+    if command != "run":
+        return {"id": message.get("id"), "error": {"code": "unsupported", "message": f"no command {command!r}"}}
+    return answer_run(RunMessage(message), languages)
+
+
+def answer_run(run: RunMessage, languages: Mapping[str, Answering]) -> Json:
+    """Return the answer to a query: its matches, a skip or an error, with the translation where there is one."""
+    try:
+        if run.language not in languages:
+            raise Skip(f"the engine does not speak {run.language}")
+        if run.message.get("consumption", "none") != "none" or run.message.get("selection", "all") != "all":
+            raise Skip("neither consumption nor selection around a query")
+        answer: Json = {"matches": list(languages[run.language](run))}
+        json.dumps(answer, allow_nan=False)  # a value that JSON lacks is an error of this case, not of the loop
+    except Skip as skip:
+        answer = {"skipped": str(skip) or "not in the engine", **({"link": skip.link} if skip.link else {})}
+    except AdapterProblem as problem:
+        answer = {"error": {"code": problem.code, "message": str(problem)}}
+    except (MemoryError, RecursionError) as error:
+        answer = {"error": {"code": "budget", "message": f"{type(error).__name__} in the engine or its adapter"}}
+    except Exception as error:
+        traceback.print_exc()
+        answer = {"error": {"code": "internal", "message": f"{type(error).__name__}: {error}"}}
+    if run.translations and "skipped" not in answer:
+        answer["translation"] = "\n".join(run.translations)
+    return {"id": run.message.get("id"), **answer}
+
+
+def version_of(distribution: str) -> str:
+    """Return the version of an installed package; "unknown" where it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _reserved_output() -> BinaryIO:
+    """Return standard output for the answers, and let everything else that is printed go to standard error."""
+    sys.stdout.flush()
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # an engine's library may write to the descriptor, not to sys.stdout
+    return answers
+
+
+def _instant(text: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise Skip(f"{text!r} is no time") from None
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+# --- chains -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ChainStep:
+    """A step that takes one event of a type, or, as a loop, `least` to `most` of them; any number if most is None.
+
+    labels: the variables that bind the events; a step without labels takes events that are not reported. conditions:
+    predicates that each of its events has to satisfy, as trees. adjacent: it begins with the event right after the one
+    before it. adjacent_rounds: the events of the loop follow each other without a gap.
+    """
+
+    type: str
+    labels: frozenset[str]
+    conditions: tuple[Json, ...] = ()
+    least: int = 1
+    most: int | None = 1
+    adjacent: bool = False
+    adjacent_rounds: bool = False
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it may take several events."""
+        return self.most != 1
+
+    def comparisons(self) -> list[tuple[str, str, Any]]:
+        """Return the conditions as (attribute, comparator, constant). Raises Skip for any that is not so."""
+        return plain_comparisons(self.conditions)
+
+    def accepts(self, event: Json) -> bool:
+        """Return whether an event has the type of the step and satisfies its conditions."""
+        return event.get("type", "row") == self.type and all(holds(one, event) for one in self.conditions)
+
+
+@dataclass(frozen=True)
+class CrossCondition:
+    """A condition on the events of several steps, as a tree; steps has for each variable the numbers of its steps."""
+
+    condition: Json
+    steps: Mapping[str, tuple[int, ...]]
+
+    def is_true(self, taken: Taken, events: Sequence[Json]) -> bool:
+        """Return whether it is true of what the steps take; steps that take nothing yet do not spoil it."""
+        of = {variable: [events[p] for n in steps for p in taken[n]] for variable, steps in self.steps.items()}
+        return _satisfied(self.condition, of)
+
+    def comparison(self) -> tuple[int, str, str, int, str] | None:
+        """Return (step, attribute, comparator, step, attribute), the earlier step first; None for all else."""
+        if self.condition["node"] != "Correlated":
+            return None
+        tree = self.condition["predicate"]
+        if tree["node"] != "Comparison" or {tree["left"]["node"], tree["right"]["node"]} != {"Attribute"}:
+            return None
+        left, right = self.steps[tree["left"]["variable"]], self.steps[tree["right"]["variable"]]
+        if len(left) != 1 or len(right) != 1:
+            return None
+        if left[0] <= right[0]:
+            return left[0], tree["left"]["name"], tree["comparator"], right[0], tree["right"]["name"]
+        return right[0], tree["right"]["name"], FLIPPED[tree["comparator"]], left[0], tree["left"]["name"]
+
+
+@dataclass(frozen=True)
+class ChainSpan:
+    """What holds of the steps from `first` to `last`: they are within a window, or agree on a key.
+
+    kind: "events" (last position - first position < width), "time" (seconds, the width is in), "attribute" (the width
+    of its values) or "key" (all have the same value of the attribute, and none lacks it).
+    """
+
+    kind: str
+    first: int
+    last: int
+    width: int | float = 0
+    attribute: str = ""
+
+
+@dataclass(frozen=True)
+class Absence:
+    """No event of a type with these conditions comes after the last event of step `after`, up to that of step `until`.
+
+    The last event of `until` is itself among those that must not be such. after is -1 where the stream is looked at
+    from its beginning.
+    """
+
+    after: int
+    until: int
+    type: str
+    conditions: tuple[Json, ...] = ()
+
+    def forbids(self, event: Json) -> bool:
+        """Return whether an event is one that must not come."""
+        return event.get("type", "row") == self.type and all(holds(one, event) for one in self.conditions)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A query, or one alternative of it, as steps that follow each other, and what holds of them beside."""
+
+    steps: tuple[ChainStep, ...]
+    across: tuple[CrossCondition, ...] = ()
+    spans: tuple[ChainSpan, ...] = ()
+    absences: tuple[Absence, ...] = ()
+
+    @property
+    def window(self) -> ChainSpan | None:
+        """The window around the whole chain; None without one. Raises Skip for several, or one around a part."""
+        return self._whole([span for span in self.spans if span.kind != "key"], "window")
+
+    @property
+    def key(self) -> str | None:
+        """The attribute on which all events agree; None without one. Raises Skip for several, or for a part."""
+        found = self._whole([span for span in self.spans if span.kind == "key"], "key")
+        return None if found is None else found.attribute
+
+    def match(self, at: int, taken: Taken, bindings: bool = False) -> Json:
+        """Return a match in the form of the protocol, of what the steps take; with `bindings` of variables too."""
+        pairs = list(zip(self.steps, taken, strict=True))
+        match: Json = {"at": at, "events": sorted({p for step, of in pairs if step.labels for p in of})}
+        if bindings:
+            variables = sorted({label for step in self.steps for label in step.labels})
+            bound = {v: sorted({p for step, of in pairs if v in step.labels for p in of}) for v in variables}
+            match["bindings"] = {v: positions for v, positions in bound.items() if positions}
+        return match
+
+    def _whole(self, spans: Sequence[ChainSpan], what: str) -> ChainSpan | None:
+        if len(spans) > 1 or any((span.first, span.last) != (0, len(self.steps) - 1) for span in spans):
+            raise Skip(f"one {what}, around the whole pattern")
+        return spans[0] if spans else None
+
+
+Search: TypeAlias = Callable[[RunMessage, Chain], Iterable[Found]]
+"""What finds the matches of one chain over the events of a run."""
+
+
+def on_chains(search: Search) -> Answering:
+    """Return what answers queries by searching each of their chains.
+
+    A match that is there in several ways, as {0, 1, 2} of `A+ ; A+`, or in several chains, is reported once. What the
+    search gives twice for one chain, with the same events for the same steps, is reported twice: that is the engine's
+    answer, and a wrong one.
+    """
+
+    def matches(run: RunMessage) -> list[Json]:
+        reported: list[Json] = []
+        known: set[str] = set()
+        for chain in chains_of(run.tree):
+            ways: set[tuple[int, tuple[tuple[int, ...], ...]]] = set()
+            for at, taken in search(run, chain):
+                match = chain.match(at, taken, run.wants_bindings)
+                way, text = (at, tuple(map(tuple, taken))), json.dumps(match, sort_keys=True)
+                if way in ways or text not in known:
+                    reported.append(match)
+                ways.add(way)
+                known.add(text)
+        return reported
+
+    return matches
+
+
+def chains_of(tree: Json | None) -> list[Chain]:
+    """Return the chains whose matches together are those of a query in CEL, given as a tree.
+
+    OR is distributed, so that each alternative is a chain. Raises Skip for what chains do not say: loops of more than
+    single events, ALL, AND, START, the strategies NXT, LAST and MAX, `like`, and registered predicates.
+    """
+    if tree is None:
+        raise Skip("the query does not parse")
+    chains = _chains(tree)
+    if len(chains) > MOST_CHAINS:
+        raise Skip(f"the query has more than {MOST_CHAINS} alternatives")
+    if not all(any(step.labels for step in chain.steps) for chain in chains):
+        raise Skip("a match reports at least one event")
+    return chains
+
+
+def chain_of(tree: Json | None) -> Chain:
+    """Return the only chain of a query. Raises Skip for a query with several; see `chains_of`."""
+    chains = chains_of(tree)
+    if len(chains) != 1:
+        raise Skip("the engine has no alternatives")
+    return chains[0]
+
+
+def _chains(tree: Json) -> list[Chain]:
+    match tree["node"]:
+        case "Event":
+            return [Chain((ChainStep(tree["type"], frozenset([tree["type"]])),))]
+        case "Or":
+            return _chains(tree["left"]) + _chains(tree["right"])
+        case "Seq" | "ContiguousSeq" as node:
+            pairs = list(product(_chains(tree["left"]), _chains(tree["right"])))
+            if len(pairs) > MOST_CHAINS:
+                raise Skip(f"the query has more than {MOST_CHAINS} alternatives")
+            return [_join(left, right, adjacent=node == "ContiguousSeq") for left, right in pairs]
+        case "Plus" | "ContiguousPlus":
+            return [_loop(tree, 1, None)]
+        case "Repeat" | "ContiguousRepeat":
+            return [_loop(tree, tree["least"], tree["most"])]
+        case "In":
+            return [_relabel(one, lambda own: own | {tree["variable"]} if own else own) for one in _chains(tree["phi"])]
+        case "Project":
+            return [_relabel(one, lambda own: own & set(tree["variables"])) for one in _chains(tree["phi"])]
+        case "Filter":
+            filtered = (_filter(one, tree["condition"]) for one in _chains(tree["phi"]))
+            return [one for one in filtered if one is not None]
+        case "Strict":
+            return [_make_adjacent(one) for one in _chains(tree["phi"])]
+        case "Within":
+            return [_span(one, **_window(tree["window"])) for one in _chains(tree["phi"])]
+        case "PartitionBy":
+            return [_span(one, kind="key", attribute=tree["attribute"]) for one in _chains(tree["phi"])]
+        case "Unless":
+            return [_without(one, tree["right"]) for one in _chains(tree["left"])]
+        case other:
+            raise Skip(f"a chain of steps has no {other}")
+
+
+def _join(left: Chain, right: Chain, adjacent: bool) -> Chain:
+    shift, first = len(left.steps), right.steps[0]
+    if adjacent and not (left.steps[-1].labels and first.labels):
+        raise Skip("neighbours that are not reported")
+    return Chain(
+        (*left.steps, replace(first, adjacent=adjacent), *right.steps[1:]),
+        left.across + tuple(replace(c, steps=_shifted(c.steps, shift)) for c in right.across),
+        left.spans + tuple(replace(s, first=s.first + shift, last=s.last + shift) for s in right.spans),
+        left.absences + tuple(replace(a, after=a.after + shift, until=a.until + shift) for a in right.absences),
+    )
+
+
+def _shifted(steps: Mapping[str, tuple[int, ...]], by: int) -> Mapping[str, tuple[int, ...]]:
+    return {variable: tuple(n + by for n in of) for variable, of in steps.items()}
+
+
+def _loop(tree: Json, least: int, most: int | None) -> Chain:
+    below = _chains(tree["phi"])
+    if len(below) != 1 or len(below[0].steps) != 1 or below[0].steps[0].is_loop:
+        raise Skip("a loop is of single events of one type")
+    (inner,) = below
+    if least < 1 or inner.across or inner.spans or inner.absences:
+        raise Skip("a loop takes an event at least, and its rounds have conditions on one event alone")
+    adjacent = tree["node"].startswith("Contiguous")
+    if adjacent and not inner.steps[0].labels:
+        raise Skip("neighbours that are not reported")
+    return Chain((replace(inner.steps[0], least=least, most=most, adjacent_rounds=adjacent),))
+
+
+def _relabel(chain: Chain, change: Callable[[frozenset[str]], frozenset[str]]) -> Chain:
+    return replace(chain, steps=tuple(replace(step, labels=change(step.labels)) for step in chain.steps))
+
+
+def _make_adjacent(chain: Chain) -> Chain:
+    if not all(step.labels for step in chain.steps):
+        raise Skip("neighbours that are not reported")
+    steps = [replace(step, adjacent=n > 0, adjacent_rounds=True) for n, step in enumerate(chain.steps)]
+    return replace(chain, steps=tuple(steps))
+
+
+def _window(window: Json) -> Json:
+    match window["node"]:
+        case "EventWindow":
+            return {"kind": "events", "width": window["count"]}
+        case "TimeWindow":
+            return {"kind": "time", "width": window["amount"] * SECONDS[window["unit"]], "attribute": "time"}
+        case "AttributeWindow":
+            return {"kind": "attribute", "width": window["width"], "attribute": window["attribute"]}
+        case other:
+            raise Skip(f"no window {other}")
+
+
+def _span(chain: Chain, **what: Any) -> Chain:
+    if not all(step.labels for step in chain.steps):
+        raise Skip("a window or a key is of events that are reported")
+    return replace(chain, spans=(*chain.spans, ChainSpan(first=0, last=len(chain.steps) - 1, **what)))
+
+
+def _without(chain: Chain, guard: Json) -> Chain:
+    found = []
+    for one in _chains(guard):
+        if len(one.steps) != 1 or one.across or one.spans or one.absences or one.steps[0].least != 1:
+            raise Skip("what must not come is a single event")
+        step = one.steps[0]
+        found.append(Absence(-1, len(chain.steps) - 1, step.type, step.conditions))
+    return replace(chain, absences=(*chain.absences, *found))
+
+
+def _filter(chain: Chain, condition: Json) -> Chain | None:
+    """Return the chain with a condition; None if no match can satisfy it."""
+    match condition["node"]:
+        case "Conjunction":
+            left = _filter(chain, condition["left"])
+            return None if left is None else _filter(left, condition["right"])
+        case "Every":
+            tests = tuple(conjuncts(condition["predicate"]))
+            variable = condition["variable"]
+            steps = [replace(s, conditions=s.conditions + tests) if variable in s.labels else s for s in chain.steps]
+            return replace(chain, steps=tuple(steps))
+        case "Correlated" | "Disjunction":
+            _require_known(condition)
+            variables = dict.fromkeys(node["variable"] for node in nodes_of(condition) if node.get("variable"))
+            steps_of = {v: tuple(n for n, step in enumerate(chain.steps) if v in step.labels) for v in variables}
+            if not any(steps_of.values()):
+                return chain if _satisfied(condition, dict.fromkeys(variables, ())) else None
+            return replace(chain, across=(*chain.across, CrossCondition(condition, steps_of)))
+        case other:
+            raise Skip(f"no condition {other}")
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def nodes_of(tree: Any) -> Iterator[Json]:
+    """Yield the nodes of a tree, each before those below it, from left to right."""
+    if isinstance(tree, dict):
+        if "node" in tree:
+            yield tree
+        for value in tree.values():
+            yield from nodes_of(value)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from nodes_of(value)
+
+
+def conjuncts(predicate: Json) -> Iterator[Json]:
+    """Yield the parts of a predicate that `and` connects. Raises Skip for one whose truth `holds` does not know."""
+    if predicate["node"] == "Both":
+        yield from conjuncts(predicate["left"])
+        yield from conjuncts(predicate["right"])
+    else:
+        _require_known(predicate)
+        yield predicate
+
+
+def plain_comparison(predicate: Json) -> tuple[str, str, Any] | None:
+    """Return (attribute, comparator, constant) of a predicate that compares these, in either order; None for others."""
+    if predicate["node"] != "Comparison":
+        return None
+    left, right, comparator = predicate["left"], predicate["right"], predicate["comparator"]
+    if (left["node"], right["node"]) == ("Constant", "Attribute"):
+        left, right, comparator = right, left, FLIPPED[comparator]
+    if (left["node"], right["node"]) != ("Attribute", "Constant"):
+        return None
+    return left["name"], comparator, _constant(right["value"])
+
+
+def plain_comparisons(conditions: Iterable[Json]) -> list[tuple[str, str, Any]]:
+    """Return conditions as (attribute, comparator, constant), a range as two. Raises Skip for any that is not so."""
+    found: list[tuple[str, str, Any]] = []
+    for condition in conditions:
+        if (plain := plain_comparison(condition)) is not None:
+            found.append(plain)
+        elif condition["node"] == "InRange" and condition["term"]["node"] == "Attribute":
+            name = condition["term"]["name"]
+            found += [(name, ">=", _constant(condition["low"])), (name, "<=", _constant(condition["high"]))]
+        elif condition["node"] != "Anything":
+            raise Skip("conditions compare an attribute with a constant")
+    return found
+
+
+def holds(predicate: Json, event: Json) -> bool:
+    """Return whether a predicate, given as a tree, is true of an event.
+
+    A comparison in which a value is absent, or whose values are of different kinds, is false. Times are datetime, as
+    `RunMessage.values` has them.
+
+    Example: holds({"node": "Comparison", "comparator": ">", …}, {"type": "A", "x": 3})
+    """
+    return _truth(predicate, lambda attribute: event.get(attribute["name"]), event.get("type", "row"))
+
+
+def compare(left: Any, comparator: str, right: Any) -> bool:
+    """Return a comparison of two values; false where one is absent or they are of different kinds."""
+    if left is None or right is None or _kind(left) != _kind(right):
+        return False
+    if isinstance(left, bool) and comparator not in ("=", "!="):
+        return False
+    return COMPARE[comparator](left, right)
+
+
+def _truth(predicate: Json, value_of: Callable[[Json], Any], event_type: str = "") -> bool:
+    match predicate["node"]:
+        case "Anything":
+            return True
+        case "OfType":
+            return bool(predicate["type"] == event_type)
+        case "Comparison":
+            left = _term(predicate["left"], value_of)
+            return compare(left, predicate["comparator"], _term(predicate["right"], value_of))
+        case "OneOf":
+            value = _term(predicate["term"], value_of)
+            return any(compare(value, "=", _constant(one)) for one in predicate["values"])
+        case "InRange":
+            value = _term(predicate["term"], value_of)
+            return compare(_constant(predicate["low"]), "<=", value) and compare(
+                value, "<=", _constant(predicate["high"])
+            )
+        case "Complement":
+            return not _truth(predicate["predicate"], value_of, event_type)
+        case "Both":
+            both = (predicate["left"], predicate["right"])
+            return all(_truth(side, value_of, event_type) for side in both)
+        case "Either":
+            either = (predicate["left"], predicate["right"])
+            return any(_truth(side, value_of, event_type) for side in either)
+        case other:
+            raise Skip(f"no condition {other}")
+
+
+def _term(term: Json, value_of: Callable[[Json], Any]) -> Any:
+    match term["node"]:
+        case "Attribute":
+            return value_of(term)
+        case "Constant":
+            return _constant(term["value"])
+        case _:
+            left, right = _term(term["left"], value_of), _term(term["right"], value_of)
+            if _kind(left) != "number" or _kind(right) != "number":
+                return None
+            try:
+                return ARITHMETIC[term["operator"]](left, right)
+            except (ZeroDivisionError, OverflowError):
+                return None
+
+
+def _constant(value: Any) -> Any:
+    return _instant(value["value"]) if isinstance(value, dict) else value
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    return "number" if isinstance(value, int | float) else type(value).__name__
+
+
+def _satisfied(condition: Json, events_of: Mapping[str, Sequence[Json]]) -> bool:
+    """Return whether a condition is true of the events of each variable, whichever of them are chosen."""
+    match condition["node"]:
+        case "Conjunction":
+            return _satisfied(condition["left"], events_of) and _satisfied(condition["right"], events_of)
+        case "Disjunction":
+            return _satisfied(condition["left"], events_of) or _satisfied(condition["right"], events_of)
+        case "Every":
+            return all(holds(condition["predicate"], event) for event in events_of[condition["variable"]])
+        case _:
+            mentioned = [node for node in nodes_of(condition["predicate"]) if node["node"] == "Attribute"]
+            for chosen in product(*(events_of[node["variable"]] for node in mentioned)):
+                # each mention of a variable ranges over its events by itself, so they are told apart by identity
+                event_of = {id(node): event for node, event in zip(mentioned, chosen, strict=True)}
+                if not _truth(
+                    condition["predicate"],
+                    lambda node, of=event_of: of[id(node)].get(node["name"]),  # type: ignore[misc]
+                ):
+                    return False
+            return True
+
+
+def _require_known(tree: Json) -> None:
+    for node in nodes_of(tree):
+        if node["node"] in ("Like", "Named"):
+            raise Skip(f"no condition {node['node']}")

@@ -1,0 +1,132 @@
+"""Puts the Python engine of EQL under test: CEL's chains as rules, `sequence by k with maxspan=10s [A where …] …`.
+
+    python eql_adapter.py
+"""
+
+import json
+import re
+from datetime import datetime
+from typing import Any
+
+from cerify.adapter import Chain, ChainStep, Found, RunMessage, Skip, compare, on_chains, serve, version_of
+
+COMPARATORS = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+WORDS = frozenset("and any as by false in join macro not null of or sample sequence true until where with".split())
+TICKS = 10_000_000  # of the engine's clock, in a second
+PLACE = "__position"
+CLAIMS = {
+    "operators": ["seq", "or", "in", "project", "filter", "within", "partition", "unless", "repeat"],
+    "predicates": ["comparison", "in", "range", "not", "and", "or"],
+    "ordered_time": True,
+}
+
+
+def rule_of(chain: Chain) -> str:
+    """Return the rule of a chain. Raises Skip for what rules do not say."""
+    if chain.across or any(step.adjacent or step.adjacent_rounds for step in chain.steps):
+        raise Skip("a sequence compares events by its keys alone, and has no neighbours")
+    terms = [clause_of(step) for step in chain.steps for _ in range(runs_of(step))]
+    window, key, last = chain.window, chain.key, len(chain.steps) - 1
+    head, tail = "sequence", ""
+    if key is not None:
+        head += f" by {name_of(key)}"
+    if window is not None:
+        if window.kind != "time" or window.width != int(window.width):
+            raise Skip("maxspan is of time, in whole seconds")
+        head += f" with maxspan={int(window.width)}s"
+    for absence in chain.absences:
+        if tail or (absence.after, absence.until) != (0, last):
+            raise Skip("one event ends a sequence, from its first step on")
+        tail = f" until {clause_of(ChainStep(absence.type, frozenset(), absence.conditions))}"
+    if len(terms) == 1:
+        if head != "sequence" or tail:
+            raise Skip("a sequence has two steps")
+        return terms[0][1:-1]
+    return f"{head} {' '.join(terms)}{tail}"
+
+
+def runs_of(step: ChainStep) -> int:
+    """Return the number of events of a step. Its clause stands there as often: `with runs` is not in the Python engine."""
+    if step.least != step.most:
+        raise Skip("a step has a number of runs")
+    return step.least
+
+
+def clause_of(step: ChainStep) -> str:
+    """Return the clause of a step, in brackets."""
+    return f"[{name_of(step.type)} where {' and '.join(map(condition_of, step.conditions)) or 'true'}]"
+
+
+def name_of(text: str) -> str:
+    """Return a name as EQL has it. Raises Skip for others."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", text) or text.lower() in WORDS or text == "time":
+        raise Skip(f"EQL has no name {text}")
+    return text
+
+
+def condition_of(tree: dict[str, Any]) -> str:
+    """Return a condition on one event in EQL, in parentheses."""
+    match tree["node"]:
+        case "Anything":
+            return "true"
+        case "Comparison":
+            return f"({term_of(tree['left'])} {COMPARATORS[tree['comparator']]} {term_of(tree['right'])})"
+        case "OneOf":
+            return f"({term_of(tree['term'])} in ({', '.join(map(constant_of, tree['values']))}))"
+        case "InRange":
+            name = term_of(tree["term"])
+            return f"({name} >= {constant_of(tree['low'])} and {name} <= {constant_of(tree['high'])})"
+        case "Complement":
+            return f"(not {condition_of(tree['predicate'])})"
+        case "Both" | "Either" as node:
+            word = "and" if node == "Both" else "or"
+            return f"({condition_of(tree['left'])} {word} {condition_of(tree['right'])})"
+        case other:
+            raise Skip(f"no condition {other}")
+
+
+def term_of(tree: dict[str, Any]) -> str:
+    """Return an attribute or a constant in EQL."""
+    if tree["node"] == "Attribute":
+        return name_of(tree["name"])
+    if tree["node"] == "Constant":
+        return constant_of(tree["value"])
+    raise Skip("conditions compare attributes and constants")
+
+
+def constant_of(value: Any) -> str:
+    """Return a constant in EQL."""
+    if isinstance(value, dict) or (isinstance(value, str) and "*" in value):
+        raise Skip("constants are numbers, truth values, and strings without wildcards")
+    return json.dumps(value)
+
+
+def search(run: RunMessage, chain: Chain) -> list[Found]:
+    """Return the matches that the engine reports, each at the event after which it does."""
+    import eql
+
+    if chain.key is not None and not all(compare(e.get(chain.key), "=", e.get(chain.key)) for e in run.values):
+        raise Skip("every event has the key")  # a reading: null joins null
+    times = run.seconds() if chain.window is not None else list(range(len(run.events)))
+    rule = rule_of(chain)
+    run.translate(rule)
+    engine, found, at = eql.PythonEngine(), [], 0
+    engine.add_query(eql.parse_query(rule))
+    engine.add_output_hook(lambda result: found.append((at, [event.data[PLACE] for event in result.events])))
+    for at, event in enumerate(run.values):
+        if any(isinstance(value, datetime) for name, value in event.items() if name != "time"):
+            raise Skip("attributes are numbers, strings and truth values")
+        engine.stream_event(eql.Event(event["type"], round(times[at] * TICKS), event | {PLACE: at}))
+    at = len(run.events)
+    engine.finalize()
+    return [(at, divided(places, chain)) for at, places in found]
+
+
+def divided(places: list[int], chain: Chain) -> list[list[int]]:
+    """Return the events of a sequence step by step; a step with runs has as many."""
+    rest = iter(places)
+    return [[next(rest) for _ in range(step.least)] for step in chain.steps]
+
+
+if __name__ == "__main__":
+    serve("eql", version_of("eql"), {"cel": on_chains(search)}, {"cel": CLAIMS})

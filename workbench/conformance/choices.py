@@ -1,0 +1,122 @@
+"""The choices of another semantics, and what an engine with some of them answers."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from typing import TypeAlias
+
+from cerify.conformance.model import Case, CaseResult
+from cerify.conformance.oracle import stream_of
+from cerify.conformance.peeling import Elements, elements
+from cerify.conformance.prediction import AXES, MatchPredictor
+from cerify.conformance.watch import Watch
+from cerify.languages import LANGUAGES
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.events import Match, Stream
+
+Choice: TypeAlias = tuple[str, str]
+"""An axis and one of its values."""
+
+Given: TypeAlias = frozenset[Match] | str | None
+"""The matches of an answer, the word "error" for an error, None where there is neither."""
+
+PASSED = 150  # cases that the engine passed on which a choice must not predict a wrong answer
+EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can make a right answer
+
+
+def given_by(result: CaseResult) -> Given:
+    """What the engine answered; None too where the matches are the expected ones, and only their form is wrong."""
+    if result.outcome == "error":
+        return "error"
+    if result.matches is None or set(result.matches) == set(result.case.matches):
+        return None
+    return frozenset(result.matches)
+
+
+@dataclass
+class Choices:
+    """The choices of a language, and what an engine with some of them answers; each question is answered once.
+
+    passed: cases that the engine passed. held: the choices that the expected matches have, by axis, where they are not
+    those of the definition: each answer is one with these, but for the axes that are chosen. excluded: whether no
+    choice is considered, since the answers do not depend on the queries. silent: operators to whose
+    queries there is never a match. banned: choices that were judged and fell.
+    watch: raises DiagnosisStopped once the time for the search is over. alike: for a choice that stands those that
+    nothing tells from it; apart: what would tell the first from it. replayed: how many answers are wrong, and would be
+    if the engine were held to it.
+    """
+
+    language: str
+    passed: Sequence[Case] = ()
+    held: Mapping[str, str] = field(default_factory=dict)
+    excluded: bool = False
+    silent: frozenset[str] = frozenset()
+    banned: set[Choice] = field(default_factory=set)
+    watch: Watch = field(default_factory=Watch)
+    alike: dict[Choice, tuple[Choice, ...]] = field(default_factory=dict)
+    apart: dict[Choice, str] = field(default_factory=dict)
+    replayed: dict[Choice, tuple[int, int]] = field(default_factory=dict)
+    _streams: dict[str, Stream] = field(default_factory=dict)
+    _possible: dict[Choice, bool] = field(default_factory=dict)
+    _elements: dict[str, Elements] = field(default_factory=dict)
+
+    @cached_property
+    def _predictor(self) -> MatchPredictor:
+        return MatchPredictor(self.language)
+
+    def __iter__(self) -> Iterator[Choice]:
+        """Every value of every axis but the expected one."""
+        for axis in () if self.excluded else AXES.get(self.language, {}).values():
+            expected = self.held.get(axis.name, axis.default)
+            yield from ((axis.name, v) for v in axis.values if v != expected and (axis.name, v) not in self.banned)
+
+    def answer(self, case: Case, chosen: Iterable[Choice]) -> Given:
+        """What an engine with these choices answers; None where that is not modelled."""
+        self.watch.check()
+        text = repr((case.events, case.schema))
+        try:
+            if text not in self._streams:
+                self._streams[text] = stream_of(case)
+            given = {**self._predictor.default, **self.held, **dict(chosen)}
+            found = self._predictor.matches(case.query, self._streams[text], text, given, case.output)
+        except (CerifyError, RecursionError):
+            return None
+        return None if found == "unmodelled" else found
+
+    def elements(self, case: Case) -> Elements:
+        """The operators of a case's query and what else a failure may depend on, by the text of the case."""
+        text = case.query + repr((case.events, case.schema))
+        if text not in self._elements:
+            language = LANGUAGES[case.language]
+            self._elements[text] = frozenset()
+            with suppress(CerifyError, RecursionError):
+                self._elements[text] = elements(language, language.parse(case.query), stream_of(case))
+        return self._elements[text]
+
+    def concerns(self, case: Case, axes: Container[str]) -> bool:
+        """Whether one of the axes bears on the query of a case."""
+        with suppress(CerifyError, RecursionError):
+            return any(axis.name in axes for axis in self._predictor.axes_of(case.query))
+        return False
+
+    def reproduces(self, chosen: Iterable[Choice], result: CaseResult) -> bool:
+        """Whether an engine with these choices gives the answer that was given."""
+        given = given_by(result)
+        return given is not None and self.answer(result.case, chosen) == given
+
+    def possible(self, choice: Choice) -> bool:
+        """Whether the choice gives the right answer to the cases that the engine passed, with few exceptions."""
+        if choice not in self._possible:
+            some = list(islice((case for case in self.passed if self.concerns(case, [choice[0]])), PASSED))
+            wrong, most = 0, EXCEPTIONS * len(some)
+            for case in some:
+                given = self.answer(case, [choice])
+                wrong += given is not None and given != frozenset(case.matches)
+                if wrong > most:
+                    break
+            self._possible[choice] = wrong <= most
+        return self._possible[choice]

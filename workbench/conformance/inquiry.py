@@ -1,0 +1,119 @@
+"""Questions to an engine about likely causes: streams on which a cause shows, and streams that tell two of them apart.
+
+A cause is found from the cases of a suite. Before it is named, the engine is asked the questions by which `identify`
+would find it: some on which it changes the answer, and those on which another choice, which fits all answers so far,
+gives another one. The judgement then has these answers too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cerify.conformance.choices import Choice, Choices
+from cerify.conformance.identification import Pool
+from cerify.conformance.judgement import Judge
+from cerify.conformance.model import Case, CaseResult
+from cerify.conformance.peeling import Peeler
+from cerify.conformance.prediction import Predictor
+from cerify.conformance.report import event_text
+from cerify.hypotheses import STAGES
+from cerify.hypotheses.interpretation import Choices as Point
+from cerify.hypotheses.interpretation import EngineQuestion
+from cerify.languages import LANGUAGES
+from cerify.semantics.errors import CerifyError
+
+SHOWING = 4  # questions about each cause on which it changes the answer, each with another query
+SEPARATING = 6  # questions that tell a cause from one other choice
+MOST = 150  # questions about the causes of a language
+ROUNDS = 8  # times that a search is made again, without the choices that fell
+
+
+@dataclass
+class Inquiry:
+    """Asks an engine about choices of a language. origin: a case whose output, schema and place the questions take."""
+
+    peeler: Peeler
+    choices: Choices
+    origin: Case
+    asked: list[CaseResult] = field(default_factory=list)
+
+    @cached_property
+    def predictor(self) -> Predictor:
+        """What engines answer to the questions of `identify`."""
+        return Predictor(self.choices.language)
+
+    @cached_property
+    def pool(self) -> Pool:
+        """The questions that were not asked."""
+        return Pool((t for stage in STAGES[self.choices.language] for t in stage.templates), set())
+
+    def point(self, chosen: Sequence[Choice]) -> Point:
+        """Return the value of every axis of an engine with these choices."""
+        return {**self.predictor.default, **self.choices.held, **dict(chosen)}
+
+    def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
+        """Ask some questions on which a choice changes the answer, each with another query."""
+        others = [other for other in beside if other != choice]
+        queries: set[str] = set()
+        for _ in range(SHOWING):
+            question = self.between([*others, choice], others, queries)
+            if question is None:
+                return
+            queries.add(question.query)
+            self.ask(question)
+
+    def separate(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> None:
+        """Ask questions to which an engine with a choice gives another answer than one with its rival, until one is
+        answered."""
+        others = [other for other in beside if other != choice]
+        for _ in range(SEPARATING):
+            question = self.between([*others, choice], [*others, rival], set())
+            if question is None or self.ask(question):
+                return
+
+    def telling_apart(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> str:
+        """Return a query and a stream, as text, that would tell a choice from its rival; "" if none is known."""
+        others = [other for other in beside if other != choice]
+        pool = Pool((t for stage in STAGES[self.choices.language] for t in stage.templates), set())
+        one, other = self.point([*others, choice]), self.point([*others, rival])
+        if (question := pool.between(one, other, self.predictor)) is None:
+            return ""
+        return f"{question.query} on {' '.join(event_text(dict(event)) for event in question.events)}"
+
+    def between(self, one: Sequence[Choice], other: Sequence[Choice], without: set[str]) -> EngineQuestion | None:
+        """Return a shortest question on which two engines differ; None without one, or where no more are asked."""
+        if self.peeler.stopped or len(self.asked) >= MOST:
+            return None
+        return self.pool.between(self.point(one), self.point(other), self.predictor, without)
+
+    def ask(self, question: EngineQuestion) -> bool:
+        """Ask the engine a question, and keep its answer; return whether there is one."""
+        language = LANGUAGES[self.choices.language]
+        with suppress(CerifyError):
+            result = self.peeler.result(language.parse(question.query), question.S, self.origin)
+            if result is not None and result.outcome not in ("skipped", "not_run", "disputed"):
+                self.asked.append(result)
+                return True
+        self.pool.skipped.add(question.query)
+        return False
+
+    def settle(self, judge: Judge, chosen: Sequence[Choice]) -> list[Choice]:
+        """Return the choices that stand when the engine has been asked about them and about their rivals.
+
+        A choice whose rival fits all answers so far is told from it by a further question, or given up for it.
+        """
+        stands = judge.confirm(chosen)
+        for choice in list(stands):
+            self.show(choice, stands)
+        stands = self._again(judge, stands)
+        for choice in list(stands):
+            for rival in judge.alike(choice, stands):
+                self.separate(choice, rival, stands)
+        return self._again(judge, stands)
+
+    def _again(self, judge: Judge, chosen: Sequence[Choice]) -> list[Choice]:
+        judge.add(self.asked)
+        return judge.confirm(chosen)

@@ -1,0 +1,199 @@
+"""The judgement of causes: whether choices of another semantics really give what an engine answered.
+
+A choice is found because it gives some wrong answers. That is little: near any meaning there are others that agree with
+it on many streams, and an engine may mean something that no axis has. So a choice is judged on all answers in which it
+matters: those to the cases whose predicted answer changes when the choice is taken back. One of these that the engine
+answered otherwise contradicts the choice, whether the engine was right there or wrong. More evidence can therefore
+only take a name away. A wrong name costs a reader more than none, so nothing here is forgiven for being rare.
+
+Choices are judged together, as an engine may have several. An answer that another fault may have spoilt, one that no
+choice explains, says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cerify.conformance.choices import Choice, Choices, Given, given_by
+from cerify.conformance.model import Case, CaseResult
+from cerify.conformance.peeling import Elements
+from cerify.conformance.prediction import AXES
+from cerify.languages import LANGUAGES
+from cerify.semantics.errors import CerifyError
+
+Excuses: TypeAlias = Callable[[Choice, Case], bool]
+"""Whether a wrong answer to a case may be due to a fault that no choice explains, and not to the choice."""
+
+NONEMPTY = 1  # answers with a match, at least, to queries with the operators of an axis: silence means nothing
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A case with what the engine answered; wrong: whether this is not what is expected."""
+
+    case: Case
+    given: Given
+    wrong: bool
+
+
+@dataclass
+class Weight:
+    """The answers that a choice gives, and those that it contradicts, among the answers in which it matters."""
+
+    for_: list[Answer] = field(default_factory=list)
+    against: list[Answer] = field(default_factory=list)
+
+    @property
+    def stands(self) -> bool:
+        """Whether the choice gives some wrong answers, and contradicts none."""
+        return any(one.wrong for one in self.for_) and not self.against
+
+
+@dataclass
+class Judge:
+    """Weighs choices of a language by all answers of an engine.
+
+    results: those of all cases in the language, also of cases that were asked while the failures were shrunk.
+    unexplained: the elements that failures depend on which no choice explains; see `Excuses`.
+    """
+
+    choices: Choices
+    results: Sequence[CaseResult]
+    unexplained: Collection[Elements] = ()
+
+    def __post_init__(self) -> None:
+        self.answers: list[Answer] = []
+        self._bearing: dict[str, list[Answer]] = {}
+        self._known: set[int] = set()
+        self.add(self.results)
+
+    def add(self, results: Iterable[CaseResult]) -> None:
+        """Add what the engine answered to further cases."""
+        new = [result for result in results if id(result) not in self._known]
+        self._known.update(map(id, new))
+        self.answers += [answer for result in new if (answer := answer_of(result)) is not None]
+        self._bearing.clear()
+
+    def bearing(self, axis: str) -> list[Answer]:
+        """Return the answers to the cases on whose queries an axis bears."""
+        if axis not in self._bearing:
+            self._bearing[axis] = [one for one in self.answers if self.choices.concerns(one.case, [axis])]
+        return self._bearing[axis]
+
+    def weigh(self, choice: Choice, beside: Iterable[Choice]) -> Weight:
+        """Return for and against a choice beside others, by the answers that it changes."""
+        others = [other for other in beside if other != choice]
+        weight = Weight()
+        for one in self.bearing(choice[0]):
+            with_it = self.choices.answer(one.case, [*others, choice])
+            if with_it is None or with_it == self.choices.answer(one.case, others):
+                continue
+            if with_it == one.given:
+                weight.for_.append(one)
+            elif not (one.wrong and self.excuses(choice, one.case)):
+                weight.against.append(one)
+        return weight
+
+    def excuses(self, choice: Choice, case: Case) -> bool:
+        """Return whether a case has a fault that no choice explains, not in the operators of the axis alone."""
+        own = set(AXES[self.choices.language][choice[0]].operators)
+        present = self.choices.elements(case)
+        return any(blamed and blamed <= present and not blamed <= own for blamed in self.unexplained)
+
+    def speaks(self, choice: Choice) -> bool:
+        """Return whether the engine reports some match for queries with the operators of the axis.
+
+        A construct that never answers gives the empty answers of many choices, and is none of them.
+        """
+        return sum(isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0])) >= NONEMPTY
+
+    def confirm(self, chosen: Sequence[Choice]) -> list[Choice]:
+        """Return the choices that stand, judged together; the one with the most against it goes first."""
+        left = [choice for choice in chosen if self.speaks(choice)]
+        while left:
+            weights = {choice: self.weigh(choice, left) for choice in left}
+            worst = max(left, key=lambda c: _share_against(weights[c]))
+            if all(weights[choice].stands for choice in left):
+                return left
+            left.remove(worst)
+        return left
+
+    def alike(self, choice: Choice, beside: Sequence[Choice]) -> list[Choice]:
+        """Return the other choices that no answer tells from this one, beside the others.
+
+        They change at least one answer, and each that is not excused they give as this one does.
+        """
+        others = [other for other in beside if other != choice]
+        taken = {axis for axis, _ in others}
+        first = self.weigh(choice, beside).for_
+        smallest = min(first, key=lambda one: (len(one.case.query), len(one.case.events)), default=None)
+        return [
+            rival
+            for rival in self.choices
+            if smallest is not None
+            and rival != choice
+            and rival[0] not in taken
+            and self.choices.answer(smallest.case, [*others, rival]) == smallest.given
+            and self.speaks(rival)
+            and not self._told_apart(choice, rival, others)
+        ]
+
+    def _told_apart(self, choice: Choice, rival: Choice, others: Sequence[Choice]) -> bool:
+        for one in {id(one): one for one in (*self.bearing(choice[0]), *self.bearing(rival[0]))}.values():
+            by_rival = self.choices.answer(one.case, [*others, rival])
+            if by_rival is None or by_rival == one.given:
+                continue
+            if by_rival != self.choices.answer(one.case, [*others, choice]):
+                return True
+        return False
+
+    def failing_under(self, chosen: Sequence[Choice]) -> int:
+        """Return how many of the answers would be wrong if the engine were held to these choices."""
+        return sum(self.expected(one, chosen) != one.given for one in self.answers)
+
+    def expected(self, one: Answer, chosen: Sequence[Choice]) -> Given:
+        """Return what is expected under choices; where that is not modelled, what is expected without them."""
+        found = self.choices.answer(one.case, chosen)
+        return frozenset(one.case.matches) if found is None else found
+
+
+def answer_of(result: CaseResult) -> Answer | None:
+    """Return what the engine answered to a case; None where it gave neither matches nor an error."""
+    if result.outcome == "passed":
+        return Answer(result.case, frozenset(result.case.matches), wrong=False)
+    given = given_by(result)
+    return None if given is None else Answer(result.case, given, wrong=True)
+
+
+def _share_against(weight: Weight) -> tuple[float, int]:
+    """Return what orders choices by how much speaks against them; one that explains nothing is above all."""
+    all_ = len(weight.for_) + len(weight.against)
+    if not any(one.wrong for one in weight.for_):
+        return 2.0, len(weight.against)
+    return len(weight.against) / all_, len(weight.against)
+
+
+def silent_operators(results: Sequence[CaseResult], least: int) -> list[str]:
+    """Return the operators of queries to which the engine never reports a match, though `least` of them have some."""
+    with_matches: dict[str, int] = {}
+    answered: set[str] = set()
+    for result in results:
+        if result.matches is None:
+            continue
+        for name in operators_in(result.case):
+            if result.matches:
+                answered.add(name)
+            if result.case.matches:
+                with_matches[name] = with_matches.get(name, 0) + 1
+    return sorted(name for name, number in with_matches.items() if number >= least and name not in answered)
+
+
+def operators_in(case: Case) -> frozenset[str]:
+    """Return the operators of the query of a case."""
+    language = LANGUAGES[case.language]
+    try:
+        return frozenset(language.constructs(language.parse(case.query)))
+    except (CerifyError, RecursionError):
+        return frozenset()
