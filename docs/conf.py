@@ -54,8 +54,8 @@ chapters = {  # the pages below a page, in the table of contents
     "findings/board": "findings/speed findings/calcite/README findings/core/README findings/esper/README "
     "findings/flink/README findings/opencep/README findings/sase/README findings/siddhi/README findings/trino/README",
     "guide/equivalence": "guide/simplify guide/normal-forms guide/translations",
-    "guide/languages": "guide/core-cel guide/sase guide/event-expressions guide/row-patterns guide/predicates "
-    "guide/correlated guide/extending guide/add-a-language",
+    "guide/languages": "guide/core-cel guide/sase guide/event-expressions guide/row-patterns guide/eql "
+    "guide/predicates guide/correlated guide/extending guide/add-a-language",
     "guide/sase": "guide/sase-relations guide/sase-evaluators",
     "guide/row-patterns": "guide/row-relations",
     "guide/event-expressions": "guide/event-expression-examples guide/event-expressions-automata",

@@ -99,8 +99,9 @@ Verdict: TypeAlias = Equivalent | Contained | Bounded | Different | Undecided
 Claim = Literal["equivalent", "contained"]
 """That both have the same at every position of every stream, or that the right has whatever the left has."""
 
-Level = Literal["events", "valuations"]
-"""What two queries are compared by: the complex events that they have at each position, or the valuations."""
+Level = Literal["events", "valuations", "positions"]
+"""What two queries are compared by: the complex events that they have at each position, the valuations, or the
+positions at which they have any, which only a language whose rules fire is compared by."""
 
 Order = Literal["strict", "non-decreasing", "any"]
 """The order of the times of a stream: each later than those before, none earlier, or any. An event may have no time."""
@@ -112,7 +113,7 @@ Order = Literal["strict", "non-decreasing", "any"]
 # It names the two queries, how they are compared, and pairs of sets of states of their automata. Whether the pairs
 # prove the claim is decided by checker.py, or expression_checker.py, which share nothing with the search.
 
-Language = Literal["cel", "event-expression", "row-pattern"]
+Language = Literal["cel", "event-expression", "row-pattern", "eql"]
 States = tuple[int, ...]
 Letter: TypeAlias = frozenset[tuple[int, bool]]
 """What is known of a row: the number of a condition, and whether it is true there; a NULL is not."""
@@ -216,7 +217,8 @@ class Certificate:
 
     Of event expressions the automata are deterministic: a pair is of one state of each, and both count from 0. solver
     says whether the types of events were listed with the solver's help: the states depend on that. Of clauses of
-    MATCH_RECOGNIZE there are facts about their conditions and no pairs: whoever checks them follows both patterns.
+    MATCH_RECOGNIZE there are facts about their conditions and no pairs: whoever checks them follows both patterns. Of
+    EQL there are neither: whoever checks it decides it again.
 
     order is that of the times for which the claim is proved. Of formulas with partitions or windows on values the pairs
     are in cases; others may be proved from their parts, by a derivation.

@@ -82,7 +82,8 @@ def read_query_and_events(query: Any, events: Events | str | Path, language: str
     Events without a type are of the one that the language gives them. Raises ParseError, IllFormed, InputError.
     """
     lang, tree = read_query(query, language)
-    S = as_stream(events, default_type=lang.row_type)
+    own = lang.read_events(events) if isinstance(events, str | Path) else None
+    S = as_stream(events, default_type=lang.row_type) if own is None else own
     if S.schema is not None:
         with errors_in(_text_of(query)), depth_limited():
             lang.require_typed(tree, S.schema)
@@ -501,6 +502,8 @@ def _decided(left: Any, right: Any, languages: tuple[str, str], question: Decisi
         read_query(query, name, question.schema) for query, name in zip((left, right), languages, strict=True)
     )
     for lang in (mine, theirs):
+        if question.level == "positions" and not lang.fires:
+            raise IllFormed(f"queries in {lang.title} are not compared by where they fire; compare them by events")
         if question.level == "valuations" and lang.answer:
             raise IllFormed(f"{lang.answer}; compare at the level of events")
     if mine == theirs:

@@ -28,6 +28,7 @@ COMMANDS = {
     "claims": "Check what five papers claim.",
     "conform": "Put an engine under test.",
     "demo": "Run queries over real flights, put a built-in engine under test, write the report.",
+    "diff": "Say which detection rules in EQL changed their meaning.",
     "draw": "Draw the automaton of a query, or a stream with its matches.",
     "engine": "Serve a built-in evaluator over the engine protocol.",
     "engines": "List the engines that can be put under test by name.",
@@ -202,6 +203,10 @@ def load_command(name: str) -> click.Command:
             from cerify.commands.demo import demo_command
 
             return demo_command
+        case "diff":
+            from cerify.commands.diff import diff_command
+
+            return diff_command
         case "draw":
             from cerify.commands.explain import draw_command
 

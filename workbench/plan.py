@@ -21,6 +21,7 @@ from cerify.semantics.arguments import listed, require_kind, short_repr, timed_i
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import extents
 from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.eql.reading import ELASTIC
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, QueryWarning, Unsupported, errors_in
 from cerify.semantics.events import (
     TIME,
@@ -87,6 +88,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
     def identity(self) -> str:
         name, text = self.language.name, self.language.show(self.query)
         options = [self.options.output, repr(self.options.reading), self.options.consumption.value, self.waits_for_end]
+        options += [] if self.options.eql_reading == ELASTIC else [repr(self.options.eql_reading)]
         schema = [] if self.schema is None else [{R: dict(types) for R, types in self.schema.types.items()}]
         return json.dumps([name, text, *options, *schema])
 

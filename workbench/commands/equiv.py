@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from cerify.commands.options import (
     LanguageChoice,
     argument,
     language,
+    language_option,
     option,
     schema_of,
     takes,
 )
+from cerify.commands.rules import with_rule_of
 from cerify.conformance.cases import line_of_case
 from cerify.conformance.model import Case
 from cerify.equivalence.complete_keyed_tests import keyed_tests
@@ -43,7 +45,7 @@ from cerify.equivalence.verdict import (
 )
 from cerify.explanations.explanation import braces, row
 from cerify.languages import COMMON, LANGUAGES, language_named
-from cerify.languages.language import DecisionQuestion
+from cerify.languages.language import DecisionQuestion, Language
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, errors_in
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
@@ -63,7 +65,12 @@ class EquivArguments:
     right: str = argument()
     language: str = language()
     language_right: str | None = option("--language-right", type=LanguageChoice(), help="Of RIGHT, if it is another.")
-    level: Level = option("--level", type=LEVELS, default="events", help="Compare complex events, or valuations too.")
+    level: Level = option(
+        "--level",
+        type=LEVELS,
+        default="events",
+        help="Compare complex events, valuations too, or only where rules in EQL fire.",
+    )
     one_way: bool = option("--contained", is_flag=True, help="Ask only whether RIGHT has all that LEFT has.")
     schema_text: str | None = option("--schema", metavar="JSON|FILE", help="Ask about the streams of this schema.")
     bound: int = option(
@@ -97,6 +104,9 @@ def equiv_command(args: EquivArguments) -> int:
 
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
+    left, language_ = with_rule_of(args.left, args.language)
+    right, language_right = with_rule_of(args.right, args.language_right or args.language)
+    args = replace(args, left=left, right=right, language=language_, language_right=language_right)
     _require_comparable(args.language, args.language_right or args.language)
     claim: Claim = "contained" if args.one_way else "equivalent"
     verdict = (contained if args.one_way else equivalent)(
@@ -166,7 +176,7 @@ def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
             sizes = f"the minimal automata have {left} and {right} states"
             return [f"{certificate.claim}: {said}; {sizes}"]
         case Equivalent(certificate):
-            what = "complex events" if level == "events" else "valuations"
+            what = {"events": "complex events", "valuations": "valuations", "positions": "alerts"}[level]
             said = f"the same {what} on every stream{certificate.times}; {_proof(certificate)}"
             return [f"equivalent: {said}"]
         case Contained(certificate):
@@ -196,6 +206,8 @@ def _bounded(claim: Claim, length: int) -> str:
 
 
 def _proof(certificate: Certificate) -> str:
+    if certificate.language == "eql":
+        return "decided by following both rules on all logs of one key"
     if certificate.facts is not None:
         facts = len(certificate.facts)
         return f"the proof needs {facts or 'no'} fact{'s' * (facts != 1)} about the conditions"
@@ -324,13 +336,22 @@ def _shown(schema: Schema) -> str:
 @click.option("--schema", "schema_text", metavar="JSON|FILE", help="Only events of this schema.")
 @click.option("--out", type=OUTPUT, help="Write the cases to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary.")
-def vectors_command(query: str, states: int | None, schema_text: str | None, out: Path | None, as_json: bool) -> int:
+@language_option
+def vectors_command(
+    query: str, states: int | None, schema_text: str | None, out: Path | None, as_json: bool, language: str
+) -> int:
     """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
 
     Every engine that behaves like a deterministic automaton of at most --states states, and is wrong on some
     stream, is wrong on one of these. Of a query with partitions or windows on time around whole matches the automaton
     reads which events have the key of the last one, and how near it they are.
+
+    Of a rule in EQL, by its text or a file .eql or .toml: logs of documents in ECS on which every rule that differs
+    from it in one place is found out, one line each with the log, the matches that are expected and what it finds.
     """
+    query, language = with_rule_of(query, language)
+    if type(language_named(language)).test_logs is not Language.test_logs:
+        return _logs(query, language, out, as_json)
     schema = None if schema_text is None else schema_of(schema_text)
     with errors_in(query):
         phi = parse(query)
@@ -355,6 +376,23 @@ def vectors_command(query: str, states: int | None, schema_text: str | None, out
             f"of events{seen}; complete for implementations of at most {states or own} states",
             error=True,
         )
+    return 0
+
+
+def _logs(query: str, language: str, out: Path | None, as_json: bool) -> int:
+    """Writes the logs that find out what differs from a rule in one place."""
+    with errors_in(query):
+        lang = language_named(language)
+        found = lang.test_logs(lang.parse(query))
+    lines = [json.dumps(line, ensure_ascii=False) for line in found.lines]
+    if out is None:
+        for line in lines:
+            echo(line)
+    else:
+        write_whole(out, "".join(f"{line}\n" for line in lines))
+    if not as_json:
+        for words in found.summary:
+            echo(words, error=True)
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
@@ -28,6 +28,7 @@ from cerify.commands.options import (
     takes,
     warn_of_never,
 )
+from cerify.commands.rules import with_rule_of
 from cerify.draw.diagram import Diagram, document, dot, markup, page, svg
 from cerify.draw.stepper import stepper, summary
 from cerify.draw.timeline import MOST_ROWS, WHOLE, drawn, match_row, places_row
@@ -82,7 +83,9 @@ def explain_command(args: ExplainArguments) -> int:
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
-    query, match_text, valuation_text = args.query, args.match_text, args.valuation_text
+    query, language_ = with_rule_of(args.query, args.language)
+    args = replace(args, query=query, language=language_)
+    match_text, valuation_text = args.match_text, args.valuation_text
     lang, tree = read_query(query, args.language, args.source.schema)
     if lang.answer and (valuation_text is not None or args.output != "matches"):
         raise click.UsageError(f"{lang.answer}; it has no valuations")

@@ -27,6 +27,7 @@ from cerify.commands.options import (
     takes,
     warn_of_never,
 )
+from cerify.commands.rules import with_rule_of
 from cerify.languages import language_named
 from cerify.languages.language import (
     DENOTATIONAL,
@@ -121,6 +122,8 @@ def match_command(args: MatchArguments) -> int:
     Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
     """
     source = args.source
+    query, language_ = with_rule_of(args.query, args.language)
+    args = replace(args, query=query, language=language_)
     args, statement = _pasted(args)
     lang, tree = read_query(args.query, args.language, source.schema)
     if args.valuations and lang.answer and not lang.takes_place:

@@ -236,7 +236,10 @@ class FileSource:
         With --strict the first of these is an error. Raises InputError, IllFormed.
         """
         lang = language_named(language)
-        S = self.read(file, lang.row_type)
+        own = None
+        if file != STDIN and self.format_ is None and self.schema_text is None:
+            own = lang.read_events(file, None if self.type_column == TYPE else self.type_column, self.time_column)
+        S = self.read(file, lang.row_type) if own is None else own
         for warning in require_fit(lang, lang.parse(query), S, self.strict):
             warn(warning, query)
         return S

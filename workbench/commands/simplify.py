@@ -24,6 +24,7 @@ from cerify.commands.options import (
     schema_of,
     takes,
 )
+from cerify.commands.rules import with_rule_of
 from cerify.equivalence.decide.cel import InStar, NotInStar, star_form
 from cerify.equivalence.rewrite.normal_forms import NODES
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
@@ -159,6 +160,7 @@ def check_command(
 
     Exit status: 0 if there is no problem, 1 if there is one, 2 if QUERY is no formula.
     """
+    query, language = with_rule_of(query, language)
     schema = None
     if schema_text is not None:
         schema = schema_of(schema_text, type_column, time_column, language_named(language).row_type)

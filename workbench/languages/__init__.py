@@ -13,7 +13,7 @@ from cerify.semantics.errors import IllFormed
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase", "row-pattern"]
+LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase", "row-pattern", "eql"]
 DEFAULT: Final[LanguageName] = "cel"
 """The language of a query given as text, where none is named."""
 COMMON: Final[LanguageName] = "cel"
@@ -30,6 +30,12 @@ def _load_cel() -> Language[Any]:
 
 def _load_core_cel() -> Language[Any]:
     from cerify.languages.core_cel import LANGUAGE
+
+    return LANGUAGE
+
+
+def _load_eql() -> Language[Any]:
+    from cerify.languages.eql import LANGUAGE
 
     return LANGUAGE
 
@@ -59,7 +65,10 @@ BUILT_IN: Mapping[str, Callable[[], Language[Any]]] = {
     "sase": _load_sase,
     "row-pattern": _load_row_pattern,
 }
-"""The languages of this distribution, each with the function that imports it."""
+"""The languages of this distribution that have a conformance suite, each with the function that imports it."""
+WITHOUT_SUITE: Mapping[str, Callable[[], Language[Any]]] = {"eql": _load_eql}
+"""The others, which have neither a suite nor hypotheses about engines."""
+MODULES: Mapping[str, Callable[[], Language[Any]]] = {**BUILT_IN, **WITHOUT_SUITE}
 
 
 class _Languages(Mapping[str, Language[Any]]):
@@ -71,17 +80,17 @@ class _Languages(Mapping[str, Language[Any]]):
 
     def __getitem__(self, name: str) -> Language[Any]:
         if name not in self._loaded:
-            if name in BUILT_IN:
-                self._loaded[name] = BUILT_IN[name]()
+            if name in MODULES:
+                self._loaded[name] = MODULES[name]()
             else:
                 self._loaded[name] = self._entry_points()[name].load()()
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in BUILT_IN or name in self._loaded or name in self._entry_points()  # without loading it
+        return name in MODULES or name in self._loaded or name in self._entry_points()  # without loading it
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*BUILT_IN, *self._loaded, *self._entry_points())))
+        return iter(dict.fromkeys((*MODULES, *self._loaded, *self._entry_points())))
 
     def __len__(self) -> int:
         return len(list(iter(self)))

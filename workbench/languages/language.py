@@ -22,12 +22,14 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypedDict, TypeVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output, require_output
 from cerify.equivalence.verdict import Claim, Level, Order
 from cerify.semantics.arguments import Budget, Selection, read, require_kind, require_whole
 from cerify.semantics.cel.denote import Predicates
+from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
@@ -70,7 +72,8 @@ class Options:
 
     predicates: a user's own, which a query of CEL may name. aggregates: those that a query of SASE+ may name beside the
     language's own. reading: the answers to what the papers of SASE+ leave open; row_reading: to what SQL leaves open of
-    MATCH_RECOGNIZE. consumption: what matches take away from later ones. Languages ignore what is not theirs.
+    MATCH_RECOGNIZE; eql_reading: where engines of EQL part. consumption: what matches take away from later ones.
+    Languages ignore what is not theirs.
     """
 
     output: Output = "matches"
@@ -79,6 +82,7 @@ class Options:
     aggregates: Operations = field(default_factory=dict)
     reading: Reading = DECIDED
     row_reading: RowReading = STANDARD
+    eql_reading: EqlReading = ELASTIC
     consumption: Consumption = Consumption.NONE
 
     @classmethod
@@ -90,6 +94,7 @@ class Options:
             ("aggregates", Mapping, "a mapping from names to aggregates"),
             ("reading", Reading, "a Reading"),
             ("row_reading", RowReading, "a RowReading"),
+            ("eql_reading", EqlReading, "an EqlReading"),
         )
         for name, kind, wanted in kinds:
             if name in values:
@@ -109,6 +114,7 @@ class EvaluationValues(TypedDict, total=False):
     aggregates: Operations
     reading: Reading
     row_reading: RowReading
+    eql_reading: EqlReading
     consumption: Consumption | str
 
 
@@ -118,7 +124,7 @@ class OptionValues(EvaluationValues, total=False):
     output: Output
 
 
-READINGS: Mapping[str, type] = {"reading": Reading, "row_reading": RowReading}
+READINGS: Mapping[str, type] = {"reading": Reading, "row_reading": RowReading, "eql_reading": EqlReading}
 """The Options that are readings."""
 
 
@@ -292,13 +298,23 @@ class OutputTable:
         return pandas.DataFrame.from_records(list(self.rows), columns=list(self.columns))
 
 
+@dataclass(frozen=True)
+class TestLogs:
+    """Test logs as JSON, one each, and what there is to say of all of them."""
+
+    __test__: ClassVar[bool] = False  # no class of tests, whatever its name
+    lines: tuple[Mapping[str, Any], ...]
+    summary: tuple[str, ...]
+
+
 class Language(ABC, Generic[F]):
     """A language; F is the type of its syntax trees. Instances have no state, and all of a class are equal.
 
     name: as in the protocol and on the command line. title: as in text for people. trees: the classes of the syntax
     trees, one of which the root of a query has. answer: what a query answers, as the start of a sentence, where matches
     have no valuations; "" where they have. results: whether each match has bindings and a result, whatever the output.
-    takes_place: whether a match is one event, at which a query takes place. positional: whether a query names the
+    takes_place: whether a match is one event, at which a query takes place. fires: whether queries are compared by the
+    last events of their matches too, at which a rule fires. positional: whether a query names the
     attributes of an event by their position. keeps_order: whether matches are listed as they are found, and not sorted.
     row_type: the type of events that are given without one; None makes them an error. unsaved: why the state of a query
     cannot be saved between batches; "" if the error of the evaluator has the reason. settings: the Options that are its
@@ -314,6 +330,7 @@ class Language(ABC, Generic[F]):
     answer: ClassVar[str] = ""
     results: ClassVar[bool] = False
     takes_place: ClassVar[bool] = False
+    fires: ClassVar[bool] = False
     positional: ClassVar[bool] = False
     keeps_order: ClassVar[bool] = False
     row_type: ClassVar[str | None] = None
@@ -372,6 +389,15 @@ class Language(ABC, Generic[F]):
     @abstractmethod
     def require_typed(self, query: F, schema: Schema, /) -> None:
         """Raises IllFormed where the query does not fit the schema."""
+
+    def read_events(
+        self, source: str | Path, type_column: str | None = None, time_column: str | None = None
+    ) -> Stream | None:
+        """The events of a file in a form that is the language's own; None for a file that every language reads.
+
+        The columns are None where nobody named them. Raises InputError.
+        """
+        return None
 
     # --- trees --------------------------------------------------------------------------------------------------------
 
@@ -573,6 +599,10 @@ class Language(ABC, Generic[F]):
         from cerify.explanations.explanation import PlainExplainer
 
         return PlainExplainer(list(self.matches(query, S)), S, text)
+
+    def test_logs(self, query: F, /) -> TestLogs:
+        """Logs on which what differs from the query in one place is found out. Raises Unsupported, BudgetExceeded."""
+        raise Unsupported(f"there are no test logs for {self.title}")
 
     # --- streams of batches (Spark) -----------------------------------------------------------------------------------
 

@@ -375,6 +375,7 @@ def test_a_plan_with_evaluators_of_three_arguments_can_be_kept_too(tmp_path: Pat
 
 
 QUERIES = {
+    "eql": "process where true",
     "cel": "(A ; B)+ FILTER A.x > 1",
     "core-cel": "(A AS x ; B AS y) FILTER x[a > 1]",
     "event-expression": "relative(A, B | C)",

@@ -304,8 +304,8 @@ def test_of_a_text_with_marks_of_its_own_language_no_other_is_named(run: Run) ->
         (["match", "--tim", "x"], "cerify: no such option '--tim'; did you mean '--time'?\ntry: cerify match --help\n"),
         (["match", "--sheet"], "cerify: no such option '--sheet'\ntry: cerify match --help\n"),
         (["draw", "A", "-o", "no/where/x.svg"], "cerify: invalid value for '-o' / '--output': the folder no/where"),
-        (["match", "A", "x.csv", "--language", "cell"], "'row-pattern'; did you mean 'cel'?"),
-        (["match", "A", "x.csv", "--language", "match_recognize"], "'row-pattern'; did you mean 'row-pattern'?"),
+        (["match", "A", "x.csv", "--language", "cell"], "'eql'; did you mean 'cel'?"),
+        (["match", "A", "x.csv", "--language", "match_recognize"], "'eql'; did you mean 'row-pattern'?"),
         (["match", "A", "x.csv", "--evaluator", "automatn"], "did you mean 'automaton'?"),
         (["demo", "--out", f"{__file__}/report"], "is no folder"),
         (["vectors", "A", "--out", "no/where/x.jsonl"], "the folder no/where does not exist"),
@@ -543,6 +543,7 @@ AS_JSON: dict[str, list[str]] = {
     "claims": ["tods21.ex3", "--jobs", "1"],
     "conform": ["--case", "cel/ex3/phi1", "--engine", "denotational"],
     "demo": ["--out", "report"],
+    "diff": ["rules", "rules"],
     "draw": ["A", "-o", "a.svg"],
     "engines": [],
     "equiv": ["A", "B"],
@@ -574,6 +575,8 @@ def test_all_that_a_command_prints_as_json_is_json(
     monkeypatch.chdir(tmp_path)
     Path("events.csv").write_text("type,x\nA,1\nB,2\n")
     run("equiv", "A", "A", "--certificate", "proof.json")
+    Path("rules").mkdir()
+    Path("rules", "one.eql").write_text("process where true")
     if command == "trend":
         Path("run.jsonl").write_text(run("conform", *AS_JSON["conform"], "--json")[1])
     _, out, err = run(command, *AS_JSON[command], "--json")

@@ -1,0 +1,214 @@
+"""Filters, keys and times of EQL over the columns of a table: a truth value, a number, for each row.
+
+A test of one field is asked once for each value that its column has, of an event with that value alone, and the answers
+are looked up row by row. So a test means over columns just what it means of an event, whatever it is; only tests of
+several fields together are not carried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias, assert_never
+
+from cerify.semantics.arguments import check_time
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, condition_test, is_plain, key_of, time_of
+from cerify.semantics.eql.reading import EqlReading
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import TIME, TYPE, Event
+from cerify.semantics.packages import np, pa, pc
+
+Mask: TypeAlias = Any
+"""A column of booleans of numpy."""
+NO_KEY, NULL_KEY = -1, 0
+TIMELESS = -(2**63)
+MOST_STEPS = 62
+
+
+def why_not_compiled(query: eql.EqlQuery) -> Unsupported | None:
+    """Return why the loop does not carry a query; None if it does."""
+    body = query.body
+    if isinstance(body, eql.EventSample):
+        return Unsupported("a sample is not evaluated by a compiled loop; use the automaton", body.span)
+    if isinstance(body, eql.EventSequence):
+        if any(step.missing for step in body.steps):
+            return Unsupported("missing events are not evaluated by a compiled loop; use the automaton", body.span)
+        if len(eql.step_expanded(body)) > MOST_STEPS:
+            return Unsupported(f"the compiled loop has at most {MOST_STEPS} steps; use the automaton", body.span)
+    return None
+
+
+class EqlColumns:
+    """The columns of one table, encoded when they are first asked for."""
+
+    def __init__(self, table: pa.Table, reading: EqlReading) -> None:
+        self.table, self.reading, self.rows = table, reading, table.num_rows
+        self._encoded: dict[str, tuple[Any, list[Any]]] = {}
+        self._names = set(table.column_names)
+
+    def passing(self, filter_: eql.EventFilter) -> Mask:
+        """Return which rows pass a filter. Raises Unsupported for a test of several fields."""
+        true, _ = self._truth(filter_.condition)
+        return true if filter_.category is None else true & self._of_category(filter_.category)
+
+    def _of_category(self, category: str) -> Mask:
+        found = self._looked_up(TYPE, lambda value: value == category)
+        for name in self._elements(CATEGORY):
+            found |= self._looked_up(name, lambda value: value == category)
+        return found
+
+    def _elements(self, name: str) -> list[str]:
+        """The columns with the values of a field."""
+        found = [name] if name in self._names else []
+        while found and f"{name}[{len(found)}]" in self._names:
+            found.append(f"{name}[{len(found)}]")
+        return found
+
+    def _codes(self, name: str) -> tuple[Any, list[Any]]:
+        """A number for each row, -1 for null, and the values that the numbers stand for."""
+        if name not in self._encoded:
+            check_time()
+            column = self.table[name].combine_chunks()
+            if isinstance(column, pa.ChunkedArray):
+                column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            indices = pc.fill_null(encoded.indices, -1) if encoded.indices.null_count else encoded.indices
+            self._encoded[name] = indices.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
+        return self._encoded[name]
+
+    def _looked_up(self, name: str, test: Any) -> Mask:
+        """Which rows have a value in a column for which a test is true; a row without one does not."""
+        codes, values = self._codes(name)
+        answers = np.zeros(len(values) + 1, np.bool_)  # the last one is that of null, whose number is -1
+        answers[: len(values)] = [value is not None and test(value) for value in values]
+        return answers[codes]
+
+    # --- truth --------------------------------------------------------------------------------------------------------
+
+    def _truth(self, condition: eql.Condition) -> tuple[Mask, Mask]:
+        """Where a condition is true, and where it is false; elsewhere it has no truth value."""
+        match condition:
+            case eql.AllConditions(parts) | eql.AnyConditions(parts):
+                return self._joined([self._truth(part) for part in parts], isinstance(condition, eql.AllConditions))
+            case eql.NegatedCondition(part):
+                true, false = self._truth(part)
+                return false, true
+            case eql.FieldComparison("!=", left, right) if not _with_null(condition):
+                true, false = self._truth(eql.FieldComparison("==", left, right))
+                return false, true
+            case (
+                eql.EventField()
+                | eql.FieldConstant()
+                | eql.FunctionCall()
+                | eql.FieldArithmetic()
+                | eql.FieldComparison()
+                | eql.ValueLookup()
+            ):
+                return self._tested(condition)
+            case _:
+                assert_never(condition)
+
+    def _joined(self, truths: Sequence[tuple[Mask, Mask]], conjunction: bool) -> tuple[Mask, Mask]:
+        trues, falses = zip(*truths, strict=True)
+        join, meet = (np.logical_and, np.logical_or) if conjunction else (np.logical_or, np.logical_and)
+        true = join.reduce(trues)
+        return true, ~true if self.reading.absent == "false" else meet.reduce(falses)
+
+    def _tested(self, test: eql.Condition) -> tuple[Mask, Mask]:
+        names = list(dict.fromkeys(field.name for field in eql.fields_of(test)))
+        asked = condition_test(test, self.reading)
+        if len(names) > 1:
+            raise Unsupported("a test of several fields together is not evaluated over columns", test.span)
+        absent = asked(Event("", {}))
+        columns = self._columns_of(names[0]) if names else []
+        true, false = np.zeros(self.rows, np.bool_), np.zeros(self.rows, np.bool_)
+        present = np.ones(self.rows, np.bool_)
+        for number, column in enumerate(columns):
+            codes, values = self._codes(column)
+            answers = [asked(Event("", {names[0]: value})) for value in values]
+            lookup = np.zeros((2, len(values) + 1), np.bool_)
+            lookup[0, : len(values)] = [answer is True for answer in answers]
+            lookup[1, : len(values)] = [answer is False for answer in answers]
+            present = present & (codes >= 0) if number else codes >= 0
+            true |= lookup[0][codes] & present
+            false |= lookup[1][codes] & present
+        without = ~present if not columns else self._codes(columns[0])[0] < 0
+        without = np.ones(self.rows, np.bool_) if not columns else without
+        false &= ~true
+        if absent is True:
+            true |= without
+        elif absent is False or (self.reading.absent == "false" and is_plain(test)):
+            false |= without
+        return true, false
+
+    def _columns_of(self, name: str) -> list[str]:
+        """The columns of a field, with those that stand for it where it is none."""
+        if found := self._elements(name):
+            if name == CATEGORY and self.table[name].null_count:
+                raise Unsupported("events with and without event.category are not evaluated over columns together")
+            return found
+        return {CATEGORY: [TYPE], TIMESTAMP: [TIME] if TIME in self._names else []}.get(name, [])
+
+    # --- keys and times -----------------------------------------------------------------------------------------------
+
+    def keys(self, fields: tuple[eql.EventField, ...], rows: Any, numbers: dict[Any, int]) -> Any:
+        """Return a number for the key of each of the rows, or NO_KEY; equal keys have equal numbers, of any fields.
+
+        numbers has those of the values so far, and gets new ones.
+        """
+        combined = np.zeros(len(rows), np.int64)
+        missing = np.zeros(len(rows), np.bool_)
+        for place, field in enumerate(fields):
+            columns = self._columns_of(field.name)[:1]
+            null = NULL_KEY if field.optional or self.reading.null_keys == "joined" else NO_KEY
+            if columns:
+                codes, values = self._codes(columns[0])
+                lookup = np.full(len(values) + 1, null, np.int64)
+                for n, value in enumerate(values):
+                    key = key_of(Event("", {field.name: value}), (field,), self.reading)
+                    lookup[n] = null if key is None else numbers.setdefault(key[0], len(numbers) + 1)
+                mine = lookup[codes[rows]]
+            else:
+                mine = np.full(len(rows), null, np.int64)
+            missing |= mine == NO_KEY
+            if place == 0:
+                combined = mine
+            else:
+                pairs = numbers.setdefault(("pairs", place), {})  # type: ignore[arg-type]
+                combined = _paired(combined, mine, pairs)  # type: ignore[arg-type]
+        combined = combined.copy()
+        combined[missing] = NO_KEY
+        return combined
+
+    def times(self) -> Any:
+        """Return the time of each row in microseconds, TIMELESS where it has none."""
+        name = TIME if TIME in self._names else TIMESTAMP if TIMESTAMP in self._names else None
+        if name is None:
+            return np.full(self.rows, TIMELESS, np.int64)
+        column = self.table[name]
+        if pa.types.is_timestamp(column.type):
+            return pc.fill_null(column.cast(_microseconds()).cast(pa.int64()), TIMELESS).to_numpy()
+        codes, values = self._codes(name)
+        lookup = np.full(len(values) + 1, TIMELESS, np.int64)
+        for n, value in enumerate(values):
+            time = time_of(Event("", {TIME: value}))
+            lookup[n] = TIMELESS if time is None else time
+        return lookup[codes]
+
+
+@lru_cache(maxsize=1)
+def _microseconds() -> Any:
+    return pa.timestamp("us", "UTC")
+
+
+def _paired(left: Any, right: Any, numbers: dict[int, int]) -> Any:
+    """A number for each pair of numbers."""
+    both = (left + 1) * (2**31) + right + 1
+    encoded = pa.array(both).dictionary_encode()
+    lookup = [numbers.setdefault(pair, len(numbers) + 1) for pair in encoded.dictionary.to_pylist()]
+    return np.array(lookup, np.int64)[encoded.indices.to_numpy()] if lookup else both
+
+
+def _with_null(test: eql.FieldComparison) -> bool:
+    return any(isinstance(side, eql.FieldConstant) and side.value is None for side in (test.left, test.right))

@@ -1,0 +1,314 @@
+"""The slot machine of EQL: for each key one place for each step, in which at most one pending sequence waits.
+
+An event (1) empties the places of its key if it is at `until`; (2) moves, from the last step to the first, the sequence
+that waits at the step before into the place of its step, over what is there, or reports it at the last step; (3) begins
+a sequence if it is at the first step. So an event costs as much as the query has steps, and memory is bounded by the
+number of keys times that of steps; places that are too old to end within maxspan are given up as keys get many.
+
+The window is looked at when a sequence ends. That is the same as to empty old places at once: a sequence in a later
+place began earlier, so what an old sequence overwrites is older still.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any, TypeAlias
+
+from cerify.automata.eql.places import Pending, Places, key_json, key_of_json, pending_json, pending_of_json
+from cerify.automata.evaluator import Counters, Evaluator
+from cerify.semantics.arguments import Budget, timed_items
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, time_of
+from cerify.semantics.eql.reading import ELASTIC, EqlReading
+from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.events import Event, Match, Stream
+
+Test: TypeAlias = Callable[[Event], bool]
+KEYS_BEFORE_EVICTION = 4096
+
+
+class SlotProgram:
+    """A sequence as the machine runs it: its tests, its keys and its window."""
+
+    def __init__(self, query: eql.EventSequence, reading: EqlReading) -> None:
+        steps = eql.step_expanded(query)
+        positive = [step for step in steps if not step.missing]
+        before = [sum(not one.missing for one in steps[:i]) for i in range(len(steps))]
+        self.reading = reading
+        self.window = span_of(query.maxspan, reading)
+        self.steps = [self._step(query, step) for step in positive]
+        self.missing = [(n, self._step(query, s)) for n, s in zip(before, steps, strict=True) if s.missing]
+        self.until = None if query.until is None else self._step(query, query.until)
+        self.in_front = any(n == 0 for n, _ in self.missing)
+        self.behind = any(n == len(positive) for n, _ in self.missing)
+
+    def _step(self, query: eql.EventSequence, step: eql.SequenceStep) -> tuple[Test, tuple[eql.EventField, ...]]:
+        return filter_test(step.filter, self.reading), eql.step_keys(query, step)
+
+    def key_at(self, step: tuple[Test, tuple[eql.EventField, ...]], event: Event) -> Key | None:
+        """Return the key of an event at a step; None if it is not there."""
+        test, fields = step
+        return key_of(event, fields, self.reading) if test(event) else None
+
+
+class SlotMachine(Evaluator):
+    """The matches of a query of EQL over a log that comes in batches.
+
+    Matches come with the batch that completes them; with missing events behind the last step, once the time of an event
+    is beyond the window. `tail`, and any pipe behind such missing events, waits for the end. Raises InputError for an
+    event whose time is so much before those of earlier ones that a place given up since then could have counted.
+    """
+
+    STATE = "readable"
+
+    def __init__(self, query: eql.EqlQuery, reading: EqlReading = ELASTIC, budget: Budget = Budget()) -> None:
+        self.query, self.reading, self.budget = query, reading, budget
+        body = query.body
+        self._program = SlotProgram(body, reading) if isinstance(body, eql.EventSequence) else None
+        self._filter = filter_test(body, reading) if isinstance(body, eql.EventFilter) else None
+        self._sample = body if isinstance(body, eql.EventSample) else None
+        behind = self._program is not None and self._program.behind
+        self._holds_back = bool(query.pipes) and (behind or any(pipe.name == "tail" for pipe in query.pipes))
+        self._heads = [pipe.count for pipe in query.pipes if pipe.name == "head"]
+        self._places: dict[Key, Places] = {}
+        self._sampled: dict[Key, list[list[int]] | None] = {}  # None once the key has its sample
+        self._deadlines: list[tuple[int, int, Key]] = []
+        self._held: list[Match] = []
+        self._reported = 0
+        self._latest: int | None = None
+        self._lost: int | None = None  # up to this time an event could have counted for what was given up
+        self._evict_at = KEYS_BEFORE_EVICTION
+
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+        found: list[Match] = []
+        self._whole = False
+        for event in timed_items(S):
+            found += self._after(event)
+            self.position += 1
+            if limit is None and len(found) > self.budget.matches:
+                raise BudgetExceeded(f"more than {self.budget.matches} matches; allow more: Budget(matches=...)")
+        self._whole = True
+        return self._piped(sorted(found))[:limit]
+
+    def rest(self) -> list[Match]:
+        waiting = [Match(p.positions[-1], p.positions) for at in self._places.values() for p in at.waiting]
+        if not self._holds_back:
+            return self._piped(sorted(waiting))
+        found = sorted([*self._held, *waiting])
+        for pipe in self.query.pipes:
+            found = found[: pipe.count] if pipe.name == "head" else found[-pipe.count :]
+        return found
+
+    def _piped(self, found: list[Match]) -> list[Match]:
+        if self._holds_back:
+            tail = self.query.pipes[0] if len(self.query.pipes) == 1 else None
+            self._held = [*self._held, *found]
+            if tail is not None and tail.name == "tail" and not (self._program and self._program.behind):
+                self._held = self._held[-tail.count :]
+            return []
+        if self._heads:
+            found = found[: max(0, min(self._heads) - self._reported)]
+            self._reported += len(found)
+        return found
+
+    def _after(self, event: Event) -> list[Match]:
+        """The matches that the next event makes certain."""
+        if self._filter is not None:
+            return [Match(self.position, (self.position,))] if self._filter(event) else []
+        if self._sample is not None:
+            return self._sampled_by(self._sample, event)
+        assert self._program is not None
+        return self._moved_by(self._program, event)
+
+    # --- sequences ----------------------------------------------------------------------------------------------------
+
+    def _moved_by(self, program: SlotProgram, event: Event) -> list[Match]:
+        n, time, found = len(program.steps), time_of(event), list[Match]()
+        if program.until is not None and (K := program.key_at(program.until, event)) is not None and K in self._places:
+            self._places[K].pending = [None] * n
+        for i in range(n - 1, -1, -1):
+            if (K := program.key_at(program.steps[i], event)) is None:
+                continue
+            self._require_in_order(time)
+            if i > 0 and K not in self._places:
+                continue
+            at = self._at(K, program)
+            moved = self._move(program, at, i, time)
+            if moved is None:
+                continue
+            if i < n - 1:
+                at.pending[i] = moved
+            elif self._ends_well(program, moved, time):
+                if program.behind:
+                    at.waiting.append(moved)
+                    heappush(self._deadlines, ((moved.time or 0) + (program.window or 0), moved.positions[-1], K))
+                else:
+                    found.append(Match(self.position, moved.positions))
+        if program.missing:
+            self._miss(program, event, time)
+        if time is not None:
+            self._latest = time if self._latest is None else max(self._latest, time)
+            found += self._released()
+            if len(self._places) >= self._evict_at and program.window is not None:
+                self._evict(program.window)
+        return found
+
+    def _move(self, program: SlotProgram, at: Places, i: int, time: int | None) -> Pending | None:
+        """The sequence that the event at step i makes: a new one, or that from the place before, which is emptied."""
+        if i == 0:
+            return Pending((self.position,), time, before=at.before)
+        if (waiting := at.pending[i - 1]) is None:
+            return None
+        at.pending[i - 1] = None
+        gap = waiting.gap or any(
+            last > waiting.positions[-1]
+            for (before, _), last in zip(program.missing, at.missed, strict=True)
+            if before == i
+        )
+        return Pending((*waiting.positions, self.position), waiting.time, gap, waiting.before)
+
+    @staticmethod
+    def _ends_well(program: SlotProgram, ended: Pending, time: int | None) -> bool:
+        if ended.gap:
+            return False
+        if program.window is None:
+            return True
+        if time is None or ended.time is None or time - ended.time > program.window:
+            return False
+        return ended.before is None or ended.before < time - program.window
+
+    def _miss(self, program: SlotProgram, event: Event, time: int | None) -> None:
+        """Note an event of a missing step for its key."""
+        for j, (before, step) in enumerate(program.missing):
+            if (K := program.key_at(step, event)) is None or (before > 0 and K not in self._places):
+                continue
+            at = self._at(K, program)
+            self._require_in_order(time)
+            if 0 < before < len(program.steps):
+                at.missed[j] = self.position
+            elif time is not None and before == 0:
+                at.before = time if at.before is None else max(at.before, time)
+            elif time is not None and program.window is not None:
+                limit = time - program.window
+                at.waiting = [p for p in at.waiting if p.positions[-1] == self.position or (p.time or 0) < limit]
+
+    def _released(self) -> list[Match]:
+        """What waited for missing events until a time that is over."""
+        found: list[Match] = []
+        while self._deadlines and self._latest is not None and self._deadlines[0][0] < self._latest:
+            deadline, last, K = heappop(self._deadlines)
+            self._lost = deadline if self._lost is None else max(self._lost, deadline)
+            kept = [p for p in self._places[K].waiting if p.positions[-1] != last]
+            found += [Match(last, p.positions) for p in self._places[K].waiting if p.positions[-1] == last]
+            self._places[K].waiting = kept
+        return found
+
+    def _at(self, K: Key, program: SlotProgram) -> Places:
+        if (at := self._places.get(K)) is None:
+            at = self._places[K] = Places([None] * len(program.steps), [-1] * len(program.missing))
+        return at
+
+    def _evict(self, window: int) -> None:
+        """Give up the keys of which nothing began within twice the window before the latest event."""
+        assert self._latest is not None
+        limit = self._latest - 2 * window
+        kept = {K: at for K, at in self._places.items() if not at.is_older_than(limit)}
+        if len(kept) < len(self._places):
+            lost = limit + window
+            self._lost = lost if self._lost is None else max(self._lost, lost)
+        self._places, self._evict_at = kept, max(KEYS_BEFORE_EVICTION, 2 * len(kept))
+
+    def _require_in_order(self, time: int | None) -> None:
+        if time is not None and self._lost is not None and time <= self._lost:
+            raise InputError(
+                f"event {self.position}: its time is so long before that of earlier events that these were given up "
+                "already; sort the log by time, or evaluate it as a whole by the definition"
+            )
+
+    # --- samples ------------------------------------------------------------------------------------------------------
+
+    def _sampled_by(self, query: eql.EventSample, event: Event) -> list[Match]:
+        found: list[Match] = []
+        touched: dict[Key, None] = {}
+        for i, step in enumerate(query.steps):
+            fields = eql.step_keys(query, step)
+            if filter_test(step.filter, self.reading)(event):
+                K = key_of(event, fields, self.reading)
+                if K is None:
+                    continue
+                places = self._sampled.setdefault(K, [[] for _ in query.steps])
+                if places is not None and len(places[i]) < len(query.steps):  # no choice needs more
+                    places[i].append(self.position)
+                    touched[K] = None
+        for K in touched:
+            places = self._sampled[K]
+            if places is not None and all(places) and (chosen := _first_choice(places)) is not None:
+                found.append(Match(self.position, tuple(sorted(chosen))))
+                self._sampled[K] = None
+        return found
+
+    # --- states -------------------------------------------------------------------------------------------------------
+
+    @property
+    def identity(self) -> str:
+        return json.dumps([eql.show(self.query), repr(self.reading)])
+
+    def dump(self) -> bytes:
+        places = [
+            [
+                key_json(K),
+                [None if p is None else pending_json(p) for p in at.pending],
+                at.missed,
+                at.before,
+                [pending_json(p) for p in at.waiting],
+            ]
+            for K, at in self._places.items()
+        ]
+        sampled = [[key_json(K), positions] for K, positions in self._sampled.items()]
+        deadlines = [[d, last, key_json(K)] for d, last, K in self._deadlines]
+        held = [[m.at, list(m.events)] for m in self._held]
+        numbers = [self.position, self._reported, self._latest, self._lost, self._evict_at]
+        return json.dumps([numbers, places, sampled, deadlines, held]).encode()
+
+    def load(self, data: bytes) -> None:
+        numbers, places, sampled, deadlines, held = json.loads(data)
+        position, reported, latest, lost, evict_at = numbers
+        if not (isinstance(position, int) and isinstance(reported, int) and isinstance(evict_at, int)):
+            raise ValueError("a number is missing")
+        new = {
+            key_of_json(K): Places(
+                [None if p is None else pending_of_json(p) for p in pending],
+                list(map(int, missed)),
+                before,
+                [pending_of_json(p) for p in waiting],
+            )
+            for K, pending, missed, before, waiting in places
+        }
+        samples = {key_of_json(K): positions for K, positions in sampled}
+        heap = [(int(d), int(last), key_of_json(K)) for d, last, K in deadlines]
+        matches = [Match(int(at), tuple(map(int, events))) for at, events in held]
+        self.position, self._reported, self._latest, self._lost, self._evict_at = (
+            position, reported, latest, lost, evict_at,
+        )  # fmt: skip
+        self._places, self._sampled, self._deadlines, self._held = new, samples, heap, matches
+
+    @property
+    def counters(self) -> Counters:
+        """The events, no nodes, and the places that are in use."""
+        used = sum(p is not None for at in self._places.values() for p in at.pending)
+        return Counters(self.position, 0, used)
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.query, self.reading, self.budget)
+
+
+def _first_choice(places: list[list[int]], taken: tuple[int, ...] = ()) -> tuple[int, ...] | None:
+    """Different positions, one from each list, the first lists served first; None if there is no such choice."""
+    if len(taken) == len(places):
+        return taken
+    for p in places[len(taken)]:
+        if p not in taken and (found := _first_choice(places, (*taken, p))) is not None:
+            return found
+    return None

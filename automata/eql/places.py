@@ -1,0 +1,69 @@
+"""What the slot machine remembers of one key, and its form in saved states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from cerify.semantics.eql.conditions import Key
+from cerify.semantics.values import microseconds, time_at
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A sequence on its way: its positions, the time of the first event, and what stands against it already.
+
+    gap: whether a missing event came between two of its steps. before: the latest time of a missing event in front.
+    """
+
+    positions: tuple[int, ...]
+    time: int | None
+    gap: bool = False
+    before: int | None = None
+
+
+@dataclass(slots=True)
+class Places:
+    """What is known of one key: the sequence at each step, the last missing events, and what waits for its gap to end.
+
+    missed: for each missing step between two others the last position of such an event. before: the latest time of one
+    in front. waiting: sequences that are complete but for missing events behind them.
+    """
+
+    pending: list[Pending | None]
+    missed: list[int]
+    before: int | None = None
+    waiting: list[Pending] = field(default_factory=list)
+
+    def is_older_than(self, time: int) -> bool:
+        """Return whether nothing here began, or was missed in front, at this time or later."""
+        times = [p.time for p in self.pending if p is not None and p.time is not None]
+        return (
+            not self.waiting and max([*times, *([] if self.before is None else [self.before])], default=time - 1) < time
+        )
+
+
+def pending_json(p: Pending) -> list[Any]:
+    """Return a pending sequence as JSON."""
+    return [list(p.positions), p.time, p.gap, p.before]
+
+
+def pending_of_json(data: list[Any]) -> Pending:
+    """Return the pending sequence that JSON holds."""
+    positions, time, gap, before = data
+    return Pending(tuple(map(int, positions)), time, bool(gap), before)
+
+
+def key_json(K: Key) -> list[Any]:
+    """Return a key as JSON; a time as its microseconds."""
+    return [
+        None if part is None else [part[0], microseconds(part[1]) if part[0] == "timestamp" else part[1]]  # type: ignore[arg-type]
+        for part in K
+    ]
+
+
+def key_of_json(data: list[Any]) -> Key:
+    """Return the key that JSON holds."""
+    return tuple(
+        None if part is None else (part[0], time_at(part[1]) if part[0] == "timestamp" else part[1]) for part in data
+    )

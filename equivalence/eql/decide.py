@@ -1,0 +1,320 @@
+"""Whether two queries of EQL mean the same on every log, or one contains the other, with a log that says why not.
+
+The machines of two keys share nothing, so that rules with the same keys differ if and only if they differ on a log of
+one key. There both machines are followed side by side, over the letters of their filters (letters.py), as far as the
+sequences that wait in their places can be told apart: by which of their events are the same, and in what order they
+came. Of times only one thing counts, which of the waiting sequences are too old. With one window for both rules these
+are always those that began first, and every way to grow old, one by one, is that of some times: the order of the times
+and of the times plus the window can be chosen freely (a semiorder; D. Scott and P. Suppes, 1958).
+
+Values are single at first; where the rules are the same on such logs they are compared again with arrays. Whatever else
+is asked for (missing events, pipes, samples, other keys or windows) is decided if the rules agree step by step, else a
+log is searched for, and without one the answer is Undecided. Each log is replayed by the definition.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product, zip_longest
+from math import prod
+
+from cerify.equivalence.eql.letters import Alphabet, Letter
+from cerify.equivalence.eql.slots import (
+    SlotRule,
+    State,
+    first_events,
+    key_shape,
+    path_to,
+    shape_of,
+    step_rules,
+)
+from cerify.equivalence.eql.times import Moment, times_of
+from cerify.equivalence.eql.tries import BEGIN, KEY, SECOND, tried_logs
+from cerify.equivalence.verdict import Claim, Different, Level, Undecided
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import Truth
+from cerify.semantics.eql.denote import matches_of
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import TIME, Event, Match, Stream
+from cerify.semantics.values import Value, time_at
+
+LONG = 4  # steps, from which on a log that follows them is tried before all logs are
+MOST_KEY_CLASSES = 24
+
+
+@dataclass(frozen=True)
+class Same:
+    """The rules mean the same on every log, or the left one is contained in the right one; how it was found out."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be decided: the claim, and on which level.
+
+    events: a match is its events. positions: a match is the event at which the rule fires. arrays: whether fields may
+    have several values, as they may in an index.
+    """
+
+    claim: Claim = "equivalent"
+    level: Level = "events"
+    arrays: bool = True
+
+    def differ(self, left: tuple[int, ...], right: tuple[int, ...]) -> bool:
+        """Return whether matches at one event, () for none, refute the claim."""
+        if self.level == "positions":
+            left, right = left[-1:], right[-1:]
+        return left != right if self.claim == "equivalent" else bool(left) and left != right
+
+
+def compare_rules(
+    left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = Asked(), budget: Budget = Budget()
+) -> Same | Different | Undecided:
+    """Return whether two queries are equivalent, or the left is contained in the right, on every log.
+
+    Raises nothing for queries that are too large to be compared, which are Undecided.
+    """
+    if left == right:
+        return Same("the rules are the same text")
+    try:
+        return _Comparison(left, right, asked, budget).verdict()
+    except BudgetExceeded as error:
+        check_time()
+        return Undecided(error.message)
+
+
+def fires_on_some_log(query: eql.EqlQuery) -> Same | Different | Undecided:
+    """Return a log on which a query matches, as Different; Same where there is none. Raises BudgetExceeded."""
+    never = eql.EventFilter(None, eql.FieldConstant(False))
+    body = query.body
+    if isinstance(body, eql.EventFilter):
+        return compare_rules(query, eql.EqlQuery(never, query.pipes))
+    steps = tuple(step if step.missing else replace(step, filter=never) for step in body.steps)
+    return compare_rules(query, eql.EqlQuery(replace(body, steps=steps), query.pipes))
+
+
+class _Comparison:
+    def __init__(self, left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked, budget: Budget) -> None:
+        self.left, self.right, self.asked, self.budget = left, right, asked, budget
+        self.filters = list(dict.fromkeys((*eql.filters_of(left), *eql.filters_of(right))))
+        self.number = {f: i for i, f in enumerate(self.filters)}
+
+    def verdict(self) -> Same | Different | Undecided:
+        exact = True
+        differs: Undecided | None = None
+        for arrays in (False, True) if self.asked.arrays else (False,):
+            for key in self._keys() if self._same_keys() else [{}]:
+                alphabet = Alphabet(self.filters, arrays, key)
+                if self._agree(alphabet):
+                    exact &= alphabet.exact
+                    continue
+                found = self._over_keys(arrays, key)
+                if isinstance(found, Different):
+                    return found
+                differs = found if differs is None else differs
+        if differs is not None:
+            return differs
+        if not exact:
+            return Undecided("a condition is not decided exactly, and no log was found that tells the rules apart")
+        return Same("no log of one key tells the rules apart")
+
+    def _over_keys(self, arrays: bool, key: dict[str, Value]) -> Different | Undecided | None:
+        """What is found over the letters of one value of the key; of all of them where the keys differ by step."""
+        differs: Undecided | None = None
+        for one in [key] if self._same_keys() else self._keys():
+            alphabet = Alphabet(self.filters, arrays, one)
+            found = self._over(alphabet.letters(), one)
+            if isinstance(found, Different):
+                return found
+            if found is None and not alphabet.exact:
+                found = Undecided("a condition is not decided exactly, and no log was found that tells the rules apart")
+            differs = found if differs is None else differs
+        return differs
+
+    # --- keys ---------------------------------------------------------------------------------------------------------
+
+    def _keys(self) -> Iterator[dict[str, Value]]:
+        """The values of the key that conditions tell apart; fields that are at one place of the keys have one value."""
+        tested = {f.name for filter_ in self.filters for f in eql.fields_of(filter_.condition)}
+        groups: list[set[str]] = []
+        for place in zip_longest(*(key_shape(self.left) | key_shape(self.right))):
+            names = {field.name for field in place if field is not None}
+            groups = [g for g in groups if not g & names] + [names.union(*(g for g in groups if g & names))]
+        options = [self._values_of_key(g & tested) if g & tested else [KEY] for g in groups]
+        if prod(map(len, options)) > MOST_KEY_CLASSES:
+            raise BudgetExceeded("the conditions tell too many values of the key apart")
+        for values in product(*options):
+            yield {name: value for group, value in zip(groups, values, strict=True) for name in sorted(group)}
+
+    def _values_of_key(self, names: set[str]) -> list[Value]:
+        """A value for each set of tests that it passes as the value of all these fields."""
+        probe = Alphabet(self.filters, False)
+        for name in sorted(names):
+            if not probe.is_alone(name):
+                raise BudgetExceeded(f"the key {name} is tested together with another field")
+        seen: dict[tuple[Truth, ...], Value] = {}
+        for value in dict.fromkeys(values[0] for name in sorted(names) for values in probe.values_of(name) if values):
+            seen.setdefault(tuple(truth for name in sorted(names) for truth in probe.truths(name, value)), value)
+        return list(seen.values())
+
+    # --- over letters -------------------------------------------------------------------------------------------------
+
+    def _over(self, letters: list[Letter], key: dict[str, Value]) -> Different | Undecided | None:
+        one, other = self.left.body, self.right.body
+        if isinstance(one, eql.EventFilter) and isinstance(other, eql.EventFilter):
+            if self.left.pipes or self.right.pipes:
+                return self._searched(letters, key)
+            return self._events(letters, one, other)
+        plain = (
+            isinstance(one, eql.EventSequence)
+            and isinstance(other, eql.EventSequence)
+            and not (self.left.pipes or self.right.pipes)
+            and not any(step.missing for step in (*one.steps, *other.steps))
+        )
+        if not plain or not self._same_keys():
+            return self._searched(letters, key)
+        assert isinstance(one, eql.EventSequence)
+        assert isinstance(other, eql.EventSequence)
+        rules = self._rule(one), self._rule(other)
+        if rules[0].window != rules[1].window:
+            return self._searched(letters, key)
+        return self._followed(letters, key, rules)
+
+    def _agree(self, alphabet: Alphabet) -> bool:
+        """Whether the queries have the same shape, and no event tells a step from that of the other query."""
+        if shape_of(self.left) != shape_of(self.right):
+            return False
+        pairs = zip(eql.filters_of(self.left), eql.filters_of(self.right), strict=True)
+        return alphabet.agree([(self.number[f], self.number[g]) for f, g in pairs])
+
+    def _events(self, letters: list[Letter], one: eql.EventFilter, other: eql.EventFilter) -> Different | None:
+        i, j = self.number[one], self.number[other]
+        for letter in letters:
+            if self.asked.differ((0,) * (i in letter.passes), (0,) * (j in letter.passes)):
+                return self._replayed([letter.event({TIME: time_at(BEGIN)})], True)
+        return None
+
+    def _same_keys(self) -> bool:
+        """Whether every event is at all steps with one key, which is that of both queries."""
+        one, other = key_shape(self.left), key_shape(self.right)
+        return len(one) == 1 and one == other
+
+    def _rule(self, sequence: eql.EventSequence) -> SlotRule:
+        steps = tuple(self.number[step.filter] for step in eql.step_expanded(sequence))
+        until = None if sequence.until is None else self.number[sequence.until.filter]
+        return SlotRule(steps, until, None if sequence.maxspan is None else sequence.maxspan.microseconds)
+
+    def _followed(
+        self, letters: list[Letter], key: dict[str, Value], rules: tuple[SlotRule, SlotRule]
+    ) -> Different | None:
+        """A shortest log of one key that tells the rules apart; None if there is none. Raises BudgetExceeded."""
+        if (
+            max(len(rule.steps) for rule in rules) > LONG
+            and (quick := self._along_steps(letters, key, rules)) is not None
+        ):
+            return quick
+        start: State = tuple(((),) * (len(rule.steps) - 1) for rule in rules)  # type: ignore[assignment]
+        back: dict[State, tuple[State, int, int] | None] = {start: None}
+        pending = deque([start])
+        while pending:
+            check_time()
+            state = pending.popleft()
+            for n, letter in enumerate(letters):
+                for old in range(len(first_events(state)) + 1 if rules[0].window is not None else 1):
+                    after, ended = step_rules(rules, state, letter.passes, old)
+                    if self.asked.differ(*ended):
+                        return self._told_apart(letters, key, rules[0].window, path_to(back, state), (n, old))
+                    if after not in back:
+                        back[after] = (state, n, old)
+                        if len(back) > self.budget.states:
+                            raise BudgetExceeded(
+                                f"more than {self.budget.states} states; allow more: Budget(states=...)"
+                            )
+                        pending.append(after)
+        return None
+
+    def _along_steps(
+        self, letters: list[Letter], key: dict[str, Value], rules: tuple[SlotRule, SlotRule]
+    ) -> Different | None:
+        """A log that follows the steps of one rule, with one event that only one of the rules takes there."""
+        for rule, other in (rules, rules[::-1]):
+            path = [next((n for n, one in enumerate(letters) if i in one.passes), None) for i in rule.steps]
+            for at, i in enumerate(rule.steps):
+                twin = other.steps[at] if at < len(other.steps) else None
+                for n, letter in enumerate(letters):
+                    if i in letter.passes and twin not in letter.passes and None not in path:
+                        chosen = [n if k == at else m for k, m in enumerate(path)]
+                        events = [
+                            letters[m or 0].event(
+                                {**key, TIME: time_at(BEGIN + SECOND * (rule.window != 0) * k // 1000)}
+                            )
+                            for k, m in enumerate(chosen)
+                        ]
+                        if self._difference(events) is not None:
+                            return self._shortened(events)
+        return None
+
+    def _told_apart(
+        self, letters: list[Letter], key: dict[str, Value], window: int | None, path: list[tuple[int, int]],
+        last: tuple[int, int],
+    ) -> Different:  # fmt: skip
+        moments = [Moment(letters[n].passes, old) for n, old in (*path, last)]
+        times = (
+            times_of(moments, window, self._rules_for_times())
+            if window is not None
+            else [SECOND * n for n in range(len(moments))]
+        )
+        events = [
+            letters[n].event({**key, TIME: time_at(BEGIN + t)}) for (n, _), t in zip((*path, last), times, strict=True)
+        ]
+        return self._replayed(events, True)
+
+    def _rules_for_times(self) -> tuple[SlotRule, SlotRule]:
+        assert isinstance(self.left.body, eql.EventSequence)
+        assert isinstance(self.right.body, eql.EventSequence)
+        return self._rule(self.left.body), self._rule(self.right.body)
+
+    # --- search -------------------------------------------------------------------------------------------------------
+
+    def _searched(self, letters: list[Letter], key: dict[str, Value]) -> Different | Undecided | None:
+        """A log that tells the queries apart, among those that follow the steps, and random ones."""
+        for events in tried_logs((self.left, self.right), self.number, letters, key):
+            check_time()
+            found = self._difference(events)
+            if found is not None:
+                return self._shortened(events)
+        return Undecided("the rules differ in more than their conditions, and no log was found that tells them apart")
+
+    def _shortened(self, events: list[Event]) -> Different:
+        """The log without the events that it does not need."""
+        i = 0
+        while i < len(events):
+            fewer = events[:i] + events[i + 1 :]
+            if self._difference(fewer) is not None:
+                events, i = fewer, 0
+            else:
+                i += 1
+        return self._replayed(events, False)
+
+    def _difference(self, events: list[Event]) -> tuple[list[Match], list[Match], int] | None:
+        """The matches that only one of the two has, by the definition, and where the first of them is."""
+        one, other = (matches_of(query, events, budget=self.budget) for query in (self.left, self.right))
+        if self.asked.level == "positions":
+            mine, theirs = {m.at for m in one}, {m.at for m in other}
+            left, right = [m for m in one if m.at not in theirs], [m for m in other if m.at not in mine]
+        else:
+            left, right = [m for m in one if m not in other], [m for m in other if m not in one]
+        against = [*left, *(right if self.asked.claim == "equivalent" else [])]
+        return (left, right, min(m.at for m in against)) if against else None
+
+    def _replayed(self, events: list[Event], shortest: bool) -> Different:
+        found = self._difference(events)
+        if found is None:
+            raise AssertionError("a log that was found tells the rules apart by the machines alone")
+        left, right, at = found
+        here = [tuple(m for m in matches if m.at == at) for matches in (left, right)]
+        return Different(Stream(events), at, here[0], here[1], shortest)

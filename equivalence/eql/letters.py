@@ -1,0 +1,341 @@
+"""Which filters of two rules one event can pass together: the letters of the streams on which the rules are compared.
+
+A filter is a Boolean combination of tests, which a solver chooses the truth values of; whether an event has them is
+decided field by field, and what is found out goes back to the solver. Values that decide are: the constants, those next
+to them, texts by search (texts.py). For other tests (regular expressions, functions of numbers) values are tried; where
+none of them does, `exact` becomes false and nothing may be concluded from there being no event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+from cerify.equivalence.eql.nearby import values_near
+from cerify.equivalence.eql.texts import Language, SearchLimit, TooManyTexts, find_text, language_of
+from cerify.semantics.arguments import check_time
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import CATEGORY, Truth, condition_test, is_plain
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Event
+from cerify.semantics.packages import z3
+from cerify.semantics.values import Value
+
+Signs: TypeAlias = Mapping[eql.Condition, bool]
+Values: TypeAlias = tuple[Value, ...]
+MOST_LETTERS = 256
+MOST_ROUNDS = 400
+MOST_CANDIDATES = 600
+MOST_SEARCHED = 30_000
+MOST_TRIED = 60
+
+
+@dataclass(frozen=True)
+class Letter:
+    """The filters, by number, that one event passes, and the fields of such an event, each with its values."""
+
+    passes: frozenset[int]
+    fields: tuple[tuple[str, Values], ...]
+
+    def attributes(self) -> dict[str, Value]:
+        """Return the fields as attributes; the category is left to `category`."""
+        found: dict[str, Value] = {}
+        for name, values in self.fields:
+            for n, value in enumerate(values):
+                found[f"{name}[{n}]" if n else name] = value
+        return found
+
+    def event(self, more: Mapping[str, Value] = {}) -> Event:
+        """Return the event, with further attributes; its type is its first category."""
+        attributes = {**self.attributes(), **more}
+        category = attributes.get(CATEGORY, "event")
+        if f"{CATEGORY}[1]" not in attributes:
+            attributes.pop(CATEGORY, None)
+        return Event(str(category), attributes)
+
+
+class Alphabet:
+    """The letters of some filters.
+
+    arrays: whether fields may have several values. fixed: values that some fields have in every event, as keys have.
+    """
+
+    def __init__(self, filters: list[eql.EventFilter], arrays: bool, fixed: Mapping[str, Value] = {}) -> None:
+        self.arrays, self.fixed, self.exact = arrays, fixed, True
+        self._limit, self._tried = SearchLimit(MOST_SEARCHED), MOST_TRIED
+        self._solver = z3.Solver()
+        self._names: dict[eql.Condition, Any] = {}
+        self._false: dict[eql.Condition, Any] = {}
+        self._passes = [z3.Bool(f"f{i}") for i in range(len(filters))]
+        for variable, filter_ in zip(self._passes, filters, strict=True):
+            category: Any = z3.BoolVal(True)
+            if filter_.category is not None:
+                constant = eql.FieldConstant(filter_.category)
+                category = self._true(eql.FieldComparison("==", eql.EventField(CATEGORY), constant))
+            self._solver.add(variable == z3.And(category, self._true(filter_.condition)))
+        self._fields = _fields_together(self._names)
+        self._candidates = {names: list(self._candidates_of(names)) for names in set(self._fields.values())}
+
+    def letters(self) -> list[Letter]:
+        """Return a letter for each set of filters that some event passes, but for the empty set.
+
+        Raises BudgetExceeded for more than MOST_LETTERS.
+        """
+        found: list[Letter] = []
+        self._solver.push()
+        self._solver.add(z3.Or(self._passes))
+        while (letter := self._next()) is not None:
+            found.append(letter)
+            if len(found) > MOST_LETTERS:
+                raise BudgetExceeded(f"more than {MOST_LETTERS} sets of steps that one event can be at")
+            self._solver.add(z3.Or([p != (i in letter.passes) for i, p in enumerate(self._passes)]))
+        self._solver.pop()
+        return found
+
+    def agree(self, pairs: Iterable[tuple[int, int]]) -> bool:
+        """Return whether no event passes one filter of a pair and not the other."""
+        self._solver.push()
+        self._solver.add(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
+        found = self._next()
+        self._solver.pop()
+        return found is None
+
+    def is_alone(self, name: str) -> bool:
+        """Return whether no test is about a field together with others."""
+        return all(names == (name,) for names in self._fields.values() if name in names)
+
+    def values_of(self, name: str) -> list[Values]:
+        """Return values of a field, one for each set of its tests that was found."""
+        return [values[0] for values, _ in self._candidates.get((name,), ())]
+
+    def truths(self, name: str, value: Value) -> list[Truth]:
+        """Return the truth of each test of a field of which this is the value."""
+        return list(self._vector((name,), ((value,),)).values())
+
+    def _next(self) -> Letter | None:
+        for _ in range(MOST_ROUNDS):
+            check_time()
+            if self._solver.check() != z3.sat:
+                return None
+            model = self._solver.model()
+            passes = frozenset(i for i, p in enumerate(self._passes) if z3.is_true(model.evaluate(p)))
+            fields = self._values(model)
+            if fields is not None:
+                return Letter(passes, tuple(sorted(fields.items())))
+        raise BudgetExceeded("the conditions of the rules are too large to be compared")
+
+    def _values(self, model: Any) -> dict[str, Values] | None:
+        """Values of all fields with the truth values of a model; or None, and a clause for the solver."""
+        found: dict[str, Values] = {}
+        by_fields: dict[tuple[str, ...], dict[eql.Condition, Truth]] = {}
+        for test, names in self._fields.items():
+            truth: Truth = z3.is_true(model.evaluate(self._names[test], model_completion=True))
+            if test in self._false and not truth:
+                truth = False if z3.is_true(model.evaluate(self._false[test], model_completion=True)) else None
+            by_fields.setdefault(names, {})[test] = truth
+        for names, truths in by_fields.items():
+            values = self._event_of(names, truths)
+            if values is None:
+                self._solver.add(z3.Not(z3.And([self._says(t, v) for t, v in self._core(names, truths).items()])))
+                return None
+            found |= values
+        return found
+
+    def _says(self, test: eql.Condition, truth: Truth) -> Any:
+        if test not in self._false:
+            return self._names[test] if truth else z3.Not(self._names[test])
+        if truth is None:
+            return z3.And(z3.Not(self._names[test]), z3.Not(self._false[test]))
+        return self._names[test] if truth else self._false[test]
+
+    def _core(self, names: tuple[str, ...], truths: dict[eql.Condition, Truth]) -> dict[eql.Condition, Truth]:
+        """Few of the truth values that no event has together."""
+        core = dict(truths)
+        for test in sorted(truths, key=lambda t: truths[t] is True):
+            if len(core) > 1 and self._tried > 0:
+                self._tried -= 1
+                fewer = {t: v for t, v in core.items() if t != test}
+                if self._event_of(names, fewer) is None:
+                    core = fewer
+        return core
+
+    # --- conditions as formulas ---------------------------------------------------------------------------------------
+
+    def _true(self, condition: eql.Condition) -> Any:
+        """The formula that says that a condition is true."""
+        match condition:
+            case eql.AllConditions(parts):
+                return z3.And([self._true(part) for part in parts])
+            case eql.AnyConditions(parts):
+                return z3.Or([self._true(part) for part in parts])
+            case eql.NegatedCondition(part):
+                return self._is_false(part)
+            case eql.FieldConstant(value):
+                return z3.BoolVal(value is True)
+            case eql.FieldComparison("!=", left, right) if is_plain(condition) or _with_null(condition):
+                return z3.Not(self._true(eql.FieldComparison("==", left, right)))
+        return self._atom(condition)
+
+    def _is_false(self, condition: eql.Condition) -> Any:
+        """The formula that says that a condition is false, which is not that it is not true."""
+        if isinstance(condition, eql.NegatedCondition):
+            return self._true(condition.condition)
+        if isinstance(condition, eql.FieldConstant):
+            return z3.BoolVal(condition.value is False)
+        if isinstance(condition, eql.AllConditions | eql.AnyConditions) or is_plain(condition) or _with_null(condition):
+            return z3.Not(self._true(condition))
+        self._atom(condition)
+        return self._false[condition]
+
+    def _atom(self, test: eql.Condition) -> Any:
+        if test not in self._names:
+            self._names[test] = z3.Bool(f"t{len(self._names)}")
+            if not (is_plain(test) or _with_null(test)):
+                self._false[test] = z3.Bool(f"n{len(self._names)}")
+                self._solver.add(z3.Not(z3.And(self._names[test], self._false[test])))
+        return self._names[test]
+
+    # --- values of fields ---------------------------------------------------------------------------------------------
+
+    def _event_of(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> dict[str, Values] | None:
+        """Values of these fields with which the tests have these truth values."""
+        options = self._candidates[names]
+        for values, vector in options:
+            if all(vector[test] is truth for test, truth in truths.items()):
+                return dict(zip(names, values, strict=True))
+        if len(names) == 1 and self.arrays and names[0] not in self.fixed:
+            chosen = self._several(names, truths)
+            if chosen is not None:
+                return {names[0]: chosen}
+        return self._searched(names, truths)
+
+    def _several(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> Values | None:
+        """Several values of a field, of which none makes a test true that is not, and some make true those that are."""
+        wanted = {test for test, truth in truths.items() if truth is True}
+        harmless = [
+            (values[0][0], {t for t in wanted if vector[t] is True})
+            for values, vector in self._candidates[names]
+            if len(values[0]) == 1 and all(vector[t] is not True for t in truths if t not in wanted)
+        ]
+        chosen: list[Value] = []
+        for value, covers in harmless:
+            if covers & wanted:
+                chosen.append(value)
+                wanted -= covers
+        found = tuple(dict.fromkeys(chosen))
+        if wanted or not found:
+            return None
+        event = Event("event", {f"{names[0]}[{n}]" if n else names[0]: v for n, v in enumerate(found)})
+        return found if all(condition_test(t)(event) is truth for t, truth in truths.items()) else None
+
+    def _searched(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> dict[str, Values] | None:
+        """As _event_of, by a search for texts where all tests are of texts; what is found becomes a candidate."""
+        if len(names) > 1:
+            self.exact = False
+            return None
+        languages = {test: language_of(test) for test in truths}
+        if not _is_decided(languages, truths):
+            self.exact = False
+        if names[0] in self.fixed:
+            return None
+        inside = [lang for t, lang in languages.items() if lang is not None and truths[t] is True]
+        outside = [lang for t, lang in languages.items() if lang is not None and truths[t] is not True]
+        wanted = [[one] for one in inside] if self.arrays else [inside]
+        others = [t for t, language in languages.items() if language is None]
+
+        def accepts_(text: str) -> bool:
+            event = Event("", {names[0]: text})
+            return all(condition_test(t)(event) is truths[t] for t in others)
+
+        accepts = accepts_ if others and not self.arrays else None
+        found = False
+        for together in wanted:
+            try:
+                text = find_text(together, outside, self._limit, accepts)
+            except TooManyTexts:
+                self.exact = False
+                return None
+            if text is None:
+                return None
+            found |= self._add(names, ((text,),))
+        return self._event_of(names, truths) if found else None
+
+    def _add(self, names: tuple[str, ...], values: tuple[Values, ...]) -> bool:
+        """Add values to the candidates, unless they are there."""
+        if any(known == values for known, _ in self._candidates[names]):
+            return False
+        self._candidates[names].append((values, self._vector(names, values)))
+        return True
+
+    def _vector(self, names: tuple[str, ...], values: tuple[Values, ...]) -> dict[eql.Condition, Truth]:
+        attributes = {name: one[0] for name, one in zip(names, values, strict=True) if one}
+        event = Event("", attributes)
+        return {test: condition_test(test)(event) for test, mine in self._fields.items() if mine == names}
+
+    def _candidates_of(self, names: tuple[str, ...]) -> Iterator[tuple[tuple[Values, ...], dict[eql.Condition, Truth]]]:
+        tests = [test for test, mine in self._fields.items() if mine == names]
+        if len(names) == 1:
+            (name,) = names
+            if name in self.fixed:
+                options: Iterable[Values] = [(self.fixed[name],)]
+            else:
+                options = [(), *((v,) for v in values_near(tests))]
+                if name == CATEGORY:
+                    options = [one for one in options if one and isinstance(one[0], str) and one[0]]
+            for option in islice(options, MOST_CANDIDATES):
+                yield (option,), self._vector(names, (option,))
+            return
+        near = [(), *((v,) for v in islice(values_near(tests), 12))]
+        pending: list[tuple[Values, ...]] = [()]
+        for name in names:
+            mine = [(self.fixed[name],)] if name in self.fixed else near
+            pending = [(*before, one) for before in pending for one in mine][:MOST_CANDIDATES]
+        for values in pending:
+            yield values, self._vector(names, values)
+
+
+def _with_null(test: eql.Condition) -> bool:
+    return isinstance(test, eql.FieldComparison) and any(
+        isinstance(side, eql.FieldConstant) and side.value is None for side in (test.left, test.right)
+    )
+
+
+def _fields_together(tests: Iterable[eql.Condition]) -> dict[eql.Condition, tuple[str, ...]]:
+    """For each test the fields that it is about, with those that other tests put together with these."""
+    groups: list[set[str]] = []
+    named = {test: {node.name for node in eql.fields_of(test)} for test in tests}
+    for names in named.values():
+        joined = [group for group in groups if group & names]
+        groups = [group for group in groups if not group & names] + [names.union(*joined)]
+    return {
+        test: tuple(sorted(next((group for group in groups if group & names), set()))) for test, names in named.items()
+    }
+
+
+def _is_decided(languages: Mapping[eql.Condition, Language | None], truths: Mapping[eql.Condition, Truth]) -> bool:
+    """Whether the candidates and a search for texts have all that values can do with these tests."""
+    return all(language is not None or _is_of_points(test) for test, language in languages.items()) and not (
+        any(language is not None for language in languages.values())
+        and any(language is None and _mixes(test) for test, language in languages.items())
+    )
+
+
+def _is_of_points(test: eql.Condition) -> bool:
+    """Whether a test only looks at which numbers, truth values or addresses its values are, or if there are any."""
+    if isinstance(test, eql.EventField):
+        return True
+    match test:
+        case eql.FieldComparison(_, eql.EventField(), eql.FieldConstant(value)):
+            return not isinstance(value, str)
+        case eql.ValueLookup("in" | "in~", eql.EventField()):
+            return True
+        case eql.FunctionCall("cidrMatch", _, (eql.EventField(), *_)):
+            return True
+    return False
+
+
+def _mixes(test: eql.Condition) -> bool:
+    """Whether a test that is no language of texts is about texts all the same."""
+    return isinstance(test, eql.FunctionCall)

@@ -1,0 +1,182 @@
+"""Rules that a rule in EQL could have been by a mistake, and logs on which each of them is found out.
+
+A mutant differs in one place: a condition is left out, turned round or changed, a value of a list is missing, case
+counts where it did not, a step, a key, the window or `until` is another. A log kills a mutant if the definition has
+other matches of it there. A mutant that means the same as the rule is killed by none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from cerify.equivalence.eql.decide import Asked, Same, compare_rules, fires_on_some_log
+from cerify.equivalence.verdict import Different
+from cerify.semantics.arguments import Budget
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.check import require_wellformed
+from cerify.semantics.eql.denote import matches_of
+from cerify.semantics.errors import BudgetExceeded, IllFormed
+from cerify.semantics.events import Match, Stream
+
+OTHER_COMPARATORS: dict[str, tuple[eql.Comparator, ...]] = {
+    "==": ("!=",), "!=": ("==",), "<": ("<=", ">"), "<=": ("<", ">="), ">": (">=", "<"), ">=": (">", "<="),
+}  # fmt: skip
+OTHER_OPERATORS: dict[str, eql.MatchOperator] = {
+    ":": "like",
+    "like~": "like",
+    "like": "like~",
+    "in": "in~",
+    "in~": "in",
+}
+
+
+@dataclass(frozen=True)
+class RuleTest:
+    """A log with the matches that the rule has there, and the mutants that it kills, in words."""
+
+    log: Stream
+    matches: tuple[Match, ...]
+    kills: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RuleTests:
+    """Logs that kill all mutants but those that mean the same as the rule, and those that are undecided."""
+
+    tests: tuple[RuleTest, ...]
+    mutants: int
+    same: tuple[str, ...]
+    undecided: tuple[str, ...]
+
+
+def mutants_of(query: eql.EqlQuery) -> Iterator[tuple[str, eql.EqlQuery]]:
+    """Yield the mutants of a query that keep the rules of the language, each with what was changed."""
+    for words, body in _bodies(query.body):
+        mutant = eql.EqlQuery(body, query.pipes)
+        with suppress(IllFormed):
+            require_wellformed(mutant)
+            yield words, mutant
+
+
+def _bodies(
+    body: eql.EventFilter | eql.EventSequence | eql.EventSample,
+) -> Iterator[tuple[str, eql.EventFilter | eql.EventSequence | eql.EventSample]]:
+    if isinstance(body, eql.EventFilter):
+        yield from _filters(body, "")
+        return
+    for i, step in enumerate(body.steps):
+        name = f"step {i + 1}: "
+        for words, filter_ in _filters(step.filter, name):
+            yield words, replace(body, steps=(*body.steps[:i], replace(step, filter=filter_), *body.steps[i + 1 :]))
+        if len(body.steps) > 2:
+            yield f"{name}left out", replace(body, steps=(*body.steps[:i], *body.steps[i + 1 :]))
+        if step.runs > 1:
+            less = replace(step, runs=step.runs - 1)
+            yield f"{name}one run less", replace(body, steps=(*body.steps[:i], less, *body.steps[i + 1 :]))
+    for i, key in enumerate(body.keys):
+        if isinstance(body, eql.EventSequence) or len(body.keys) > 1:
+            yield f"key {key.name} left out", replace(body, keys=(*body.keys[:i], *body.keys[i + 1 :]))
+    if isinstance(body, eql.EventSequence):
+        yield from _windows(body)
+
+
+def _windows(body: eql.EventSequence) -> Iterator[tuple[str, eql.EventSequence]]:
+    for i in range(len(body.steps) - 1):
+        swapped = list(body.steps)
+        swapped[i], swapped[i + 1] = swapped[i + 1], swapped[i]
+        yield f"steps {i + 1} and {i + 2} in the other order", replace(body, steps=tuple(swapped))
+    if body.maxspan is not None:
+        wider = replace(body.maxspan, count=body.maxspan.count + 1)
+        yield f"maxspan={wider.count}{wider.unit}", replace(body, maxspan=wider)
+        if body.maxspan.count > 0:
+            narrower = replace(body.maxspan, count=body.maxspan.count - 1)
+            yield f"maxspan={narrower.count}{narrower.unit}", replace(body, maxspan=narrower)
+    if body.until is not None:
+        yield "until left out", replace(body, until=None)
+        for words, filter_ in _filters(body.until.filter, "until: "):
+            yield words, replace(body, until=replace(body.until, filter=filter_))
+
+
+def _filters(part: eql.EventFilter, name: str) -> Iterator[tuple[str, eql.EventFilter]]:
+    if part.category is not None:
+        yield f"{name}any category", replace(part, category=None)
+    for words, condition in _conditions(part.condition):
+        yield f"{name}{words}", replace(part, condition=condition)
+
+
+def _conditions(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
+    """The conditions that differ in one place."""
+    match condition:
+        case eql.AllConditions(parts) | eql.AnyConditions(parts):
+            kind: type[eql.AllConditions] | type[eql.AnyConditions] = type(condition)
+            for i, part in enumerate(parts):
+                rest = (*parts[:i], *parts[i + 1 :])
+                yield f"without {_short(part)}", kind(rest) if len(rest) > 1 else rest[0]
+                yield from _inside(part, lambda other, i=i: kind((*parts[:i], other, *parts[i + 1 :])))  # type: ignore[misc]
+            other_kind = eql.AnyConditions if kind is eql.AllConditions else eql.AllConditions
+            yield f"{'or' if kind is eql.AllConditions else 'and'} in {_short(condition)}", other_kind(parts)
+        case eql.NegatedCondition(part):
+            yield f"without not in {_short(condition)}", part
+            yield from _inside(part, eql.NegatedCondition)
+        case eql.FieldComparison(comparator, left, right):
+            for other in OTHER_COMPARATORS[comparator]:
+                yield f"{other} in {_short(condition)}", eql.FieldComparison(other, left, right)
+        case eql.ValueLookup(operator, term, values):
+            if operator in OTHER_OPERATORS:
+                other_operator = OTHER_OPERATORS[operator]
+                yield f"{other_operator} in {_short(condition)}", eql.ValueLookup(other_operator, term, values)
+            for i, value in enumerate(values if len(values) > 1 else ()):
+                fewer = (*values[:i], *values[i + 1 :])
+                yield f"without {eql.show_constant(value)}", eql.ValueLookup(operator, term, fewer)
+        case eql.FunctionCall(name, folded, arguments) if name in ("startsWith", "endsWith", "stringContains"):
+            yield f"other case in {_short(condition)}", eql.FunctionCall(name, not folded, arguments)
+        case eql.FieldConstant() | eql.EventField() | eql.FieldArithmetic() | eql.FunctionCall():
+            return
+
+
+def _inside(
+    part: eql.Condition, around: Callable[[eql.Condition], eql.Condition]
+) -> Iterator[tuple[str, eql.Condition]]:
+    return ((words, around(other)) for words, other in _conditions(part))
+
+
+def _short(condition: eql.Condition) -> str:
+    text = eql.show_condition(condition)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def make_rule_tests(query: eql.EqlQuery, budget: Budget = Budget(), arrays: bool = False) -> RuleTests:
+    """Return logs that kill the mutants of a query, the first of them one on which the query matches.
+
+    arrays: whether fields may have several values in these logs. Raises BudgetExceeded once the seconds are over.
+    """
+    logs: list[Stream] = []
+    positive = fires_on_some_log(query)
+    if isinstance(positive, Different):
+        logs.append(positive.stream)
+    same: list[str] = []
+    undecided: list[str] = []
+    kills: dict[int, list[str]] = {n: [] for n in range(len(logs))}
+    mutants = list(mutants_of(query))
+    for words, mutant in mutants:
+        killer = next((n for n, S in enumerate(logs) if matches_of(mutant, S) != matches_of(query, S)), None)
+        if killer is None:
+            found = _difference(query, mutant, budget, arrays)
+            if isinstance(found, Different):
+                logs.append(found.stream)
+                killer = len(logs) - 1
+            else:
+                (same if isinstance(found, Same) else undecided).append(words)
+                continue
+        kills.setdefault(killer, []).append(words)
+    tests = tuple(RuleTest(S, tuple(matches_of(query, S)), tuple(kills.get(n, ()))) for n, S in enumerate(logs))
+    return RuleTests(tests, len(mutants), tuple(same), tuple(undecided))
+
+
+def _difference(query: eql.EqlQuery, mutant: eql.EqlQuery, budget: Budget, arrays: bool) -> object:
+    try:
+        return compare_rules(query, mutant, Asked(arrays=arrays), budget)
+    except BudgetExceeded:
+        return None

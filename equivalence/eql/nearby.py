@@ -1,0 +1,106 @@
+"""Values that tests of a field tell apart: their constants, those next to them, and texts that match their patterns."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice, pairwise
+from typing import Any, assert_never
+
+from cerify.automata.algebra.values import decidable, samples_of_strings
+from cerify.equivalence.eql.texts import language_of, samples_of
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.functions import network_of
+from cerify.semantics.patterns import (
+    Characters,
+    Node,
+    PatternError,
+    RegexChoice,
+    RegexConcatenation,
+    RegexRepeat,
+    RegexTest,
+    parse,
+)
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value
+
+
+def values_near(tests: Iterable[eql.Condition]) -> Iterator[Value]:
+    """Yield values on both sides of all borders that tests draw, each once."""
+    seen: dict[tuple[type, Value], None] = {}
+    for value in _all_near(list(tests)):
+        if (type(value), value) not in seen:
+            seen[type(value), value] = None
+            yield value
+
+
+def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
+    constants: list[Any] = []
+    for test in tests:
+        for node in subtrees(test):
+            if isinstance(node, eql.FieldConstant):
+                constants.append(node.value)
+            elif isinstance(node, eql.ValueLookup):
+                constants += node.values
+    texts = [c for c in constants if isinstance(c, str)]
+    numbers = sorted({c for c in constants if isinstance(c, int | float) and not isinstance(c, bool)})
+    blocks = [network for text in texts if "/" in text and (network := network_of(text)) is not None]
+    if blocks:
+        yield from ("8.8.8.8", "2001:4860:4860::8888", *(a for block in blocks for a in _addresses(block)))
+    yield from (c for c in constants if isinstance(c, str | int | float) and not _is_wild(c))
+    yield from (True, False)
+    for number in numbers:
+        yield from (number - 1, number + 1, number + 0.5, number - 0.5)
+    yield from ((a + b) / 2 for a, b in pairwise(numbers))
+    yield from (0, 1, "q", "other", "")
+    patterns = {
+        pattern
+        for test in tests
+        if isinstance(test, eql.ValueLookup) and test.operator in ("regex", "regex~")
+        for pattern in test.values
+        if isinstance(pattern, str)
+    }
+    for pattern in sorted(patterns):
+        if decidable(pattern):
+            yield from islice(samples_of_strings((), (pattern,)), 20)
+        with suppress(PatternError):
+            yield _sample(parse(pattern))
+    for test in tests:
+        yield from islice(samples_of(language_of(test) or ()), 200)
+    for text in texts:
+        yield from (text.upper(), text.lower(), text.replace("*", "q").replace("?", "q"), text + "q", "q" + text)
+    for test in tests:
+        for node in subtrees(test):
+            if isinstance(node, eql.FunctionCall) and node.name == "length":
+                yield from ("q" * n for number in numbers for n in (int(number), int(number) + 1) if 0 <= n < 10_000)
+
+
+def _sample(node: Node) -> str:
+    """A text that a regular expression matches, but for its assertions."""
+    match node:
+        case Characters(ranges):
+            low, high = ranges[0] if ranges else (0, 0)
+            return chr(max(low, min(high, ord("a"))))
+        case RegexConcatenation(parts):
+            return "".join(map(_sample, parts))
+        case RegexChoice(parts):
+            return _sample(parts[0])
+        case RegexRepeat(part, least, _):
+            return _sample(part) * min(least, 1_000)
+        case RegexTest():
+            return ""
+        case _:
+            assert_never(node)
+
+
+def _is_wild(value: object) -> bool:
+    return isinstance(value, str) and ("*" in value or "?" in value)
+
+
+def _addresses(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> Iterator[str]:
+    first, last = int(network.network_address), int(network.broadcast_address)
+    kind = type(network.network_address)
+    for number in (first, last, first + 1, first - 1, last + 1):
+        if 0 <= number < 2**network.max_prefixlen:
+            yield str(kind(number))

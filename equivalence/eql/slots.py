@@ -1,0 +1,105 @@
+"""Two sequences of EQL side by side: their shapes and keys, and the states of both machines for one key.
+
+A state forgets which events there were: only which of the waiting sequences have the same events, and the order in
+which these came, is kept. So there are finitely many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from cerify.semantics.eql import syntax as eql
+
+Slots: TypeAlias = tuple[tuple[int, ...], ...]
+"""For each place of a machine the events of the sequence that waits there, () for none, numbered as they came."""
+State: TypeAlias = tuple[Slots, Slots]
+
+
+@dataclass(frozen=True)
+class SlotRule:
+    """A sequence for the search: of each step the number of its filter, that of `until`, and the window."""
+
+    steps: tuple[int, ...]
+    until: int | None
+    window: int | None
+
+    def after(self, slots: Slots, passes: frozenset[int], event: int) -> tuple[Slots, tuple[int, ...]]:
+        """Return the places after an event that passes these filters, and the sequence that it completes, or ()."""
+        places: list[tuple[int, ...]] = [()] * len(slots) if self.until in passes else list(slots)
+        ended: tuple[int, ...] = ()
+        for i in range(len(self.steps) - 1, -1, -1):
+            if self.steps[i] not in passes:
+                continue
+            moved = () if i == 0 else places[i - 1]
+            if i > 0 and not moved:
+                continue
+            if i > 0:
+                places[i - 1] = ()
+            if i == len(self.steps) - 1:
+                ended = (*moved, event)
+            else:
+                places[i] = (*moved, event)
+        return tuple(places), ended
+
+
+def key_fields(query: eql.EqlQuery) -> Iterator[eql.EventField]:
+    body = query.body
+    if not isinstance(body, eql.EventFilter):
+        until = (body.until,) if isinstance(body, eql.EventSequence) and body.until is not None else ()
+        for step in (*body.steps, *until):
+            yield from eql.step_keys(body, step)
+
+
+def key_shape(query: eql.EqlQuery) -> set[tuple[eql.EventField, ...]]:
+    """The fields of the key at each step."""
+    body = query.body
+    if isinstance(body, eql.EventFilter):
+        return {()}
+    until = (body.until,) if isinstance(body, eql.EventSequence) and body.until is not None else ()
+    return {eql.step_keys(body, step) for step in (*body.steps, *until)}
+
+
+def shape_of(query: eql.EqlQuery) -> object:
+    """The query without the conditions of its steps, and keys as each step has them."""
+    nothing = eql.EventFilter(None, eql.FieldConstant(True))
+    body = query.body
+    if isinstance(body, eql.EventFilter):
+        return query.pipes
+
+    def bare(step: eql.SequenceStep) -> eql.SequenceStep:
+        return replace(step, filter=nothing, keys=eql.step_keys(body, step), span=None)
+
+    steps = tuple(map(bare, body.steps))
+    if isinstance(body, eql.EventSample):
+        return ("sample", steps, query.pipes)
+    window = None if body.maxspan is None else body.maxspan.microseconds
+    return ("sequence", window, steps, None if body.until is None else bare(body.until), query.pipes)
+
+
+def first_events(state: State) -> list[int]:
+    """The first events of the sequences that wait, as they came."""
+    return sorted({slot[0] for slots in state for slot in slots if slot})
+
+
+def step_rules(
+    rules: tuple[SlotRule, SlotRule], state: State, passes: frozenset[int], old: int
+) -> tuple[State, tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The state after an event at which the first `old` of the waiting sequences' first events are too old."""
+    gone = set(first_events(state)[:old])
+    kept = [tuple(() if slot and slot[0] in gone else slot for slot in slots) for slots in state]
+    event = 1 + max((p for slots in kept for slot in slots for p in slot), default=-1)
+    (one, left), (other, right) = (rule.after(slots, passes, event) for rule, slots in zip(rules, kept, strict=True))
+    used = sorted({p for slots in (one, other) for slot in slots for p in slot})
+    rank = {p: i for i, p in enumerate(used)}
+    renamed: list[Slots] = [tuple(tuple(rank[p] for p in slot) for slot in slots) for slots in (one, other)]
+    return (renamed[0], renamed[1]), (left, right)
+
+
+def path_to(back: dict[State, tuple[State, int, int] | None], state: State) -> list[tuple[int, int]]:
+    path = []
+    while (step := back[state]) is not None:
+        state, n, old = step
+        path.append((n, old))
+    return path[::-1]

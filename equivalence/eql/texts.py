@@ -1,0 +1,186 @@
+"""Texts that match some patterns and not others: constants, wildcards, prefixes, suffixes and parts of EQL.
+
+A pattern is a row of pieces: a set of characters, or any text. Patterns are followed in step, breadth first, so that
+the first text that is found is a shortest one, and none is found only if there is none.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+
+from cerify.semantics.arguments import check_time
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.functions import fold
+
+ANY: Final = "*"  # any text, also none
+ONE: Final = "?"  # any one character
+Piece: TypeAlias = tuple[str, ...] | str
+"""The characters that fit at a place, or ANY, or ONE."""
+Pattern: TypeAlias = tuple[Piece, ...]
+Language: TypeAlias = tuple[Pattern, ...]
+"""The texts that match one of the patterns."""
+LONGEST = 40  # characters, up to which texts of all lengths are tried for other tests
+FRESH = "qzjxk0123456789"
+
+
+class TooManyTexts(Exception):
+    """The search was given up, so that it is not known whether there is such a text."""
+
+
+def exact(text: str, folded: bool) -> Pattern:
+    """Return the pattern of one text, or of all that differ from it in case alone."""
+    return tuple(_cases(c) if folded else (c,) for c in text)
+
+
+def _cases(c: str) -> tuple[str, ...]:
+    low = fold(c)
+    return tuple(
+        sorted({c, low} | {other for other in (c.upper(), c.lower()) if len(other) == 1 and fold(other) == low})
+    )
+
+
+def wild(text: str, folded: bool) -> Pattern:
+    """Return the pattern of a text with wildcards."""
+    return tuple(c if c in (ANY, ONE) else _cases(c) if folded else (c,) for c in text)
+
+
+def language_of(test: eql.Condition) -> Language | None:
+    """Return the texts of a field for which a test of it alone is true; None for a test of another kind."""
+    match test:
+        case eql.FieldComparison("==", eql.EventField(), eql.FieldConstant(str() as text)):
+            return (exact(text, False),)
+        case eql.ValueLookup("in" | "in~" as operator, eql.EventField(), values):
+            return tuple(exact(v, operator == "in~") for v in values if isinstance(v, str))
+        case eql.ValueLookup(":" | "like" | "like~" as operator, eql.EventField(), values):
+            return tuple(wild(v, operator != "like") for v in values if isinstance(v, str))
+        case eql.FunctionCall(name, folded, (eql.EventField(), eql.FieldConstant(str() as text))):
+            pattern = exact(text, folded)
+            if name == "startsWith":
+                return ((*pattern, ANY),)
+            if name == "endsWith":
+                return ((ANY, *pattern),)
+            if name == "stringContains" and text:
+                return ((ANY, *pattern, ANY),)
+    return None
+
+
+class SearchLimit:
+    """How many states all searches of a comparison may take together."""
+
+    def __init__(self, states: int) -> None:
+        self.left = states
+
+    def spend(self) -> None:
+        """Count a state. Raises TooManyTexts once there are none left."""
+        self.left -= 1
+        if self.left < 0:
+            raise TooManyTexts
+
+
+def find_text(
+    inside: Sequence[Language],
+    outside: Sequence[Language],
+    limit: SearchLimit,
+    accepts: Callable[[str], bool] | None = None,
+) -> str | None:
+    """Return a shortest text that is in all the languages inside and in none of those outside; None if there is none.
+
+    A text after which one of those outside takes every continuation is followed no further. accepts: what else the text
+    has to be; then not all texts are tried, but some of each length. Raises TooManyTexts.
+    """
+    machines = [_Machine(language) for language in (*inside, *outside)]
+    letters = _letters((*inside, *outside))
+    number = len(inside)
+    start = tuple(machine.start for machine in machines), 0
+    if any(m.takes_all(q) for m, q in zip(machines[number:], start[0][number:], strict=True)):
+        return None
+    texts: dict[tuple[tuple[frozenset[int], ...], int], str] = {start: ""}
+    pending = deque([start])
+    while pending:
+        check_time()
+        states, length = state = pending.popleft()
+        accepted = [m.accepts(q) for m, q in zip(machines, states, strict=True)]
+        if all(accepted[:number]) and not any(accepted[number:]) and (accepts is None or accepts(texts[state])):
+            return texts[state]
+        for c in letters:
+            after = tuple(m.step(q, c) for m, q in zip(machines, states, strict=True))
+            then = after, min(length + 1, LONGEST) if accepts is not None else 0
+            if all(after[:number]) and then not in texts:
+                if any(m.takes_all(q) for m, q in zip(machines[number:], after[number:], strict=True)):
+                    continue
+                limit.spend()
+                texts[then] = texts[state] + c
+                pending.append(then)
+    return None
+
+
+def samples_of(language: Language) -> Iterable[str]:
+    """Return a few texts of a language: with nothing, and with another character, for each wildcard."""
+    for pattern in language[:40]:
+        for star, one in (("", "q"), ("q", "q"), ("", "z"), ("\\", "q")):
+            for case in (0, -1):
+                yield "".join(star if piece == ANY else one if piece == ONE else piece[case] for piece in pattern)
+
+
+def _letters(languages: Iterable[Language]) -> list[str]:
+    """The characters that patterns name, and one that none does, which comes first."""
+    named = {
+        c
+        for language in languages
+        for pattern in language
+        for piece in pattern
+        if isinstance(piece, tuple)
+        for c in piece
+    }
+    fresh = next((c for c in FRESH if c not in named), None) or next(
+        chr(code) for code in range(0x4E00, 0x9FFF) if chr(code) not in named
+    )
+    return [fresh, *sorted(named)]
+
+
+class _Machine:
+    """The places that a text reaches in the patterns of a language, all patterns one after the other."""
+
+    def __init__(self, language: Language) -> None:
+        self._pieces: list[Piece | None] = []
+        first = []
+        for pattern in language:
+            first.append(len(self._pieces))
+            self._pieces += [*pattern, None]
+        self._steps: dict[tuple[frozenset[int], str], frozenset[int]] = {}
+        ends = (p for p, piece in enumerate(self._pieces) if piece == ANY and self._pieces[p + 1] is None)
+        self._endless = frozenset(ends)
+        self.start = self._closed(first)
+
+    def _closed(self, places: Iterable[int]) -> frozenset[int]:
+        found = set[int]()
+        for place in places:
+            found.add(place)
+            while self._pieces[place] == ANY:
+                place += 1
+                found.add(place)
+        return frozenset(found)
+
+    def step(self, places: frozenset[int], c: str) -> frozenset[int]:
+        """Return the places after one more character."""
+        known = self._steps.get((places, c))
+        if known is None:
+            after = []
+            for place in places:
+                piece = self._pieces[place]
+                if piece == ANY:
+                    after.append(place)
+                elif piece is not None and (piece == ONE or c in piece):
+                    after.append(place + 1)
+            known = self._steps[places, c] = self._closed(after)
+        return known
+
+    def accepts(self, places: frozenset[int]) -> bool:
+        """Return whether a text that ends here matches a pattern."""
+        return any(self._pieces[place] is None for place in places)
+
+    def takes_all(self, places: frozenset[int]) -> bool:
+        """Return whether every text that continues the one that ended here matches a pattern."""
+        return not self._endless.isdisjoint(places)

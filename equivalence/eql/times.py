@@ -1,0 +1,80 @@
+"""Times for a log of which it is known, event by event, which waiting sequences have become too old."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from cerify.semantics.errors import BudgetExceeded
+
+UNITS = (1_000_000, 1_000, 1)
+
+
+class SlotFollower(Protocol):
+    """What follows a rule from event to event: see decide.SlotRule."""
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The numbers of the filters of its steps."""
+
+    def after(
+        self, slots: tuple[tuple[int, ...], ...], passes: frozenset[int], event: int
+    ) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
+        """Return the places after an event, and the sequence that it completes."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """An event of the log: the filters that it passes, and how many of the first events that wait are too old at it."""
+
+    passes: frozenset[int]
+    old: int
+
+
+def times_of(moments: Sequence[Moment], window: int, rules: Sequence[SlotFollower]) -> list[int]:
+    """Return times in microseconds, in order, at which just these sequences are older than the window.
+
+    They are differences that are bounded from above and from below, solved by shortest paths (R. Bellman, 1958). Times
+    are in whole seconds if such times do it, else in milliseconds, else in microseconds. Raises BudgetExceeded if none
+    do.
+    """
+    young, old = _ages(moments, rules)
+    for unit in UNITS:
+        if window % unit == 0 and (times := _solved(len(moments), young, old, window // unit)) is not None:
+            return [t * unit for t in times]
+    raise BudgetExceeded("the window is too narrow for the times that a log would need")
+
+
+def _ages(
+    moments: Sequence[Moment], rules: Sequence[SlotFollower]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The pairs of a first event and a later one at which it is still young, and those at which it is too old."""
+    slots: list[tuple[tuple[int, ...], ...]] = [((),) * (len(rule.steps) - 1) for rule in rules]
+    young: list[tuple[int, int]] = []
+    old: list[tuple[int, int]] = []
+    for event, moment in enumerate(moments):
+        firsts = sorted({slot[0] for places in slots for slot in places if slot})
+        gone = set(firsts[: moment.old])
+        old += ((first, event) for first in gone)
+        young += ((first, event) for first in firsts[moment.old :])
+        for i, rule in enumerate(rules):
+            kept = tuple(() if slot and slot[0] in gone else slot for slot in slots[i])
+            slots[i], _ = rule.after(kept, moment.passes, event)
+    return young, old
+
+
+def _solved(number: int, young: list[tuple[int, int]], old: list[tuple[int, int]], window: int) -> list[int] | None:
+    """The least times; None if there are none. A bound (a, b, d) says that b is at least d after a."""
+    bounds = [(i, i + 1, 0) for i in range(number - 1)]
+    bounds += [(first, event, window + 1) for first, event in old]
+    bounds += [(event, first, -window) for first, event in young]
+    times = [0] * number
+    for _ in range(number + 1):
+        changed = False
+        for a, b, least in bounds:
+            if times[a] + least > times[b]:
+                times[b], changed = times[a] + least, True
+        if not changed:
+            return times
+    return None

@@ -1,0 +1,96 @@
+"""EQL held against the engine for Python: random rules on random logs, by the definition and by the engine's adapter.
+
+    python -m proofs_tests.campaigns.eql_engine PYTHON --cases 4000
+
+PYTHON is the interpreter of an environment with the package `eql`, which is under the AGPL and never a dependency. It
+is asked what its documentation says that it does; what it is known to do otherwise is left out, see `is_known`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import click
+
+from cerify.equivalence.generate.eql import PROFILES, random_case
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.denote import matches_of
+from cerify.semantics.eql.reading import ENDGAME
+from cerify.semantics.events import Event
+from cerify.semantics.trees import subtrees
+
+ADAPTER = Path(__file__).parent.parent.parent / "workbench" / "conformance" / "adapters" / "eql" / "adapter.py"
+
+
+class Engine:
+    """The adapter as a process, which answers one message after the other."""
+
+    def __init__(self, python: str) -> None:
+        self._process = subprocess.Popen(
+            [python, str(ADAPTER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.version: str = self._ask({"cmd": "start", "protocol": 1})["engine"]["version"]
+
+    def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
+
+    def matches(self, query: eql.EqlQuery, log: list[Event]) -> list[tuple[int, ...]] | str:
+        """The events of the matches, or why there is no answer."""
+        events = [{"type": e.type, **e.attributes} for e in log]
+        run = {"cmd": "run", "id": "1", "language": "eql", "query": eql.show(query), "events": events}
+        answer = self._ask({**run, "output": "matches"})
+        return [tuple(m["events"]) for m in answer["matches"]] if "matches" in answer else json.dumps(answer)
+
+
+def is_known(query: eql.EqlQuery) -> bool:
+    """Whether the engine is known to mean something else by a part of the query: see docs/guide/eql.md."""
+    for part in eql.filters_of(query):
+        for node in subtrees(part.condition):
+            match node:
+                case eql.ValueLookup("regex" | "regex~"):
+                    return True
+                case eql.ValueLookup(_, _, values) if any(isinstance(v, str) and "?" in v for v in values):
+                    return True
+                case eql.FunctionCall("stringContains"):
+                    return True
+    return False
+
+
+@click.command()
+@click.argument("python")
+@click.option("--cases", default=4_000, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+def main(python: str, cases: int, seed: int) -> None:
+    """Compare random cases; arrays, which the engine does not compare, are cut to their first value."""
+    engine = Engine(python)
+    asked = with_matches = 0
+    for n in range(seed, seed + cases):
+        rng = Random(n)
+        query, S = random_case(rng, PROFILES["sequences" if n % 2 else "plain"], 8, 12)
+        if is_known(query):
+            continue
+        log = [Event(e.type, {name: v for name, v in e.attributes.items() if "[" not in name}) for e in S]
+        expected = [match.events for match in matches_of(query, log, ENDGAME)]
+        found = engine.matches(query, log)
+        if found != expected:
+            print(f"seed {n}: {eql.show(query)}\n  engine: {found}\n  definition: {expected}")
+            for event in log:
+                print(f"  {event}")
+            sys.exit(1)
+        asked += 1
+        with_matches += bool(expected)
+    print(f"eql {engine.version}: {asked} cases agree, {with_matches} of them with matches")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,265 @@
+"""EQL in the workbench: logs in ECS, rules in files, why a rule did not fire, what a commit changed, test logs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import cerify
+from cerify.equivalence.eql.mutants import make_rule_tests, mutants_of
+from cerify.equivalence.generate.eql import PROFILES, random_case
+from cerify.explanations.eql_funnel import follow
+from cerify.semantics.ecs import document_of_event, event_of_document, looks_like_ecs, read_ecs
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.denote import matches_of
+from cerify.semantics.eql.parse import parse
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import Event
+from proofs_tests.conftest import Run
+from proofs_tests.support import sampled
+
+RULE = 'sequence by host.id with maxspan=5s [process where process.name : "cmd"] [network where port == 443]'
+
+
+def written(folder: Path, name: str, *documents: Any) -> Path:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(d) + "\n" for d in documents), encoding="utf-8")
+    return file
+
+
+# --- ECS --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("document", "attributes"),
+    [
+        ({"a": {"b": 1}, "a.c": True, "d": None}, {"a.b": 1, "a.c": True}),
+        ({"a": {"b": "x"}, "a.b": "y"}, {"a.b": "x", "a.b[1]": "y"}),
+        ({"args": ["x", None, ["y", 2.5]]}, {"args": "x", "args[1]": "y", "args[2]": 2.5}),
+        ({"a": [{"b": 1}, {"b": 2, "c": "z"}]}, {"a.b": 1, "a.b[1]": 2, "a.c": "z"}),
+        ({"a": [], "b": {}}, {}),
+        ({"_source": {"a": 1}, "_id": "x"}, {"a": 1}),
+        ({"n": 2**70}, {"n": str(2**70)}),
+    ],
+)
+def test_a_document_is_flattened(document: dict[str, Any], attributes: dict[str, Any]) -> None:
+    assert event_of_document(document, "here") == Event("event", attributes)
+
+
+@pytest.mark.parametrize(
+    "time", ["2026-01-31T12:00:00.250Z", "2026-01-31T13:00:00.250+01:00", 1769860800250, "1769860800250"]
+)
+def test_times_are_iso_or_milliseconds(time: Any) -> None:
+    event = event_of_document({"@timestamp": time}, "here")
+    assert event.attributes == {"time": datetime(2026, 1, 31, 12, 0, 0, 250_000, tzinfo=UTC)}
+
+
+def test_the_category_is_the_type_and_an_event_may_have_several() -> None:
+    event = event_of_document({"event": {"category": ["file", "process"]}}, "here")
+    assert event.type == "file"
+    assert cerify.match("process where true", [event], language="eql")
+    assert cerify.match('any where event.category == "process"', [event], language="eql")
+
+
+def test_documents_are_written_and_read_back() -> None:
+    for seed in range(300):
+        _, S = random_case(Random(seed), PROFILES["rules"], 4, 4)
+        for event in S:
+            dated = Event(event.type, {**event.attributes, "time": datetime(2026, 1, 1, tzinfo=UTC)})
+            back = event_of_document(document_of_event(dated), "here")
+            assert back.type == dated.type
+            assert {**back.attributes, "event.category": None} == {**dated.attributes, "event.category": None}
+
+
+def test_files_and_folders(tmp_path: Path) -> None:
+    written(tmp_path, "logs/b.ndjson", {"@timestamp": 2, "n": 2})
+    written(tmp_path, "logs/a.jsonl", {"@timestamp": 1, "n": 1})
+    (tmp_path / "logs" / "c.json").write_text('[{"@timestamp": 3, "n": 3}]', encoding="utf-8")
+    assert [e.attributes["n"] for e in read_ecs(tmp_path / "logs")] == [1, 2, 3]
+    assert looks_like_ecs(tmp_path / "logs")
+    assert not looks_like_ecs(written(tmp_path, "own.jsonl", {"type": "A", "x": 1}))
+    assert len(cerify.match("any where n > 1", tmp_path / "logs", language="eql")) == 2
+    (tmp_path / "a.ndjson").write_text('{"a": 1}\n{"a": \n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"a\.ndjson, line 2: not JSON"):
+        read_ecs(tmp_path / "a.ndjson")
+    with pytest.raises(InputError, match=r"line 1, field '@timestamp': 'soon' is not an ISO 8601 time"):
+        read_ecs(written(tmp_path, "t.ndjson", {"@timestamp": "soon"}))
+    deep: Any = 1
+    for _ in range(200):
+        deep = {"a": deep}
+    with pytest.raises(InputError, match="nested more than"):
+        event_of_document(deep, "here")
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match="no file of it ends in"):
+        read_ecs(tmp_path / "none")
+
+
+# --- why it did not fire ----------------------------------------------------------------------------------------------
+
+
+def event(type_: str, time: float, **attributes: Any) -> Event:
+    return Event(type_, {"time": time, **{k.replace("__", "."): v for k, v in attributes.items()}})
+
+
+LOG = [
+    event("process", 0, host__id="a", process__name="cmd"),
+    event("process", 1, host__id="a", process__name="CMD"),
+    event("network", 9, host__id="a", port=443),
+    event("process", 10, host__id="b", process__name="cmd"),
+    event("network", 11, host__id="a", port=443),
+    event("network", 12, port=443),
+    event("network", 12, host__id="b", port=80),
+    event("process", 13, host__id="b", process__name="bash"),
+]
+
+
+@pytest.mark.parametrize(
+    ("positions", "reason"),
+    [
+        ([0, 2], "the sequence from event 0 is overwritten after event 0 by event 1"),
+        ([1, 2], "the sequence from event 1 is too late by 3 s"),
+        ([3, 4], 'the key differs: host.id "b" at event 3, host.id "a" at event 4'),
+        ([3, 5], "event 5 has no key: host.id absent"),
+        ([3, 6], "event 6 does not pass step 2: port == 443, and port is 80"),
+        ([7, 6], "event 7 does not pass step 2: its category is process, not network"),
+        ([0, 1, 2], "a match has 2 events, one for each step, and these are 3"),
+        ([3], "a match has 2 events, one for each step, and these are 1"),
+    ],
+)
+def test_what_is_in_the_way_is_said(positions: list[int], reason: str) -> None:
+    found = cerify.explain(RULE, LOG, sorted(positions), language="eql")
+    assert not found.match
+    assert reason in found.reasons
+
+
+def test_a_match_is_explained() -> None:
+    log = [*LOG, event("process", 20, host__id="b", process__name="cmd"), event("network", 22, host__id="b", port=443)]
+    found = cerify.explain(RULE, log, [8, 9], language="eql")
+    assert found.match
+    assert 'its key is host.id "b"' in found.reasons
+    assert "it takes 2 s, at most 5 s are allowed" in found.reasons
+
+
+def test_until_and_missing_events_stop_a_sequence() -> None:
+    rule = "sequence with maxspan=5s [A where true] ![C where true] [B where true] until [D where true]"
+    log = [event("A", 0), event("D", 1), event("B", 2), event("A", 3), event("C", 4), event("B", 5)]
+    assert "is ended after event 0 by event 1" in cerify.explain(rule, log, [0, 2], language="eql").reasons[0]
+    assert "is stopped by event 4" in cerify.explain(rule, log, [3, 5], language="eql").reasons[0]
+
+
+@pytest.mark.parametrize("cases", sampled((300, 20_000), (300,)))
+def test_the_funnel_has_the_matches_of_the_definition_and_loses_no_sequence(cases: int) -> None:
+    for seed in range(cases):
+        query, S = random_case(Random(seed), PROFILES["rules"], 8, 14)
+        if isinstance(query.body, eql.EventSequence):
+            funnel = follow(query.body, S)
+            expected = matches_of(eql.EqlQuery(query.body), S)
+            assert funnel.matches == len(expected), (seed, eql.show(query))
+            assert funnel.steps[0].reached == len(funnel.stopped) + funnel.matches
+
+
+def test_the_command_says_it(tmp_path: Path, run: Run) -> None:
+    log = written(tmp_path, "log.ndjson", *map(document_of_event, LOG))
+    rule = tmp_path / "rule.eql"
+    rule.write_text(RULE, encoding="utf-8")
+    status, out, _ = run("explain", str(rule), str(log))
+    assert status == 1
+    assert "step 1: 3 pass of 2 keys, 3 sequences come here" in out
+    assert "1 too late for maxspan at the last step: {1, 2} by 3 s" in out
+    status, out, _ = run("explain", str(rule), str(log), "--match", "0,2", "--json")
+    assert (status, json.loads(out)["match"]) == (1, False)
+
+
+# --- what a commit changed --------------------------------------------------------------------------------------------
+
+
+def rule_file(folder: Path, name: str, query: str, rule_id: str = "") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    text = (
+        query
+        if name.endswith(".eql")
+        else f"[rule]\nlanguage = \"eql\"\nrule_id = \"{rule_id}\"\nquery = '''\n{query}\n'''\n"
+    )
+    (folder / name).write_text(text, encoding="utf-8")
+
+
+def test_a_changed_rule_is_named_with_a_log_and_a_neutral_edit_is_not(tmp_path: Path, run: Run) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    rule_file(old, "a.toml", 'process where name in ("a", "b")', "1")
+    rule_file(new, "moved.toml", 'process where name == "b" or name == "a" // in other words', "1")
+    rule_file(old, "b.eql", RULE)
+    rule_file(new, "b.eql", RULE.replace("5s", "6s"))
+    rule_file(old, "c.toml", "process where true", "3")
+    (new / "d.toml").write_text('[rule]\nlanguage = "kuery"\nquery = "a:b"\n', encoding="utf-8")
+    status, out, _ = run("diff", str(old), str(new), "--json", "--logs", str(tmp_path / "logs"))
+    answer = json.loads(out)
+    assert status == 1
+    assert [one["path"] for one in answer["changed"]] == ["b.eql"]
+    assert (answer["same"], answer["removed"], answer["added"], answer["undecided"]) == (1, ["c.toml"], [], [])
+    (one,) = answer["changed"]
+    assert (one["old_only"], one["new_only"]) == ([], [[0, 1]])
+    log = read_ecs(tmp_path / "logs" / "b.ndjson")
+    assert not cerify.match(RULE, log, language="eql")
+    assert cerify.match(RULE.replace("5s", "6s"), log, language="eql")
+    assert run("diff", str(old), str(old))[0] == 0
+    assert run("diff", str(old / "b.eql"), str(new / "b.eql"))[0] == 1
+
+
+def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_rest_is_compared(tmp_path: Path, run: Run) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        rule_file(folder, "a.eql", "process where x == 1")
+    rule_file(new, "bad.toml", "process where true and\n  x = 1", "2")
+    (new / "worse.toml").write_text("[rule]\nquery = \n", encoding="utf-8")
+    rule_file(new, "twin.toml", "process where true", "2")
+    status, out, err = run("diff", str(old), str(new))
+    assert status == 2
+    assert "bad.toml:6: '=' is not expected here" in err
+    assert "worse.toml:2: not TOML" in err
+    assert "0 changed, 1 the same" in out
+
+
+def test_two_rules_with_one_id_are_named(tmp_path: Path, run: Run) -> None:
+    rule_file(tmp_path, "a.toml", "process where true", "2")
+    rule_file(tmp_path, "b.toml", "process where true", "2")
+    status, _, err = run("diff", str(tmp_path), str(tmp_path))
+    assert status == 2
+    assert "the rule_id 2 is that of a.toml too" in err
+
+
+# --- test logs --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        RULE,
+        'process where name in ("a", "b") and not user : "r*" and size >= 3',
+        "sequence by h [process where x == 1] [file where true] [network where true] until [process where x == 2]",
+    ],
+)
+def test_each_mutant_is_killed_by_the_log_that_says_so(rule: str) -> None:
+    query = parse(rule)
+    made = make_rule_tests(query)
+    assert not made.undecided
+    killed = {words: test for test in made.tests for words in test.kills}
+    for words, mutant in mutants_of(query):
+        if words in made.same:
+            continue
+        log = killed[words].log
+        assert matches_of(mutant, log) != matches_of(query, log), words
+    assert any(test.matches for test in made.tests)
+    assert any(not test.matches for test in made.tests)
+
+
+def test_a_rule_that_never_fires_is_said_to(run: Run) -> None:
+    never = "sequence by h with maxspan=5s [A where x == 1 and x == null] [B where true]"
+    assert cerify.check(never, language="eql").satisfiable is False
+    assert cerify.check(RULE, language="eql").satisfiable is True
+    assert run("check", never, "--language", "eql")[0] == 1

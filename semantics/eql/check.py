@@ -1,0 +1,188 @@
+"""The rules that a query of EQL keeps beyond its grammar, and whether it fits a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
+from cerify.semantics.eql.functions import network_of
+from cerify.semantics.errors import IllFormed, Span
+from cerify.semantics.events import TIME, Schema
+from cerify.semantics.patterns import flaw
+from cerify.semantics.predicates import Problem, meant, unknown_type
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import KIND_OF, kind
+
+Broken = tuple[str, Span | None]
+
+
+def require_wellformed(query: eql.EqlQuery) -> None:
+    """Raise IllFormed for the first rule that the query breaks."""
+    for message, span in _broken_rules(query):
+        raise IllFormed(message, span)
+
+
+def problems(query: eql.EqlQuery, schema: Schema | None) -> list[Problem]:
+    """Return what is wrong with the query, and what does not fit the schema if there is one."""
+    found = [Problem("reference", message, span) for message, span in _broken_rules(query)]
+    if schema is not None:
+        for filter_ in eql.filters_of(query):
+            found += _unfit(filter_, schema)
+        for keys in _keys_of(query):
+            found += (problem for key in keys for problem in _unknown_field(key, None, schema))
+        body = query.body
+        if isinstance(body, eql.EventSequence) and body.maxspan is not None:
+            found += _timeless(schema, body.maxspan.span)
+    return list(dict.fromkeys(found))
+
+
+def require_typed(query: eql.EqlQuery, schema: Schema) -> None:
+    """Raise IllFormed where the query does not fit the schema."""
+    for problem in problems(query, schema):
+        if not problem.partial:
+            raise IllFormed(problem.hinted, problem.span)
+
+
+def _broken_rules(query: eql.EqlQuery) -> Iterator[Broken]:
+    match query.body:
+        case eql.EventSequence(_, maxspan, steps, until):
+            positive = sum(step.runs for step in steps if not step.missing)
+            missing = [step for step in steps if step.missing]
+            if not positive:
+                yield "a sequence has at least one event that is not missing; add a step without !", query.body.span
+            elif positive == 1 and not missing:
+                yield "a sequence has two steps or more; write the event query alone", query.body.span
+            if missing and maxspan is None:
+                yield (
+                    "a missing event needs `with maxspan`: without it, it would be waited for for ever",
+                    missing[0].span,
+                )
+            yield from _key_numbers((*steps, *(() if until is None else (until,))))
+        case eql.EventSample(keys, steps):
+            if not keys and not all(step.keys for step in steps):
+                yield "a sample has join keys: write `sample by field`", query.body.span
+            for step in steps:
+                if step.missing or step.runs != 1:
+                    yield "a sample has neither missing events nor `with runs`", step.span
+            yield from _key_numbers(steps)
+        case eql.EventFilter():
+            pass
+    for pipe in query.pipes:
+        if pipe.count < 1:
+            yield f"{pipe.name} takes a number from 1 on", pipe.span
+    for filter_ in eql.filters_of(query):
+        yield from _broken_tests(filter_.condition)
+
+
+def _key_numbers(steps: tuple[eql.SequenceStep, ...]) -> Iterator[Broken]:
+    for step in steps:
+        if len(step.keys) != len(steps[0].keys):
+            first, here = len(steps[0].keys), len(step.keys)
+            yield (
+                f"all steps have as many keys after `by`: the first has {first}, this one has {here}",
+                step.span,
+            )
+
+
+def _broken_tests(condition: eql.Condition) -> Iterator[Broken]:
+    for node in subtrees(condition):
+        match node:
+            case eql.ValueLookup(operator, _, values):
+                texts = [value for value in values if isinstance(value, str)]
+                if operator not in ("in", "in~") and len(texts) < len(values):
+                    yield f"{operator} compares with strings; use == or in for other values", node.span
+                for pattern in texts if operator in ("regex", "regex~") else ():
+                    if (reason := flaw(pattern)) is not None:
+                        yield f"not a regular expression: {reason}", node.span
+            case eql.FunctionCall("cidrMatch", _, (_, *blocks)):
+                for block in blocks:
+                    if isinstance(block, eql.FieldConstant) and (
+                        not isinstance(block.value, str) or network_of(block.value) is None
+                    ):
+                        text = eql.show_constant(block.value)
+                        if block.value is not None:
+                            yield f'{text} is no block of addresses; write it as "10.0.0.0/8"', block.span
+            case eql.FieldComparison(comparator, _, eql.FieldConstant(None)) if comparator not in ("==", "!="):
+                yield f"null is compared by == or != alone, not by {comparator}", node.span
+            case _ if not isinstance(node, eql.Condition):
+                raise TypeError(node)
+    yield from _no_truth(condition)
+
+
+def _no_truth(condition: eql.Condition) -> Iterator[Broken]:
+    """The terms that stand where a condition has to: a number, a text, a function that returns one."""
+    match condition:
+        case eql.AllConditions(parts) | eql.AnyConditions(parts):
+            for part in parts:
+                yield from _no_truth(part)
+        case eql.NegatedCondition(part):
+            yield from _no_truth(part)
+        case eql.FieldConstant(value) if not isinstance(value, bool) and value is not None:
+            yield f"{eql.show_constant(value)} is no condition; compare it with a field", condition.span
+        case eql.FieldArithmetic():
+            yield "arithmetic is no condition; compare its result", condition.span
+        case eql.FunctionCall(name) if name not in ("cidrMatch", "endsWith", "startsWith", "stringContains"):
+            yield f"{name} is no condition; compare its result", condition.span
+        case eql.FunctionCall() | eql.EventField() | eql.FieldConstant() | eql.FieldComparison() | eql.ValueLookup():
+            pass
+
+
+def _keys_of(query: eql.EqlQuery) -> Iterator[tuple[eql.EventField, ...]]:
+    match query.body:
+        case eql.EventSequence(keys, _, steps, until):
+            yield keys
+            yield from (step.keys for step in (*steps, *(() if until is None else (until,))))
+        case eql.EventSample(keys, steps):
+            yield keys
+            yield from (step.keys for step in steps)
+        case eql.EventFilter():
+            pass
+
+
+def _unfit(filter_: eql.EventFilter, schema: Schema) -> Iterator[Problem]:
+    category = filter_.category
+    if category is not None:
+        if category not in schema.types and CATEGORY in schema.attributes:
+            category = None  # an event may have several categories, of which its type is the first
+        else:
+            yield from unknown_type(category, schema, filter_.span)
+    for field in eql.fields_of(filter_.condition):
+        yield from _unknown_field(field, category, schema)
+    for node in subtrees(filter_.condition):
+        if isinstance(node, eql.FieldComparison) and isinstance(node.left, eql.EventField):
+            if isinstance(node.right, eql.FieldConstant) and node.right.value is not None:
+                yield from _wrong_kinds(node.left, (node.right.value,), schema, node.span)
+        elif isinstance(node, eql.ValueLookup) and isinstance(node.term, eql.EventField):
+            yield from _wrong_kinds(node.term, node.values, schema, node.span)
+
+
+def _unknown_field(field: eql.EventField, category: str | None, schema: Schema) -> Iterator[Problem]:
+    """The problem of a field that no event has; one written with `?` may be absent."""
+    if field.optional or field.name in (CATEGORY, TIMESTAMP, TIME):
+        return
+    if field.name not in schema.attributes:
+        message = f"no event has the field {field.name!r}; write ?{eql.show_field(field)} if it may be absent"
+        yield Problem("attribute", message, field.span, meant(field.name, schema.attributes))
+    elif category is not None and category in schema.types and not schema.has(category, field.name):
+        message = f"no {category} event has the field {field.name!r}, which other events have"
+        yield Problem("attribute", message, field.span, partial=True)
+
+
+def _wrong_kinds(
+    field: eql.EventField, values: tuple[object, ...], schema: Schema, span: Span | None
+) -> Iterator[Problem]:
+    known = schema.attributes.get(field.name)
+    if known is None or field.name in schema.mixed:
+        return
+    for value in values:
+        if isinstance(value, bool | int | float | str) and kind(value) != KIND_OF[known]:
+            message = f"{field.name} is a {KIND_OF[known]} and {value!r} a {kind(value)}, so they are never equal"
+            yield Problem("kind", message, span)
+            return
+
+
+def _timeless(schema: Schema, span: Span | None) -> Iterator[Problem]:
+    if not {TIME, TIMESTAMP} & schema.attributes.keys():
+        message = "maxspan measures the time of events, and these have none, so that nothing is within it"
+        yield Problem("window", message, span, advice="name the field with the time, as --time @timestamp")

@@ -1,0 +1,345 @@
+"""Whether an event passes a filter of EQL, and which key and time it has.
+
+A condition becomes a function of an event once (`filter_test`), because a rule is asked of many events. A test has one
+of three values: true, false, or None for "no truth value", which a function of a null has. Elastic runs a test of a
+plain field as a query of an index, which a document meets or does not; `and` and `or` of tests are such queries too.
+So there None is left only right below a `not`. Endgame's engine has None everywhere, as SQL does: `EqlReading.absent`.
+
+Fields may have several values: an array of n scalars is n attributes, the first with the name of the field, the others
+with the names `field[1]`, `field[2]`, and so on. A test is true if it is of some of the values.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import lru_cache
+from itertools import product
+from typing import Any, TypeAlias, assert_never
+
+from cerify.semantics.eql import functions
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.functions import fold
+from cerify.semantics.eql.reading import ELASTIC, EqlReading
+from cerify.semantics.events import TIME, Event
+from cerify.semantics.patterns import matches
+from cerify.semantics.values import Value, kind, microseconds
+
+CATEGORY = "event.category"
+TIMESTAMP = "@timestamp"
+Truth: TypeAlias = bool | None
+Term: TypeAlias = Callable[[dict[str, Any]], Any]
+Key: TypeAlias = tuple[tuple[str, Value] | None, ...]
+"""The values of an event's key, each with its kind, since True is no 1; None for a null that may join."""
+MOST_COMBINATIONS = 10_000
+
+
+def values_of(event: Event, name: str) -> list[Value]:
+    """Return the values of a field: none if it is absent, several if it is an array.
+
+    The field `event.category` of an event without such an attribute is its type, and `@timestamp` its time.
+
+    >>> values_of(Event("process", {"process.args": "a", "process.args[1]": "b"}), "process.args")
+    ['a', 'b']
+    """
+    first = event.attributes.get(name)
+    if first is None:
+        if name == CATEGORY:
+            return [event.type]
+        if name == TIMESTAMP and (time := event.attributes.get(TIME)) is not None:
+            return [time]
+        return []
+    found, n = [first], 1
+    while (more := event.attributes.get(f"{name}[{n}]")) is not None:
+        found.append(more)
+        n += 1
+    return found
+
+
+def has_category(event: Event, category: str | None) -> bool:
+    """Return whether an event is of a category, or of one among several; any is None."""
+    return category is None or event.type == category or category in values_of(event, CATEGORY)
+
+
+@lru_cache(maxsize=4096)
+def filter_test(filter_: eql.EventFilter, reading: EqlReading = ELASTIC) -> Callable[[Event], bool]:
+    """Return the function that says whether an event passes the filter.
+
+    >>> from cerify.semantics.eql.parse import parse
+    >>> filter_test(parse('process where name : "CMD*"').body)(Event("process", {"name": "cmd.exe"}))
+    True
+    """
+    truth, category = condition_test(filter_.condition, reading), filter_.category
+    return lambda event: has_category(event, category) and truth(event) is True
+
+
+@lru_cache(maxsize=65_536)
+def condition_test(condition: eql.Condition, reading: EqlReading = ELASTIC) -> Callable[[Event], Truth]:
+    """Return the function from an event to the truth value of a condition."""
+    match condition:
+        case eql.AllConditions(parts):
+            tests = [condition_test(part, reading) for part in parts]
+            return _all_unknown(tests) if reading.absent == "unknown" else lambda e: all(t(e) is True for t in tests)
+        case eql.AnyConditions(parts):
+            tests = [condition_test(part, reading) for part in parts]
+            return _any_unknown(tests) if reading.absent == "unknown" else lambda e: any(t(e) is True for t in tests)
+        case eql.NegatedCondition(part):
+            test = condition_test(part, reading)
+            return lambda event: None if (truth := test(event)) is None else not truth
+        case (
+            eql.EventField()
+            | eql.FieldConstant()
+            | eql.FunctionCall()
+            | eql.FieldArithmetic()
+            | eql.FieldComparison()
+            | eql.ValueLookup()
+        ):
+            return _test(condition, reading)
+        case _:
+            assert_never(condition)
+
+
+def _all_unknown(tests: list[Callable[[Event], Truth]]) -> Callable[[Event], Truth]:
+    def every(event: Event) -> Truth:
+        truths = [test(event) for test in tests]
+        return False if False in truths else None if None in truths else True
+
+    return every
+
+
+def _any_unknown(tests: list[Callable[[Event], Truth]]) -> Callable[[Event], Truth]:
+    def some(event: Event) -> Truth:
+        truths = [test(event) for test in tests]
+        return True if True in truths else None if None in truths else False
+
+    return some
+
+
+def is_plain(test: eql.Condition) -> bool:
+    """Return whether Elastic runs a test as a query of an index, in which a field without a value is not found."""
+    match test:
+        case eql.EventField():
+            return True
+        case eql.FieldComparison(_, left, right):
+            return isinstance(left, eql.EventField | eql.FieldConstant) and isinstance(
+                right, eql.EventField | eql.FieldConstant
+            )
+        case eql.ValueLookup(_, term, _):
+            return isinstance(term, eql.EventField | eql.FieldConstant)
+        case eql.FunctionCall(name, _, arguments):
+            constant = all(isinstance(argument, eql.FieldConstant) for argument in arguments[1:])
+            return name in ("startsWith", "cidrMatch") and isinstance(arguments[0], eql.EventField) and constant
+        case (
+            eql.FieldConstant()
+            | eql.FieldArithmetic()
+            | eql.NegatedCondition()
+            | eql.AllConditions()
+            | eql.AnyConditions()
+        ):
+            return False
+        case _:
+            assert_never(test)
+
+
+def _test(test: eql.Condition, reading: EqlReading) -> Callable[[Event], Truth]:
+    """The truth of one test: that of some values of its fields."""
+    match test:
+        case eql.FieldComparison(comparator, left, right) if _null(left) or _null(right):
+            return _null_test(comparator, right if _null(left) else left, reading)
+        case eql.FieldComparison("!=", left, right):
+            equal = _test(eql.FieldComparison("==", left, right), reading)
+            return lambda event: None if (truth := equal(event)) is None else not truth
+    names = list(dict.fromkeys(field.name for field in eql.fields_of(test)))
+    term = _term(test, reading)
+    absent: Truth = False if reading.absent == "false" and is_plain(test) else None
+
+    def alone(event: Event) -> Truth:
+        found = values_of(event, name)
+        if len(found) == 1:
+            truth = term({name: found[0]})
+            return truth if isinstance(truth, bool) else absent
+        return _some(term, [found], names, absent)
+
+    if len(names) == 1:
+        (name,) = names
+        return alone
+    return lambda event: _some(term, [values_of(event, name) for name in names], names, absent)
+
+
+def _some(term: Term, found: list[list[Value]], names: list[str], absent: Truth) -> Truth:
+    options: list[list[Any]] = [one or [None] for one in found]
+    if math.prod(map(len, options)) > MOST_COMBINATIONS:
+        options = [one[:16] for one in options]
+    seen: Truth = None
+    for values in product(*options):
+        truth = term(dict(zip(names, values, strict=True)))
+        if truth is True:
+            return True
+        if truth is False:
+            seen = False
+    return absent if seen is None else seen
+
+
+def _null(node: eql.Condition) -> bool:
+    return isinstance(node, eql.FieldConstant) and node.value is None
+
+
+def _null_test(comparator: str, term: eql.Condition, reading: EqlReading) -> Callable[[Event], Truth]:
+    if comparator not in ("==", "!="):
+        return lambda event: None
+    wanted, value = comparator == "==", _term(term, reading)
+    names = list(dict.fromkeys(field.name for field in eql.fields_of(term)))
+
+    def test(event: Event) -> Truth:
+        found: list[list[Any]] = [values_of(event, name) or [None] for name in names]
+        return all(value(dict(zip(names, values, strict=True))) is None for values in product(*found)) == wanted
+
+    return test
+
+
+# --- terms ------------------------------------------------------------------------------------------------------------
+
+
+def _term(node: eql.Condition, reading: EqlReading) -> Term:
+    """The function from the values of the fields, one each, to that of a term; None is null."""
+    folded = reading.case == "folded"
+    match node:
+        case eql.EventField(name):
+            return lambda values: values[name]
+        case eql.FieldConstant(value):
+            return lambda values: value
+        case eql.FunctionCall(name, tilde, arguments):
+            call, terms = functions.BY_NAME[name], [_term(argument, reading) for argument in arguments]
+            fold = tilde or folded
+            return lambda values: call([term(values) for term in terms], fold)
+        case eql.FieldArithmetic(operator, left, right):
+            call, a, b = functions.ARITHMETIC[operator], _term(left, reading), _term(right, reading)
+            return lambda values: call([a(values), b(values)], False)
+        case eql.FieldComparison(comparator, left, right):
+            a, b = _term(left, reading), _term(right, reading)
+            return lambda values: compare(comparator, a(values), b(values), folded)
+        case eql.ValueLookup(operator, term, constants):
+            a, found = _term(term, reading), lookup(operator, constants, folded)
+            return lambda values: None if (value := a(values)) is None else found(value)
+        case eql.NegatedCondition(part):
+            inner = _term(part, reading)
+            return lambda values: not truth if isinstance(truth := inner(values), bool) else None
+        case eql.AllConditions(parts) | eql.AnyConditions(parts):
+            inners, joins = [_term(part, reading) for part in parts], isinstance(node, eql.AllConditions)
+            return lambda values: _joined([inner(values) for inner in inners], joins)
+        case _:
+            assert_never(node)
+
+
+def _joined(truths: list[Any], joins: bool) -> Truth:
+    if (not joins) in truths:
+        return not joins
+    return joins if all(isinstance(truth, bool) for truth in truths) else None
+
+
+def compare(comparator: str, a: Any, b: Any, folded: bool) -> Truth:
+    """Return a comparison of two values; None where one is null or they are of different kinds."""
+    if a is None or b is None or kind(a) != kind(b):
+        return None
+    if folded and isinstance(a, str):
+        a, b = fold(a), fold(b)
+    match comparator:
+        case "==":
+            return bool(a == b)
+        case "!=":
+            return bool(a != b)
+    if isinstance(a, bool):
+        return None
+    match comparator:
+        case "<":
+            return bool(a < b)
+        case "<=":
+            return bool(a <= b)
+        case ">":
+            return bool(a > b)
+        case _:
+            return bool(a >= b)
+
+
+def lookup(operator: eql.MatchOperator, constants: Iterable[Any], folded: bool) -> Callable[[Any], Truth]:
+    """Return the test whether a value is one of the constants, or matches one of the patterns."""
+    texts = [constant for constant in constants if isinstance(constant, str)]
+    match operator:
+        case "in" | "in~":
+            same = operator == "in~" or folded
+            known = {(kind(c), fold(c) if same and isinstance(c, str) else c) for c in constants if c is not None}
+            return lambda value: (kind(value), fold(value) if same and isinstance(value, str) else value) in known
+        case ":" | "like~" | "like":
+            exact = operator == "like" and not folded
+            pattern = wildcards(tuple(texts), not exact)
+            if exact:
+                return lambda value: pattern.match(value) is not None if isinstance(value, str) else None
+            return lambda value: pattern.match(fold(value)) is not None if isinstance(value, str) else None
+        case "regex" | "regex~":
+            written = [f"(?i:{text})" if operator == "regex~" else text for text in texts]
+            return lambda value: any(matches(p, value) for p in written) if isinstance(value, str) else None
+        case _:
+            assert_never(operator)
+
+
+@lru_cache(maxsize=4096)
+def wildcards(patterns: tuple[str, ...], folded: bool) -> re.Pattern[str]:
+    """Return the expression of texts that match one of the patterns, in which * is any text and ? any character.
+
+    Each * takes the first place where what follows it fits, and does not try another one: no other place can fit where
+    the first does not. So matching takes time linear in the text for each piece of a pattern.
+    """
+    return re.compile("|".join(f"(?:{_wildcard(fold(p) if folded else p)})" for p in patterns) or r"(?!)", re.DOTALL)
+
+
+def _wildcard(pattern: str) -> str:
+    first, *rest = ("".join("." if c == "?" else re.escape(c) for c in piece) for piece in pattern.split("*"))
+    if not rest:
+        return first + r"\Z"
+    *middle, last = rest
+    return first + "".join(f"(?>.*?{piece})" for piece in middle if piece) + (f".*{last}" if last else ".*") + r"\Z"
+
+
+# --- keys and times ---------------------------------------------------------------------------------------------------
+
+
+def key_of(event: Event, fields: tuple[eql.EventField, ...], reading: EqlReading = ELASTIC) -> Key | None:
+    """Return the key of an event; None if a field of it has no value, unless it may be null. Arrays give the first."""
+    found: list[tuple[str, Value] | None] = []
+    for field in fields:
+        values = values_of(event, field.name)
+        if values:
+            value = values[0]
+            folds = reading.case == "folded" and isinstance(value, str)
+            found.append((kind(value), fold(value) if folds and isinstance(value, str) else value))
+        elif field.optional or reading.null_keys == "joined":
+            found.append(None)
+        else:
+            return None
+    return tuple(found)
+
+
+def time_of(event: Event) -> int | None:
+    """Return the time of an event in microseconds; None if it has none. A number is in seconds."""
+    value = event.attributes.get(TIME)
+    if value is None:
+        value = event.attributes.get(TIMESTAMP)
+    match value:
+        case bool():
+            return None
+        case datetime():
+            return microseconds(value)
+        case int():
+            return value * 1_000_000
+        case float() if math.isfinite(value):
+            return round(value * 1_000_000)
+    return None
+
+
+def span_of(maxspan: eql.MaximalSpan | None, reading: EqlReading = ELASTIC) -> int | None:
+    """Return the width of a window in microseconds; None without one."""
+    if maxspan is None:
+        return None
+    return maxspan.microseconds // 1_000_000 * 1_000_000 if reading.maxspan == "seconds" else maxspan.microseconds

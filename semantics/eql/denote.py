@@ -1,0 +1,190 @@
+"""The meaning of EQL: which events of a log are a match of a query.
+
+Letters: S the log, e an event, p its position from 0, K a key, w the width of maxspan.
+
+A sequence p1 ... pn `until` u, seen by one key K, is about the events of K alone: an event is *at step i* if it passes
+the filter of step i and its key for step i is K. From each event at step 1 begins one **run**: it takes the next event
+at step 2 after it, then the next one at step 3 after that, and so on, and ends with an event at step n.
+The matches that end at an event e are: **of the runs that end at e, the one that begins last**, if
+
+- the time of e is at most w after that of the first event (without maxspan: whatever the times are),
+- no event after the first one, up to and with e, is at u,
+- no missing event is in its gap: between the steps around it; before the first step, after the time of e less w; after
+  the last step, up to the time of the first event plus w.
+
+Times count for nothing else: the order is that of the log. With more than one key no run sees another key's events.
+
+Elastic's documentation says the same as a machine with one place for each step ("How sequence queries handle
+matches"); the evaluators follow that, and share nothing with this module but filters, keys and times of single events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, assert_never
+
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, time_of
+from cerify.semantics.eql.reading import ELASTIC, EqlReading
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Event, Match
+
+T = TypeVar("T")
+Run = tuple[int, ...]
+"""The positions of a run, one for each step that is not missing."""
+
+
+def matches_of(
+    query: eql.EqlQuery, S: Sequence[Event], reading: EqlReading = ELASTIC, budget: Budget = Budget()
+) -> list[Match]:
+    """Return the matches of a query over a log, in the order in which they end. Raises BudgetExceeded.
+
+    >>> from cerify.semantics.eql.parse import parse
+    >>> log = [Event("A"), Event("A"), Event("B")]
+    >>> [m.events for m in matches_of(parse("sequence [A where true] [B where true]"), log)]
+    [(1, 2)]
+    """
+    meter = _Meter(budget)
+    found = sorted(set(_of_body(query.body, S, reading, meter)))
+    for pipe in query.pipes:
+        found = found[: pipe.count] if pipe.name == "head" else found[-pipe.count :]
+    return found
+
+
+def _of_body(
+    body: eql.EventFilter | eql.EventSequence | eql.EventSample, S: Sequence[Event], reading: EqlReading, meter: _Meter
+) -> Iterable[Match]:
+    match body:
+        case eql.EventFilter():
+            test = filter_test(body, reading)
+            return (Match(p, (p,)) for p, e in enumerate(meter.counted(S)) if test(e))
+        case eql.EventSequence():
+            return (Match(run[-1], run) for run in _of_sequence(body, S, reading, meter))
+        case eql.EventSample():
+            return _of_sample(body, S, reading, meter)
+        case _:
+            assert_never(body)
+
+
+@dataclass(frozen=True)
+class _KeyView:
+    """What one key sees: at each step, each missing step and `until`, the positions of the events there."""
+
+    steps: tuple[tuple[int, ...], ...]
+    missing: tuple[tuple[int, tuple[int, ...]], ...]  # the number of steps before it, and the positions
+    until: tuple[int, ...]
+
+
+def _of_sequence(query: eql.EventSequence, S: Sequence[Event], reading: EqlReading, meter: _Meter) -> Iterator[Run]:
+    steps = eql.step_expanded(query)
+    times, w = [time_of(e) for e in S], span_of(query.maxspan, reading)
+    at = [_by_key(query, step, S, reading, meter) for step in steps]
+    until = {} if query.until is None else _by_key(query, query.until, S, reading, meter)
+    first = next(i for i, step in enumerate(steps) if not step.missing)
+    for K in at[first]:
+        view = _KeyView(
+            tuple(tuple(at[i].get(K, ())) for i, step in enumerate(steps) if not step.missing),
+            tuple(
+                (sum(not before.missing for before in steps[:i]), tuple(at[i].get(K, ())))
+                for i, step in enumerate(steps)
+                if step.missing
+            ),
+            tuple(until.get(K, ())),
+        )
+        last_to_begin: dict[int, Run] = {}  # runs begin in order, so that a later one takes the place
+        for run in _runs(view, meter):
+            last_to_begin[run[-1]] = run
+        yield from (run for run in last_to_begin.values() if _holds(run, view, times, w))
+
+
+def _by_key(
+    query: eql.EventSequence | eql.EventSample, step: eql.SequenceStep, S: Sequence[Event], reading: EqlReading,
+    meter: _Meter,
+) -> dict[Key, list[int]]:  # fmt: skip
+    """The positions of the events that pass the step's filter, by their key for the step."""
+    test, fields = filter_test(step.filter, reading), eql.step_keys(query, step)
+    found: dict[Key, list[int]] = {}
+    for p, e in enumerate(meter.counted(S)):
+        if test(e) and (K := key_of(e, fields, reading)) is not None:
+            found.setdefault(K, []).append(p)
+    return found
+
+
+def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
+    """The runs of a key, in the order in which they begin: each takes the next event at the next step."""
+    for begin in view.steps[0]:
+        run = [begin]
+        for places in view.steps[1:]:
+            after = next((p for p in meter.counted(places) if p > run[-1]), None)
+            if after is None:
+                break
+            run.append(after)
+        else:
+            yield tuple(run)
+
+
+def _holds(run: Run, view: _KeyView, times: Sequence[int | None], w: int | None) -> bool:
+    """Whether a run is within the span, no event of `until` ends it, and no missing event is in its gap."""
+    begin, end = times[run[0]], times[run[-1]]
+    if w is not None and (begin is None or end is None or end - begin > w):
+        return False
+    if any(run[0] < p <= run[-1] for p in view.until):
+        return False
+    return not any(_in_gap(p, before, run, times, w) for before, places in view.missing for p in places)
+
+
+def _in_gap(p: int, before: int, run: Run, times: Sequence[int | None], w: int | None) -> bool:
+    """Whether position p is in the gap after `before` of the run's steps."""
+    begin, end, time = times[run[0]], times[run[-1]], times[p]
+    if 0 < before < len(run):
+        return run[before - 1] < p < run[before]
+    if begin is None or end is None or time is None or w is None:
+        return False
+    return p < run[0] and time >= end - w if before == 0 else p > run[-1] and time <= begin + w
+
+
+def _of_sample(query: eql.EventSample, S: Sequence[Event], reading: EqlReading, meter: _Meter) -> Iterator[Match]:
+    """One match for each key: at the first event with which there are different events for all steps.
+
+    Of several choices it is the first one, by the position for the first step, then for the second, and so on.
+    """
+    at = [_by_key(query, step, S, reading, meter) for step in query.steps]
+    for K in at[0]:
+        places = [found.get(K, []) for found in at]
+        for n in sorted({p for found in places for p in found}):
+            chosen = _choice([[p for p in found if p <= n] for found in places], meter)
+            if chosen is not None:
+                yield Match(n, tuple(sorted(chosen)))
+                break
+
+
+def _choice(places: list[list[int]], meter: _Meter, taken: frozenset[int] = frozenset()) -> tuple[int, ...] | None:
+    """The first choice of different positions, one from each list; None if there is none."""
+    if not places:
+        return ()
+    for p in meter.counted(places[0]):
+        if p not in taken and (rest := _choice(places[1:], meter, taken | {p})) is not None:
+            return (p, *rest)
+    return None
+
+
+class _Meter:
+    """Counts what is looked at against the budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget, self.count = budget, 0
+
+    def counted(self, items: Iterable[T]) -> Iterator[T]:
+        """The items, as long as the budget lasts. Raises BudgetExceeded."""
+        for item in items:
+            self.count += 1
+            if self.count % 1024 == 0:
+                check_time()
+            if self.count > 10 * self.budget.valuations:
+                raise BudgetExceeded(
+                    f"more than {10 * self.budget.valuations} looks at an event; the interpreter follows the "
+                    "definition and is slow by design: use a shorter log, or raise the budget"
+                )
+            yield item

@@ -1,0 +1,176 @@
+"""cerify diff: which rules of a folder changed their meaning, with a log that shows it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cerify.commands.options import LEVELS, OUTPUT_FOLDER, argument, option, takes
+from cerify.commands.rules import DetectionRule, RuleFolder, names_of, read_rules
+from cerify.equivalence.eql.decide import Asked, Same, compare_rules
+from cerify.equivalence.verdict import Different, Level, Undecided
+from cerify.explanations.explanation import braces
+from cerify.semantics.arguments import Budget
+from cerify.semantics.ecs import document_of_event
+from cerify.semantics.files import write_whole
+from cerify.terminal import echo
+
+STATES = 20_000
+SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class DiffArguments:
+    """The options of a call."""
+
+    old: str = argument(type=click.Path(exists=True))
+    new: str = argument(type=click.Path(exists=True))
+    level: Level = option(
+        "--level", type=LEVELS, default="events", help="Compare the events of matches, or only where rules fire."
+    )
+    single: bool = option("--single", is_flag=True, help="Take it that no field has several values.")
+    logs: Path | None = option(
+        "--logs", type=OUTPUT_FOLDER, metavar="FOLDER", help="Write the log of each changed rule, as NDJSON."
+    )
+    seconds: float = option(
+        "--time-limit",
+        type=click.FloatRange(min=0, min_open=True),
+        default=SECONDS,
+        metavar="SECONDS",
+        help="For each rule.",
+    )
+    as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
+
+
+@dataclass(frozen=True)
+class ComparedRule:
+    """A rule that is in both folders, with another text in each, and what was found out."""
+
+    old: DetectionRule
+    new: DetectionRule
+    verdict: Same | Different | Undecided
+
+
+@click.command()
+@takes(DiffArguments)
+def diff_command(args: DiffArguments) -> int:
+    """Say which rules in EQL changed their meaning between the folders, or files, OLD and NEW.
+
+    Rules are files .eql, and .toml with a query, as [rule] query or query. They are paired by rule_id, else by path. A
+    rule that is written anew and means the same is not named; of each that changed a short log is printed on which the
+    old and the new rule differ, replayed by the definition of both.
+
+    Exit status: 0 if no rule changed, was added or removed; 1 if some did, or it is undecided whether one did; 2 if a
+    rule could not be read, which is named with its file and line; the others are compared all the same.
+    """
+    old, new = read_rules(Path(args.old)), read_rules(Path(args.new))
+    if Path(args.old).is_file() and Path(args.new).is_file() and len(old.rules) == len(new.rules) == 1:
+        new = replace(new, rules=dict(zip(old.rules, new.rules.values(), strict=True)))  # whatever they are called
+    asked = Asked("equivalent", args.level, not args.single)
+    compared = [
+        ComparedRule(rule, new.rules[id_], _compared(rule, new.rules[id_], asked, args.seconds))
+        for id_, rule in old.rules.items()
+        if id_ in new.rules
+    ]
+    changed = [one for one in compared if isinstance(one.verdict, Different)]
+    if args.logs is not None:
+        _write_logs(args.logs, changed)
+    if args.as_json:
+        echo(json.dumps(_json(old, new, compared), ensure_ascii=False))
+    else:
+        _print(old, new, compared)
+    if old.unreadable or new.unreadable:
+        return 2
+    return int(old.rules.keys() != new.rules.keys() or any(not isinstance(one.verdict, Same) for one in compared))
+
+
+def _compared(old: DetectionRule, new: DetectionRule, asked: Asked, seconds: float) -> Same | Different | Undecided:
+    if old.query == new.query:
+        return Same("the rules are the same text")
+    from cerify.semantics.errors import BudgetExceeded
+
+    budget = Budget(states=STATES, seconds=seconds)
+    try:
+        with budget.timed():
+            return compare_rules(old.query, new.query, asked, budget)
+    except BudgetExceeded as error:
+        return Undecided(error.message)
+
+
+def _print(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> None:
+    for one in compared:
+        (heading,) = names_of([one.new])
+        match one.verdict:
+            case Different():
+                echo(f"changed: {heading}", colour="red")
+                for line in difference_lines(one.verdict):
+                    echo(f"  {line}")
+            case Undecided(reason):
+                echo(f"undecided: {heading}: {reason}", colour="yellow")
+            case Same():
+                pass
+    for word, rules in (("removed", _only(old, new)), ("added", _only(new, old))):
+        for name in names_of(rules):
+            echo(f"{word}: {name}")
+    for bad in (*old.unreadable, *new.unreadable):
+        echo(f"cerify: {bad.place}: {bad.message}", error=True)
+    counts = [sum(isinstance(one.verdict, kind) for one in compared) for kind in (Different, Same, Undecided)]
+    other = f"; {new.other} in other languages were not looked at" if new.other else ""
+    echo(f"{counts[0]} changed, {counts[1]} the same, {counts[2]} undecided{other}")
+
+
+def difference_lines(verdict: Different) -> list[str]:
+    """Return a log that tells two rules apart, a document on each line, and what each of them finds there."""
+    documents = [
+        f"{n}  {json.dumps(document_of_event(event), ensure_ascii=False)}" for n, event in enumerate(verdict.stream)
+    ]
+    found = [
+        f"only the {side} rule has {braces(match.events)} at event {match.at}"
+        for side, matches in (("old", verdict.left_only), ("new", verdict.right_only))
+        for match in matches
+    ]
+    return [*documents, *found]
+
+
+def _only(folder: RuleFolder, other: RuleFolder) -> list[DetectionRule]:
+    return [rule for id_, rule in folder.rules.items() if id_ not in other.rules]
+
+
+def _json(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> dict[str, Any]:
+    return {
+        "changed": [
+            {
+                "id": one.new.id,
+                "name": one.new.name,
+                "path": one.new.path,
+                "log": [document_of_event(event) for event in one.verdict.stream],
+                "at": one.verdict.at,
+                "old_only": [list(m.events) for m in one.verdict.left_only],
+                "new_only": [list(m.events) for m in one.verdict.right_only],
+            }
+            for one in compared
+            if isinstance(one.verdict, Different)
+        ],
+        "undecided": [
+            {"id": one.new.id, "path": one.new.path, "reason": one.verdict.reason}
+            for one in compared
+            if isinstance(one.verdict, Undecided)
+        ],
+        "same": sum(isinstance(one.verdict, Same) for one in compared),
+        "added": [rule.path for rule in _only(new, old)],
+        "removed": [rule.path for rule in _only(old, new)],
+        "unreadable": [{"place": bad.place, "message": bad.message} for bad in (*old.unreadable, *new.unreadable)],
+    }
+
+
+def _write_logs(folder: Path, changed: list[ComparedRule]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in changed:
+        assert isinstance(one.verdict, Different)
+        name = one.new.path.replace("/", "_").rpartition(".")[0] or one.new.id
+        lines = [json.dumps(document_of_event(event), ensure_ascii=False) for event in one.verdict.stream]
+        write_whole(folder / f"{name}.ndjson", "\n".join(lines) + "\n")

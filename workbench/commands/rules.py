@@ -1,0 +1,149 @@
+"""Rules of detection in files and folders: TOML with a query, as in public rules repositories, and files .eql."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cerify.languages import language_named
+from cerify.semantics.eql.syntax import EqlQuery
+from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.json_events import text_of
+
+SUFFIXES = frozenset({".toml", ".eql"})
+
+
+@dataclass(frozen=True)
+class DetectionRule:
+    """A rule: what it is paired by, its name, where it stands, its text and its tree."""
+
+    id: str
+    name: str
+    path: str
+    text: str
+    query: EqlQuery
+
+
+@dataclass(frozen=True)
+class UnreadableRule:
+    """A rule that could not be read; place: file and line."""
+
+    place: str
+    message: str
+
+
+@dataclass(frozen=True)
+class RuleFolder:
+    """The rules of a folder by what they are paired by; other: how many rules there are in other languages."""
+
+    rules: dict[str, DetectionRule]
+    unreadable: tuple[UnreadableRule, ...]
+    other: int
+
+
+def read_rules(path: Path) -> RuleFolder:
+    """Return the rules of a folder, or of one file. Raises InputError where there is none."""
+    files = sorted(f for f in path.rglob("*") if f.suffix in SUFFIXES and f.is_file()) if path.is_dir() else [path]
+    if path.is_dir() and not files:
+        raise InputError(f"{path}: no file of it ends in .toml or .eql")
+    rules: dict[str, DetectionRule] = {}
+    unreadable: list[UnreadableRule] = []
+    other = 0
+    for file in files:
+        where = str(file.relative_to(path)) if path.is_dir() else file.name
+        try:
+            rule = _read_rule(file, where)
+        except _Unreadable as error:
+            unreadable.append(UnreadableRule(error.place, error.message))
+            continue
+        if rule is None:
+            other += 1
+        elif rule.id in rules:
+            first = rules[rule.id].path
+            unreadable.append(UnreadableRule(str(file), f"the rule_id {rule.id} is that of {first} too"))
+        else:
+            rules[rule.id] = rule
+    return RuleFolder(rules, tuple(unreadable), other)
+
+
+def read_rule(source: str) -> DetectionRule:
+    """Return the rule of a file .toml or .eql, or that which the text itself writes. Raises InputError, ParseError."""
+    path = Path(source)
+    if path.suffix not in SUFFIXES or "\n" in source or not path.is_file():
+        return DetectionRule(source, "", "", source, language_named("eql").parse(source))
+    try:
+        rule = _read_rule(path, path.name)
+    except _Unreadable as error:
+        raise InputError(f"{error.place}: {error.message}") from None
+    if rule is None:
+        raise InputError(f"{source}: the rule is in another language than EQL")
+    return rule
+
+
+def with_rule_of(query: str, language: str) -> tuple[str, str]:
+    """Return the text and the language of a query: those of a rule where it is the name of a file .eql or .toml.
+
+    Raises InputError for such a file without a rule in EQL.
+    """
+    path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
+    if path.suffix not in SUFFIXES or not path.is_file():
+        return query, language
+    return read_rule(query).text, "eql"
+
+
+class _Unreadable(Exception):
+    def __init__(self, place: str, message: str) -> None:
+        super().__init__(message)
+        self.place, self.message = place, message
+
+
+def _read_rule(file: Path, where: str) -> DetectionRule | None:
+    """The rule of a file; None for a rule in another language."""
+    try:
+        text = text_of(file)
+    except InputError as error:
+        raise _Unreadable(str(file), error.message) from None
+    table: dict[str, Any] = {}
+    query = text
+    if file.suffix == ".toml":
+        table = _table(file, text)
+        if table.get("language", "eql") != "eql" or "query" not in table:
+            return None
+        query = table["query"]
+        if not isinstance(query, str):
+            raise _Unreadable(str(file), "the query of a rule is a text")
+    try:
+        tree = language_named("eql").parse(query)
+    except CerifyError as error:
+        line = _line_of(text, query, 0 if error.span is None else error.span.start)
+        raise _Unreadable(f"{file}:{line}", error.message) from None
+    id_ = table.get("rule_id")
+    return DetectionRule(str(id_) if id_ else where, str(table.get("name", "")), where, query, tree)
+
+
+def _table(file: Path, text: str) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        raise _Unreadable(f"{file}:{line[1] if line else 1}", f"not TOML: {error}") from None
+    rule = table.get("rule", table)
+    return rule if isinstance(rule, dict) else {}
+
+
+def _line_of(text: str, query: str, offset: int) -> int:
+    """The line of a file at which a place of its query stands; that of the query where it is written with escapes."""
+    start = text.find(query)
+    if start < 0:
+        key = re.search(r"^\s*query\s*=", text, re.MULTILINE)
+        return text.count("\n", 0, key.end()) + 1 if key else 1
+    return text.count("\n", 0, start + offset) + 1
+
+
+def names_of(rules: Iterable[DetectionRule]) -> list[str]:
+    """Return the rules for a list: name and path of each."""
+    return [f"{rule.name} ({rule.path})" if rule.name else rule.path for rule in rules]

@@ -1,0 +1,223 @@
+"""Why a rule in EQL fired, or why it did not: a funnel of steps, and what is wrong with events that are no match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cerify.draw.timeline import Row
+from cerify.explanations.eql_funnel import Funnel, follow
+from cerify.explanations.explanation import (
+    Drawing,
+    Explainer,
+    ExplanationPart,
+    ExplanationView,
+    Json,
+    Listing,
+    Request,
+    braces,
+    listing,
+    nearest,
+)
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import condition_test, has_category, key_of, span_of, time_of, values_of
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.events import ComplexEvent, Event, Match, Stream
+
+NEAREST = 3
+LONGEST = 300  # characters of a condition in a message
+
+
+@dataclass(frozen=True)
+class EqlAnswer:
+    """Whether events are a match that is reported at a position, why or why not, and the nearest matches."""
+
+    events: ComplexEvent
+    at: int
+    match: bool
+    reasons: tuple[str, ...]
+    nearest: tuple[Match, ...] = ()
+
+
+class EqlExplainer(Explainer[EqlAnswer]):
+    """Explanations by the matches of the definition and by what became of each sequence."""
+
+    hint = "--match POSITIONS says why events are no match, as in --match 0,1."
+
+    def __init__(self, query: eql.EqlQuery, matches: Sequence[Match], S: Stream, text: str) -> None:
+        self.rule, self.matches, self.S, self.query = query, matches, S, text
+        self._funnel: Funnel | None = None
+
+    @property
+    def funnel(self) -> Funnel | None:
+        """The funnel of a sequence, made once; None for another query."""
+        body = self.rule.body
+        if self._funnel is None and isinstance(body, eql.EventSequence):
+            self._funnel = follow(body, self.S)
+        return self._funnel
+
+    def one(self, request: Request) -> EqlAnswer | None:
+        if request.valuation is not None:
+            raise Unsupported("a match of EQL is its events; there are no variables that bind them")
+        if request.events is None:
+            return None
+        if not request.events:
+            raise InputError("--match: a match of EQL has an event at least")
+        C = request.events
+        at = max(C) if request.at is None else request.at
+        for place in (*sorted(C), at):
+            self.require_on_stream(place, "--match")
+        if any(m.at == at and set(m.events) == C for m in self.matches):
+            return EqlAnswer(C, at, True, tuple(self._reasons_for(tuple(sorted(C)))))
+        near = sorted(self.matches, key=lambda m: (len(C.symmetric_difference(m.events)), m))[:NEAREST]
+        return EqlAnswer(C, at, False, tuple(self._reasons_against(tuple(sorted(C)), at)), tuple(near))
+
+    def all(self, request: Request) -> Listing[EqlAnswer]:
+        answers = (
+            EqlAnswer(frozenset(m.events), m.at, True, tuple(self._reasons_for(m.events)))
+            for m in self.matches
+            if request.at in (None, m.at)
+        )
+        found = listing(answers, request, len(self.S), lambda one: one.at)
+        lines = self._counts()
+        return Listing(found.found, found.more, found.first, found.last, tuple(lines))
+
+    def json(self, found: EqlAnswer) -> Json:
+        answer: Json = {"query": self.query, "events": sorted(found.events), "at": found.at, "match": found.match}
+        answer["because"] = list(found.reasons)
+        near = [{"events": list(m.events), "at": m.at} for m in found.nearest]
+        return answer if found.match else answer | {"nearest": near}
+
+    def view(self, found: EqlAnswer) -> ExplanationView:
+        label = braces(found.events)
+        sentence = f"{label} is {'a' if found.match else 'not a'} match at {found.at}"
+        rows = [Row("common" if found.match else "extra", sorted(found.events), found.at, sentence)]
+        rows += [Row("common", m.events, m.at, f"nearest match · {braces(m.events)} at {m.at}") for m in found.nearest]
+        heading = "each event is at its step" if found.match else "what is in the way"
+        parts: tuple[ExplanationPart, ...] = (ExplanationPart(heading, lines=found.reasons),) if found.reasons else ()
+        parts += nearest("", (m.events for m in found.nearest), found.events)
+        places = tuple(sorted(found.events))
+        return ExplanationView(sentence, found.match, places, found.at, label, parts, Drawing(tuple(rows)), True)
+
+    # --- reasons ------------------------------------------------------------------------------------------------------
+
+    def _counts(self) -> Iterator[str]:
+        if self.funnel is not None:
+            yield from self.funnel.lines()
+            return
+        for number, part in enumerate(eql.filters_of(self.rule), 1):
+            passing = sum(1 for event in self.S if not list(failures(part, event)))
+            yield f"step {number}: {passing} of {len(self.S)} events pass: {eql.show_filter(part)}"
+
+    def _steps(self) -> list[eql.SequenceStep]:
+        body = self.rule.body
+        match body:
+            case eql.EventSequence():
+                return [step for step in eql.step_expanded(body) if not step.missing]
+            case eql.EventSample():
+                return list(body.steps)
+            case eql.EventFilter():
+                return [eql.SequenceStep(body)]
+
+    def _reasons_for(self, positions: tuple[int, ...]) -> Iterator[str]:
+        body = self.rule.body
+        if not isinstance(body, eql.EventSample):
+            for number, (p, step) in enumerate(zip(positions, self._steps(), strict=False), 1):
+                yield f"event {p} passes step {number}: {_cut(eql.show_filter(step.filter))}"
+        if isinstance(body, eql.EventSequence) and (fields := eql.step_keys(body, body.steps[0])):
+            yield f"its key is {_key_text(self.S[positions[0]], fields)}"
+        window = span_of(body.maxspan) if isinstance(body, eql.EventSequence) else None
+        if window is not None:
+            begin, end = (time_of(self.S[p]) or 0 for p in (positions[0], positions[-1]))
+            yield f"it takes {(end - begin) / 1_000_000:g} s, at most {window / 1_000_000:g} s are allowed"
+
+    def _reasons_against(self, positions: tuple[int, ...], at: int) -> Iterator[str]:
+        steps, body = self._steps(), self.rule.body
+        if at != positions[-1]:
+            yield f"a match is reported at its last event, which is {positions[-1]} and not {at}"
+        if len(positions) != len(steps):
+            events = f"{len(steps)} event{'s' * (len(steps) != 1)}"
+            yield f"a match has {events}, one for each step, and these are {len(positions)}"
+            return
+        wrong = False
+        for number, (p, step) in enumerate(zip(positions, steps, strict=True), 1):
+            for reason in failures(step.filter, self.S[p]):
+                wrong = True
+                yield f"event {p} does not pass step {number}: {reason}"
+        if isinstance(body, eql.EventFilter):
+            return
+        keys = [key_of(self.S[p], eql.step_keys(body, step)) for p, step in zip(positions, steps, strict=True)]
+        for p, K, step in zip(positions, keys, steps, strict=True):
+            if K is None:
+                wrong = True
+                yield f"event {p} has no key: {_key_text(self.S[p], eql.step_keys(body, step))}"
+            elif keys[0] is not None and keys[0] != K:
+                wrong = True
+                mine = _key_text(self.S[p], eql.step_keys(body, step))
+                first = _key_text(self.S[positions[0]], eql.step_keys(body, steps[0]))
+                yield f"the key differs: {first} at event {positions[0]}, {mine} at event {p}"
+        if isinstance(body, eql.EventSequence) and not wrong:
+            yield from self._stopped(positions)
+        if self.rule.pipes and not wrong:
+            yield f"or it is left out by {' '.join(f'| {pipe.name} {pipe.count}' for pipe in self.rule.pipes)}"
+
+    def _stopped(self, positions: tuple[int, ...]) -> Iterator[str]:
+        """What stopped the sequence of these events, or where it goes another way."""
+        assert self.funnel is not None
+        for one in self.funnel.stopped:
+            n = len(one.positions)
+            if one.positions == positions[:n] and (n < len(positions) or one.kind in ("expired", "gap")):
+                where = "" if n == len(positions) else f" after event {one.positions[-1]}"
+                verb = {"until": "ended", "gap": "stopped", "waiting": "still waiting", "expired": "too late"}
+                yield f"the sequence from event {positions[0]} is {verb.get(one.kind, one.kind)}{where} {one.words}"
+                return
+        yield "a sequence takes the next event at each step, and of those that end together the last to begin is kept"
+
+
+def failures(part: eql.EventFilter, event: Event) -> Iterator[str]:
+    """Yield why an event does not pass a filter: each test that fails, with the values of its fields."""
+    if not has_category(event, part.category):
+        yield f"its category is {event.type}, not {part.category}"
+        return
+    yield from _failed(part.condition, event)
+
+
+def _failed(condition: eql.Condition, event: Event) -> Iterator[str]:
+    if condition_test(condition)(event) is True:
+        return
+    match condition:
+        case eql.AllConditions(parts):
+            for part in parts:
+                yield from _failed(part, event)
+        case eql.AnyConditions(parts):
+            reasons = [next(_failed(part, event), "") for part in parts]
+            yield _cut(f"none of these holds: {'; '.join(reasons)}")
+        case eql.NegatedCondition(part):
+            yield f"{_cut(eql.show_condition(condition))}, and {_values_text(part, event)}"
+        case (
+            eql.EventField()
+            | eql.FieldConstant()
+            | eql.FunctionCall()
+            | eql.FieldArithmetic()
+            | eql.FieldComparison()
+            | eql.ValueLookup()
+        ):
+            yield f"{_cut(eql.show_condition(condition))}, and {_values_text(condition, event)}"
+
+
+def _values_text(condition: eql.Condition, event: Event) -> str:
+    names = dict.fromkeys(field.name for field in eql.fields_of(condition))
+    return ", ".join(f"{name} is {_value_text(event, name)}" for name in names) or "it names no field"
+
+
+def _value_text(event: Event, name: str) -> str:
+    values = [str(v) if not isinstance(v, str | bool) else eql.show_constant(v) for v in values_of(event, name)]
+    return "absent" if not values else values[0] if len(values) == 1 else f"[{', '.join(values)}]"
+
+
+def _key_text(event: Event, fields: tuple[eql.EventField, ...]) -> str:
+    return ", ".join(f"{field.name} {_value_text(event, field.name)}" for field in fields)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"

@@ -1,0 +1,206 @@
+"""What became of every sequence of a rule in EQL: how far each came, and what stopped it.
+
+The sequences of a key are followed as they wait in the places of its steps. One that goes no further was overwritten by
+a later one, was ended by `until`, came to its last step too late, had a missing event in a gap, or still waits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from cerify.semantics.arguments import timed_items
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, time_of
+from cerify.semantics.events import Event
+
+SHOWN = 3
+STOPPED = {
+    "overwritten": "overwritten by a later sequence",
+    "until": "ended by until",
+    "expired": "too late for maxspan at the last step",
+    "gap": "stopped by a missing event that came",
+    "waiting": "still waiting when the log ended",
+}
+
+
+@dataclass(frozen=True)
+class StoppedSequence:
+    """A sequence that is no match: its events, what stopped it (a key of STOPPED), at which event, and in words."""
+
+    positions: tuple[int, ...]
+    kind: str
+    at: int | None
+    words: str
+
+
+@dataclass
+class StepCount:
+    """What was counted at a step.
+
+    passing: events that pass its filter; keyless: those without a key; unawaited: those for whose key no sequence waits
+    there; reached: sequences that came to it; examples: some events that no sequence waited for.
+    """
+
+    text: str
+    passing: int = 0
+    keyless: int = 0
+    unawaited: int = 0
+    reached: int = 0
+    examples: list[int] = field(default_factory=list)
+    keys: set[Key] = field(default_factory=set)
+
+
+@dataclass
+class Funnel:
+    """The counts of all steps, what was stopped, and how many matches there are."""
+
+    events: int
+    steps: list[StepCount]
+    stopped: list[StoppedSequence]
+    matches: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """Yield the funnel as text, a line for each step and each reason."""
+        yield f"of {self.events} events"
+        for number, step in enumerate(self.steps, 1):
+            about = []
+            if step.keyless:
+                about.append(f"{step.keyless} without a key")
+            if number > 1 and step.unawaited:
+                first = ", ".join(map(str, step.examples))
+                about.append(f"for {step.unawaited} no sequence of their key waits, as for event {first}")
+            more = f" ({'; '.join(about)})" if about else ""
+            keys = f" of {len(step.keys)} keys" if len(step.keys) > 1 else ""
+            yield f"step {number}: {step.passing} pass{keys}, {step.reached} sequences come here{more}: {step.text}"
+        counts = Counter(one.kind for one in self.stopped)
+        for kind, words in STOPPED.items():
+            if counts[kind]:
+                examples = [one for one in self.stopped if one.kind == kind][:SHOWN]
+                shown = "; ".join(f"{_braces(one.positions)} {one.words}" for one in examples)
+                yield f"{counts[kind]} {words}: {shown}"
+        yield f"{self.matches} match{'' if self.matches == 1 else 'es'}"
+
+
+def _braces(positions: Sequence[int]) -> str:
+    return "{" + ", ".join(map(str, positions)) + "}"
+
+
+def follow(query: eql.EventSequence, S: Sequence[Event]) -> Funnel:
+    """Return what became of the sequences of a rule over a log, as Elastic means it. Raises BudgetExceeded."""
+    follower = _Follower(query, S)
+    for position, event in enumerate(timed_items(S)):
+        follower.after(position, event)
+    follower.end()
+    return follower.funnel
+
+
+class _Follower:
+    def __init__(self, query: eql.EventSequence, S: Sequence[Event]) -> None:
+        steps = eql.step_expanded(query)
+        self.query, self.S, self.window = query, S, span_of(query.maxspan)
+        self.steps = [self._step(step) for step in steps if not step.missing]
+        self.gaps = [
+            (sum(not one.missing for one in steps[:i]), self._step(step))
+            for i, step in enumerate(steps)
+            if step.missing
+        ]
+        self.until = None if query.until is None else self._step(query.until)
+        counts = [StepCount(eql.show_filter(step.filter)) for step in steps if not step.missing]
+        self.funnel = Funnel(len(S), counts, [])
+        self.places: dict[Key, list[tuple[int, ...]]] = {}
+        self.missed: dict[tuple[int, Key], list[int]] = {}
+        self.complete: list[tuple[Key, tuple[int, ...]]] = []
+
+    def _step(self, step: eql.SequenceStep) -> tuple[Callable[[Event], bool], tuple[eql.EventField, ...]]:
+        return filter_test(step.filter), eql.step_keys(self.query, step)
+
+    def after(self, position: int, event: Event) -> None:
+        """Follow the sequences through one event."""
+        if self.until is not None and self.until[0](event):
+            K = key_of(event, self.until[1])
+            for waiting in self.places.get(K, []) if K is not None else []:
+                if waiting:
+                    self._stop(waiting, "until", position, f"by event {position}")
+            if K in self.places:
+                self.places[K] = [()] * len(self.steps)
+        for i in range(len(self.steps) - 1, -1, -1):
+            test, fields = self.steps[i]
+            if test(event):
+                self._at_step(i, position, key_of(event, fields))
+        for j, (_, (test, fields)) in enumerate(self.gaps):
+            if test(event) and (K := key_of(event, fields)) is not None:
+                self.missed.setdefault((j, K), []).append(position)
+
+    def _at_step(self, i: int, position: int, K: Key | None) -> None:
+        count = self.funnel.steps[i]
+        count.passing += 1
+        if K is None:
+            count.keyless += 1
+            return
+        count.keys.add(K)
+        places = self.places.get(K) or [()] * len(self.steps)
+        if i > 0 and not places[i - 1]:
+            count.unawaited += 1
+            if len(count.examples) < SHOWN:
+                count.examples.append(position)
+            return
+        self.places[K] = places
+        moved = (*(places[i - 1] if i else ()), position)
+        if i:
+            places[i - 1] = ()
+        count.reached += 1
+        if i == len(self.steps) - 1:
+            self.complete.append((K, moved))
+            return
+        if places[i]:
+            self._stop(places[i], "overwritten", position, f"by event {position}")
+        places[i] = moved
+
+    def end(self) -> None:
+        """Look at the windows and the gaps of what is complete, and count what still waits."""
+        for K, positions in self.complete:
+            late = self._late(positions)
+            came = self._came(K, positions)
+            if late is not None:
+                self._stop(positions, "expired", positions[-1], late)
+            elif came is not None:
+                self._stop(positions, "gap", came, f"by event {came}")
+            else:
+                self.funnel.matches += 1
+        for places in self.places.values():
+            for i, waiting in enumerate(places):
+                if waiting:
+                    self._stop(waiting, "waiting", None, f"for step {i + 2}")
+
+    def _late(self, positions: tuple[int, ...]) -> str | None:
+        """By how much the last event is too late, in words; None if it is not."""
+        if self.window is None:
+            return None
+        begin, end = (time_of(self.S[p]) for p in (positions[0], positions[-1]))
+        if begin is None or end is None:
+            return f"event {positions[0] if begin is None else positions[-1]} has no time"
+        over = end - begin - self.window
+        return f"by {over / 1_000_000:g} s" if over > 0 else None
+
+    def _came(self, K: Key, run: tuple[int, ...]) -> int | None:
+        """The first event that should be missing and came in its gap."""
+        begin, end = time_of(self.S[run[0]]), time_of(self.S[run[-1]])
+        for j, (before, _) in enumerate(self.gaps):
+            for p in self.missed.get((j, K), ()):
+                time = time_of(self.S[p])
+                if 0 < before < len(run):
+                    inside = run[before - 1] < p < run[before]
+                elif begin is None or end is None or time is None or self.window is None:
+                    inside = False
+                elif before == 0:
+                    inside = p < run[0] and time >= end - self.window
+                else:
+                    inside = p > run[-1] and time <= begin + self.window
+                if inside:
+                    return p
+        return None
+
+    def _stop(self, positions: tuple[int, ...], kind: str, at: int | None, words: str) -> None:
+        self.funnel.stopped.append(StoppedSequence(positions, kind, at, words))

@@ -1,0 +1,266 @@
+"""EQL, Elastic's Event Query Language, as a plug-in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cerify.automata.evaluator import Consumption, Evaluator
+from cerify.languages.language import BuiltIn, Checked, DecisionQuestion, Language, Options, TestLogs
+from cerify.semantics.arguments import Budget
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.check import problems, require_typed, require_wellformed
+from cerify.semantics.eql.parse import parse
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import TIME, Event, Match, Schema, Stream
+from cerify.semantics.packages import installed
+from cerify.semantics.predicates import Problem
+from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value, joined, value_type_of
+
+if TYPE_CHECKING:
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.verdict import Certificate, Verdict
+    from cerify.explanations.explanation import Explainer
+
+SOON = 2.0  # seconds for the question whether a rule can fire at all
+SHORT = 2_000  # events of a log, up to which explanations follow the definition itself
+ANSWER = "the answer of a query of EQL is its events"
+
+
+class Eql(Language[eql.EqlQuery]):
+    """EQL."""
+
+    name = "eql"
+    title = "EQL"
+    trees = (eql.EqlQuery,)
+    answer = ANSWER
+    fires = True
+    row_type = "event"
+    loops = ("sequence [A where true] [B where true]",)
+    settings = frozenset({"eql_reading"})
+    mark = r"\bmaxspan\s*=|^\s*sequence\b|^\s*sample\s+by\b|\bwhere\b[^\[]*(?:==|:\s*[\"(]|\blike~?|\btrue\b)"
+    foreign: ClassVar[Mapping[str, str]] = {
+        **{"AND": "and", "OR": "or", "NOT": "not", "&&": "and", "||": "or", "=": "==", "<>": "!=", "IN": "in"},
+        **{"'": 'in double quotes, as in "cmd.exe"', "WHERE": "where", "SEQUENCE": "sequence", "IS": "== null"},
+        **{"->": "sequence [A where true] [B where true]", ";": "sequence [A where true] [B where true]"},
+    }
+
+    def parse(self, text: str) -> eql.EqlQuery:
+        query = parse(text)
+        require_wellformed(query)
+        return query
+
+    def show(self, query: eql.EqlQuery, /) -> str:
+        return eql.show(query)
+
+    def problems(self, query: eql.EqlQuery, schema: Schema | None, /) -> list[Any]:
+        return problems(query, schema)
+
+    def require_typed(self, query: eql.EqlQuery, schema: Schema, /) -> None:
+        require_typed(query, schema)
+
+    def read_events(
+        self, source: str | Path, type_column: str | None = None, time_column: str | None = None
+    ) -> Stream | None:
+        """The documents of a file or a folder in the Elastic Common Schema."""
+        from cerify.semantics.ecs import CATEGORY, TIMESTAMP, looks_like_ecs, read_ecs
+
+        if type_column != CATEGORY and not looks_like_ecs(source):
+            return None
+        return read_ecs(source, type_column or CATEGORY, time_column or TIMESTAMP)
+
+    def size(self, query: eql.EqlQuery, /) -> int:
+        """The number of steps, and of tests and connectives in their conditions."""
+        return sum(1 + sum(1 for _ in subtrees(part.condition)) for part in eql.filters_of(query))
+
+    def constants(self, query: eql.EqlQuery) -> list[Value]:
+        found: list[Value] = []
+        for part in eql.filters_of(query):
+            for node in subtrees(part.condition):
+                if isinstance(node, eql.FieldConstant) and node.value is not None:
+                    found.append(node.value)
+                elif isinstance(node, eql.ValueLookup):
+                    found += (value for value in node.values if value is not None)
+        if isinstance(query.body, eql.EventSequence) and query.body.maxspan is not None:
+            found.append(query.body.maxspan.microseconds / 1_000_000)
+        return found
+
+    def constructs(self, query: eql.EqlQuery, /) -> frozenset[str]:
+        return frozenset(_constructs(query))
+
+    def operations(self) -> QueryOperations[eql.EqlQuery]:
+        from cerify.equivalence.shrink.eql import EQL
+
+        return EQL
+
+    def generator(self) -> Generator[eql.EqlQuery]:
+        from cerify.equivalence.generate.eql import EQL
+
+        return EQL
+
+    @cached_property
+    def evaluators(self) -> Mapping[str, BuiltIn[eql.EqlQuery]]:
+        return {
+            "denotational": BuiltIn.of(_denotational, _why_not),
+            "automaton": BuiltIn.of(_by_machine, _why_not, batches=_machine),
+            "kernel": BuiltIn.of(_by_columns, _why_not_compiled, True),
+        }
+
+    def waits(self, query: eql.EqlQuery) -> bool:
+        body = query.body
+        behind = isinstance(body, eql.EventSequence) and body.steps[-1].missing
+        return behind or any(pipe.name == "tail" for pipe in query.pipes)
+
+    def check(self, query: eql.EqlQuery, schema: Schema | None) -> Checked:
+        found = sorted(_constructs(query))
+        fragment: dict[str, Any] = {"constructs": found}
+        wrong, fires = problems(query, schema), _fires(query)
+        if fires is False:
+            wrong.append(Problem("never", "the rule fires on no log", query.span))
+        return Checked(fragment, f"EQL: {', '.join(found)}", wrong, satisfiable=fires)
+
+    def explainer(self, query: eql.EqlQuery, S: Stream, text: str) -> Explainer[Any]:
+        """Why the rule fired, and what became of each sequence, as Elastic means it."""
+        from cerify.automata.eql.machine import SlotMachine
+        from cerify.explanations.eql import EqlExplainer
+        from cerify.semantics.eql.denote import matches_of
+
+        short = len(S) <= SHORT
+        return EqlExplainer(query, matches_of(query, S) if short else list(SlotMachine(query).evaluate(S)), S, text)
+
+    def compare(self, left: eql.EqlQuery, right: eql.EqlQuery, question: DecisionQuestion) -> Verdict:
+        """Decided for rules with the same keys and windows; else by a search for a log that tells them apart."""
+        from cerify.equivalence.eql.decide import Asked, Same, compare_rules
+        from cerify.equivalence.verdict import Certificate, Contained, Different, Equivalent, Undecided
+
+        found = compare_rules(left, right, Asked(question.claim, question.level), question.budget)
+        if isinstance(found, Same):
+            texts = eql.show(left), eql.show(right)
+            certificate = Certificate(question.claim, *texts, question.level, question.schema, True, (), "eql")
+            return (Equivalent if question.claim == "equivalent" else Contained)(certificate)
+        schema = question.schema
+        if schema is not None and isinstance(found, Different):
+            if all(_is_of(event, schema) for event in found.stream):
+                return found
+            return Undecided("the rules differ on a log that does not fit the schema; compare them without it")
+        return found
+
+    @property
+    def translations(self) -> Mapping[str, Callable[[eql.EqlQuery, Reading], Any]]:
+        from cerify.equivalence.eql.to_cel import eql_to_cel
+
+        return {"cel": lambda query, _: eql_to_cel(query)}
+
+    def test_logs(self, query: eql.EqlQuery, /) -> TestLogs:
+        """Logs that kill the rules which differ from this one in one place."""
+        from cerify.equivalence.eql.mutants import make_rule_tests
+        from cerify.semantics.ecs import document_of_event
+
+        found = make_rule_tests(query, Budget(states=20_000))
+        lines = tuple(
+            {
+                "log": [document_of_event(event) for event in test.log],
+                "matches": [list(m.events) for m in test.matches],
+                "kills": list(test.kills),
+            }
+            for test in found.tests
+        )
+        killed = found.mutants - len(found.same) - len(found.undecided)
+        summary = [f"{len(lines)} logs find out {killed} of {found.mutants} rules that differ in one place"]
+        summary += [f"means the same as the rule: {words}" for words in found.same]
+        summary += [f"undecided: {words}" for words in found.undecided]
+        return TestLogs(lines, tuple(summary))
+
+    def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
+        """What is wrong with a certificate, which is decided again: it has no proof that could be checked apart."""
+        from cerify.equivalence.eql.decide import Asked, Same, compare_rules
+
+        left, right = self.parse(certificate.left), self.parse(certificate.right)
+        found = compare_rules(left, right, Asked(certificate.claim, certificate.level), budget)
+        return None if isinstance(found, Same) else f"the rules are not {certificate.claim} by a new decision"
+
+
+def _constructs(query: eql.EqlQuery) -> Iterable[str]:
+    body = query.body
+    match body:
+        case eql.EventFilter():
+            yield "event"
+        case eql.EventSequence(keys, maxspan, steps, until):
+            yield "sequence"
+            yield from ["by"] * bool(keys or steps[0].keys)
+            yield from ["maxspan"] * (maxspan is not None)
+            yield from ["until"] * (until is not None)
+            yield from ["runs"] * any(step.runs > 1 for step in steps)
+            yield from ["missing"] * any(step.missing for step in steps)
+        case eql.EventSample():
+            yield "sample"
+    yield from (pipe.name for pipe in query.pipes)
+
+
+def _is_of(event: Event, schema: Schema) -> bool:
+    """Whether an event has a type of the schema, and no attributes but those of the type, of their types."""
+    known = schema.types.get(event.type)
+    return known is not None and all(
+        name == TIME or (name in known and joined(known[name], value_type_of(value)) == known[name])
+        for name, value in event.attributes.items()
+    )
+
+
+def _fires(query: eql.EqlQuery) -> bool | None:
+    """Whether the query matches on some log; None where that is not decided soon."""
+    if not installed("z3"):
+        return None
+    from cerify.equivalence.eql.decide import Same, fires_on_some_log
+    from cerify.equivalence.verdict import Different
+
+    try:
+        with Budget(seconds=SOON).timed():
+            found = fires_on_some_log(query)
+    except BudgetExceeded:
+        return None
+    return True if isinstance(found, Different) else False if isinstance(found, Same) else None
+
+
+def _why_not(query: eql.EqlQuery, schema: Schema | None, options: Options) -> Unsupported | None:
+    require_wellformed(query)
+    if options.consumption is not Consumption.NONE:
+        return Unsupported("matches of EQL consume nothing; leave the consumption out")
+    return None if options.output == "matches" else Unsupported(f"{ANSWER}; its valuations are not listed")
+
+
+def _denotational(query: eql.EqlQuery, S: Stream, options: Options) -> Iterable[Match]:
+    from cerify.semantics.eql.denote import matches_of
+
+    return matches_of(query, S, options.eql_reading, options.budget)
+
+
+def _machine(query: eql.EqlQuery, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+    from cerify.automata.eql.machine import SlotMachine
+
+    return SlotMachine(query, options.eql_reading, options.budget)
+
+
+def _by_machine(query: eql.EqlQuery, S: Stream, options: Options) -> Iterable[Match]:
+    from cerify.automata.eql.machine import SlotMachine
+
+    return SlotMachine(query, options.eql_reading, options.budget).evaluate(S)
+
+
+def _why_not_compiled(query: eql.EqlQuery, schema: Schema | None, options: Options) -> Unsupported | None:
+    from cerify.automata.eql.columns import why_not_compiled
+
+    return _why_not(query, schema, options) or why_not_compiled(query)
+
+
+def _by_columns(query: eql.EqlQuery, S: Stream, options: Options) -> Iterable[Match]:
+    from cerify.automata.eql.kernel import matches_by_columns
+
+    return matches_by_columns(query, S, options.eql_reading, options.budget)
+
+
+LANGUAGE = Eql()
