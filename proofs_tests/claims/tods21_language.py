@@ -16,6 +16,7 @@ from cerify.equivalence.rewrite.laws import HOLDING
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.cel import denote, interpreter
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.check import beyond_star, is_unary
 from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.cel.interpreter import Interpreter, complex_events
 from cerify.semantics.cel.parse import parse
@@ -27,9 +28,9 @@ from proofs_tests.claims.automata import DRAWN, automata
 from proofs_tests.claims.decide import algebra, separated
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.printed import tods21_fig3
-from proofs_tests.claims.search import BINARY, Space
+from proofs_tests.claims.search import BINARY, UNARY, Space
 from proofs_tests.claims.tods21_constructions import CASES, STRATEGIES, is_io_deterministic
-from proofs_tests.support import stream
+from proofs_tests.support import EXAMPLES, stream
 
 BELOW = Space(("in", "seq", "plus", "or", "project"), nodes=4, events=3)
 LAWS_THAT_HOLD = [law for laws in HOLDING.values() for law in laws]
@@ -65,9 +66,7 @@ def _(effort: Effort) -> Finding:
     alphabet = BELOW.alphabet[:2] if effort == "quick" else BELOW.alphabet
     sets = [frozenset(chosen) for n in range(len(alphabet) + 1) for chosen in combinations(range(len(alphabet)), n)]
     relations: list[tuple[str, Callable[..., bool]]] = [
-        ("A", lambda X, P=P: X in P)  # type: ignore[misc]
-        for n in range(len(sets) + 1)
-        for P in map(frozenset, combinations(sets, n))
+        ("A", lambda X, P=P: X in P) for n in range(len(sets) + 1) for P in map(frozenset, combinations(sets, n))
     ]
     relations += [("A, X", operator.eq), ("A, X", operator.le), ("A, X", frozenset.isdisjoint)]
     cases, numbers = 0, {_tuple(event): n for n, event in enumerate(alphabet)}
@@ -81,7 +80,7 @@ def _(effort: Effort) -> Finding:
         for length in range(1, 4):
             for S in map(Stream, product(alphabet, repeat=length)):
                 cases += 1
-                registered = {"P": lambda *of, P=P: P(*map(numbered, of))}  # type: ignore[misc]
+                registered = {"P": lambda *of, P=P: P(*map(numbered, of))}
                 got = Interpreter(S, predicates=registered).meaning(phi, 0, length - 1)
                 expected = frozenset(
                     mu
@@ -103,7 +102,7 @@ def _tuple(event: Event) -> tuple[object, ...]:
 
 def _repeats(registered: Predicates, phi: cel.Formula, S: Stream) -> bool:
     """Whether some predicate of phi is handed a tuple more than once."""
-    seen = []
+    seen: list[Sequence[Event]] = []
 
     def watched(*of: Sequence[Event]) -> bool:
         seen.extend(of)
@@ -154,6 +153,29 @@ def _(effort: Effort) -> Finding:
     S = stream("A A", x=[1, 2])
     quantified = complex_events(parse("A+ FILTER A.x = 2"), S, 1) == {frozenset({1})}
     return Finding("holds" if ok and quantified else "refuted", "decided", "four formulas, on all streams")
+
+
+@claim("tods21.def4.1", "Unary formulas: those of section 3 but phi5, and none with a window", "definition")
+def _(effort: Effort) -> Finding:
+    unary = {name: is_unary(parse(query)) for name, (query, _) in EXAMPLES.items()}
+    ok = unary == {name: name != "phi5" for name in EXAMPLES}
+    with_others = ("(A ; B) WITHIN 100 EVENTS", "A FILTER P(A)", "(A ; B) FILTER A.x = 1 AND A.x = B.x")
+    ok = ok and not any(is_unary(parse(text)) for text in with_others)
+    return Finding(
+        "holds" if ok else "refuted", "example", f"the eight formulas of section 3, and {len(with_others)} more"
+    )
+
+
+@claim("tods21.def8.1", "CEL*: the operators of its grammar, and no other", "definition")
+def _(effort: Effort) -> Finding:
+    space = Space((*UNARY, *BINARY), nodes=3, events=0)
+    grammar = (cel.EventAtom, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.Or)
+    cases = 0
+    for phi in space.every():
+        cases += 1
+        if bool(beyond_star(phi)) == all(isinstance(psi, grammar) for psi in cel.subformulas(phi)):
+            return Finding("refuted", "exhaustive", show(phi))
+    return Finding("holds", "exhaustive", f"{cases} formulas: {space.formulas_in_words}")
 
 
 @claim("tods21.window4", "A window of 100 events is a filter Q on a variable", "definition")
@@ -377,3 +399,11 @@ def _of_any_type(meaning: Callable[..., frozenset[Valuation]]) -> Callable[..., 
 
 
 plant("tods21.fig3:event", "an event of any type", Interpreter, "meaning", _of_any_type)
+plant("tods21.def4.1", "every formula is unary", sys.modules[__name__], "is_unary", broken.always(True))
+plant(
+    "tods21.def8.1",
+    "`:` is of CEL*",
+    sys.modules[__name__],
+    "beyond_star",
+    broken.result(lambda operators: operators - {":"}),
+)

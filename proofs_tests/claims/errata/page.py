@@ -26,7 +26,9 @@ same check. *refuted*: it fails. A claim that no erratum is about holds, if not 
 [claims](claims.md) tells with it; or it is open; or it fails as the copy at hand has it, and damage of that copy would
 explain it: these are no errata, and stand in [a table of their own](#text-that-may-be-damaged).
 
-Which copies were read: {texts}. No other copy was at hand that settles a doubt.
+Which copies were read, no other being at hand that settles a doubt:
+
+{texts}
 
 In a case, positions count from 0, {{0, 2}} is a complex event, {{A: 0, 2; X: 0}} a valuation, and A(x=1) an event of
 type A. `cerify claims ID --json` shows the case of one claim as data. This page is written by
@@ -56,7 +58,7 @@ def problems() -> Iterator[str]:
 def page() -> str:
     """The page."""
     papers = (line for paper in PAPERS for line in _of(paper))
-    texts = "; ".join(f"of {paper} {text}" for paper, text in TEXTS.items())
+    texts = "\n".join(f"- {paper}: {text}" for paper, text in TEXTS.items())
     introduction = INTRODUCTION.format(version=version("cerify"), texts=texts)
     return "\n".join([introduction, *_results(), *papers, *_damaged()]).rstrip() + "\n"
 
