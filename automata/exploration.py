@@ -121,3 +121,8 @@ def members(states: Subset) -> Iterator[int]:
         lowest = states & -states
         yield lowest.bit_length() - 1
         states ^= lowest
+
+
+def listed_pairs(pairs: Iterable[tuple[Subset, Subset]]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """List the states of each set of each pair, in order."""
+    return [(tuple(members(left)), tuple(members(right))) for left, right in pairs]

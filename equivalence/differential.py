@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from threading import Thread
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, Protocol, TypeAlias, TypedDict, Unpack, cast, get_args
+from typing import Any, BinaryIO, Literal, Never, Protocol, TypeAlias, cast, get_args
 
 from cerify.automata.evaluate.core import compiled_shared
 from cerify.equivalence.generate import cel
@@ -715,13 +715,8 @@ class FunctionEvaluator:
         return {_match_by(found) for found in self.function(show(phi), S)}
 
 
-class RunValues(TypedDict, total=False):
-    """The values of a Run, as keyword arguments."""
-
-    processes: int
-    stop_after: int
-    progress: Progress
-    resume: Path | None
+def no_progress(summary: Summary) -> None:
+    """Report nothing."""
 
 
 @dataclass(frozen=True)
@@ -733,7 +728,7 @@ class CampaignLimits:
 
     processes: int = 1
     stop_after: int = 10
-    progress: Progress = lambda summary: None
+    progress: Progress = no_progress
     resume: Path | None = None
 
 
@@ -746,16 +741,34 @@ def differ(
     seed: int = 0,
     nodes: int = 12,
     events: int = 10,
-    **run: Unpack[RunValues],
+    processes: int = 1,
+    stop_after: int = 10,
+    progress: Progress = no_progress,
+    resume: Path | None = None,
+    **unknown: Never,
 ) -> Summary:
-    """On which random queries and streams the two disagree; each disagreement shrunk, see causes.by_cause.
+    """Run two functions on random queries and streams; return where their answers differ, each difference shrunk.
 
-    The same seed gives the same cases; how the campaign is run are the keyword arguments of Run. A function that raises
-    Unsupported does not answer the case; another exception is an answer, and a wrong one. With more processes the
-    functions must be such that another process can import them.
+      >>> import cerify
+      >>> def nothing(query, stream):
+      ...     return []
+      >>> cerify.differ(cerify.match, nothing, cases=50).disagreements != []
+      True
+
+    left: a function from the text of a CEL query and a stream to matches, or to pairs of the position at which one is
+        reported and its positions; so is right.
+    profile: what the queries and streams are made of.
+    cases: how many there are; the same seed gives the same ones, of at most `nodes` and `events`.
+    processes: how many work at once. With more than one, another process must be able to import the functions.
+    stop_after: the number of differences after which the run ends.
+    progress: called with the summary so far.
+    resume: a file; cases in it are not run again, and new ones are added.
+
+    A function that raises Unsupported does not answer the case; another exception is an answer, and a wrong one.
     """
-    require_keywords(differ, run, RunValues)
-    how = CampaignLimits(**run)
+    if unknown:
+        require_keywords(differ, unknown)
+    how = CampaignLimits(processes, stop_after, progress, resume)
     plan = CampaignPlan(
         FunctionEvaluator(left), FunctionEvaluator(right), profile, cases, seed, nodes, events, maker=guided_case
     )

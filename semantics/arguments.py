@@ -57,12 +57,12 @@ def require_seconds(name: str, value: object) -> None:
         raise IllFormed(f"{name}: expected a number that fits in a float, not {short_repr(value)}") from None
 
 
-def require_keywords(function: Callable[..., Any], given: Iterable[str], options: type) -> None:
+def require_keywords(function: Callable[..., Any], given: Iterable[str], options: type | None = None) -> None:
     """Raises IllFormed for a name that is neither a keyword argument of the function nor a field of the TypedDict.
 
     The name that is most like it is in the message.
     """
-    names = {*(function.__kwdefaults__ or ()), *options.__annotations__}
+    names = {*(function.__kwdefaults__ or ()), *(() if options is None else options.__annotations__)}
     for name in given:
         if name not in names:
             meant = did_you_mean(name, names) or f"; it has {', '.join(sorted(names))}"

@@ -78,10 +78,14 @@ class Schema:
     def __post_init__(self) -> None:
         seen: dict[str, tuple[str, ValueType]] = {}
         wanted = 'a mapping, as {"T": {"id": "int"}}'
-        require_kind("the types of a schema", self.types, Mapping, wanted)
+        if not isinstance(self.types, Mapping):
+            require_kind("the types of a schema", self.types, Mapping, wanted)
         for name, attributes in self.types.items():
-            require_kind("the types of a schema", attributes, Mapping, wanted)
-            if wrong := [text for text in (name, *attributes) if not is_text(text)]:
+            if not isinstance(attributes, Mapping):
+                require_kind("the types of a schema", attributes, Mapping, wanted)
+            if wrong := [
+                text for text in (name, *attributes) if not ((type(text) is str and text.isascii()) or is_text(text))
+            ]:
                 raise IllFormed(f"a schema has the name {wrong[0]!r}; each of its names is to be a text")
             for attribute, value_type in attributes.items():
                 if value_type not in KIND_OF:
@@ -370,8 +374,13 @@ class ObservedSchema(Schema):
 
 
 def observed(S: Stream) -> ObservedSchema:
-    """The schema that a stream shows; the attributes of a type are in the order in which its events first have them.
+    """Return the schema that a stream shows.
 
+      >>> import cerify
+      >>> dict(cerify.observed(cerify.as_stream([{"type": "A", "x": 1}])).types)
+      {'A': {'x': 'int'}}
+
+    The attributes of a type are in the order in which its events first have them.
     A stream with a table is looked at by columns. An attribute with integers and floats is a float.
     """
     return _of_table(S.table) if S.is_columnar else _of_events(S)

@@ -61,7 +61,13 @@ def read(
     default_type: str | None = None,
     attributes: Set[str] | None = None,
 ) -> Stream:
-    """The stream of the events in a file, or in standard input if the source is "-". Raises InputError.
+    """Read the events of a file, or of standard input if the source is "-". Raises InputError.
+
+      >>> import cerify, pathlib, tempfile
+      >>> file = pathlib.Path(tempfile.mkdtemp(), "events.csv")
+      >>> _ = file.write_text("type,x\\nA,1\\nB,2\\n")
+      >>> cerify.read(file)[1]
+      Event(type='B', attributes={'x': 2})
 
     The format is that of the file's suffix, or else of its first bytes, unless it is given. With a schema every
     value has to fit it. type_column and time_column are the fields that hold an event's type and its time, which become
@@ -98,7 +104,11 @@ def as_stream(
     default_type: str | None = None,
     attributes: Set[str] | None = None,
 ) -> Stream:
-    """The stream of any source of events: a Stream, what a Stream is made from, or a file by its path.
+    """Return the stream of any source of events: a Stream, what a Stream is made from, or a file by its path.
+
+      >>> import cerify
+      >>> len(cerify.as_stream([{"type": "A", "x": 1}, {"type": "B"}]))
+      2
 
     The options are those of `read`: with a schema every value has to fit it, type_column and time_column name the
     columns, or keys, of an event's type and time, and default_type is the type of events without one; format is for
@@ -114,7 +124,8 @@ def as_stream(
             default_type=default_type,
             attributes=attributes,
         )
-    require_schema(schema)
+    if schema is not None:
+        require_schema(schema)
     if isinstance(source, Stream) and schema in (None, source.schema):
         return source
     reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})

@@ -279,7 +279,7 @@ def parsed(
     explanation: what makes the error of a text that is no sentence of the grammar.
     """
     with errors_in(text):
-        if not encodable(text):
+        if not (text.isascii() or encodable(text)):
             half = next(i for i, character in enumerate(text) if not encodable(character))
             hint = ""
             if "\udc80" <= text[half] <= "\udcff":  # as Python reads arguments of a command

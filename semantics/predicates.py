@@ -228,7 +228,7 @@ def evaluate(term: Term, value_of: Callable[[Attribute], Value | None]) -> Value
 
 def compare(comparator: Comparator, left: Value | None, right: Value | None) -> bool:
     """The comparison of two values; false where either is absent or they are of different kinds."""
-    if left is None or right is None or kind(left) != kind(right):
+    if left is None or right is None or (type(left) is not type(right) and kind(left) != kind(right)):
         return False
     if isinstance(left, bool) and comparator not in ("=", "!="):
         return False
@@ -256,12 +256,16 @@ def nodes(root: Predicate | Term) -> Iterator[Predicate | Term]:
 
 def atoms(predicate: Predicate) -> Iterator[Atomic]:
     """The atomic predicates of which a predicate is combined, left to right, with repetitions."""
-    return (node for node in nodes(predicate) if isinstance(node, Atomic))
+    for node in nodes(predicate):
+        if isinstance(node, Atomic):
+            yield node
 
 
 def mentions(root: Predicate | Term) -> Iterator[Attribute]:
     """The attributes of a predicate or a term, left to right, with repetitions."""
-    return (node for node in nodes(root) if isinstance(node, Attribute))
+    for node in nodes(root):
+        if isinstance(node, Attribute):
+            yield node
 
 
 def combined(

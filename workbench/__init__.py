@@ -1,6 +1,30 @@
-"""The meaning of complex event queries, executable: what a person imports.
+"""Evaluate, explain, compare and test complex event queries, by the definitions of five languages.
 
-The names are loaded when they are first used, so that `import cerify` costs next to nothing.
+A complex event query looks for a pattern in a stream of events. This package evaluates it, says why events match,
+decides whether two queries mean the same, and tests an engine against the definition:
+
+  >>> import cerify
+  >>> events = [{"type": "T", "tmp": 41}, {"type": "H", "hum": 20}]
+  >>> [match.events for match in cerify.match("(T ; H) FILTER T.tmp > 40", events)]
+  [(0, 1)]
+  >>> cerify.equivalent("NXT(T ; H)", "LAST(T ; H)").stream
+  Stream(3 events)
+
+The functions that matter most, each with an example in its `help`:
+
+  match       find all matches of a query over a stream
+  count       count them, without building them where possible
+  compile     make an evaluator that reads a stream in batches
+  explain     say why positions match, or why they do not
+  check       say what is known of a query before any event
+  equivalent  decide whether two queries have the same matches
+  contained   decide whether one has all matches of the other
+  simplify    find a smaller query with the same meaning
+  generate    make a random query and a stream for it
+  conform     test an engine against the definition
+
+The languages are "cel" (the default), "core-cel", "event-expression", "sase" and "row-pattern" (MATCH_RECOGNIZE).
+Names are loaded when they are first used, so that `import cerify` costs next to nothing.
 """
 
 from __future__ import annotations

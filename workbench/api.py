@@ -1,17 +1,23 @@
-"""What one does with queries: match, check, compare. A query is a text, or the syntax tree of any language."""
+"""The functions that a person calls: match, check, explain, compare. A query is a text, or a syntax tree.
+
+Each function has the parameters that it takes, with their defaults, so that an editor and `help` show them. From here
+every step is a reference that an editor follows: `read_query` finds the language, whose module in cerify.languages has
+its parser, evaluators and decider; cerify.plan chooses the evaluator. A parameter `**unknown` has no values: type
+checkers refuse a misspelt name, and at run time it is an IllFormed that suggests the right one.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 
-from cerify.automata.evaluator import Evaluator, Output
+from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.draw.automata import hoa_of_automaton
 from cerify.draw.diagram import Diagram, document, svg
 from cerify.draw.recording import Recording
@@ -21,11 +27,9 @@ from cerify.languages import COMMON, DEFAULT, LANGUAGES, LanguageName, language_
 from cerify.languages.language import (
     Checked,
     DecisionQuestion,
-    EvaluationValues,
     EvaluatorName,
     Language,
     Options,
-    OptionValues,
     OutputTable,
     confirmed,
     without_numba,
@@ -42,6 +46,8 @@ from cerify.semantics.arguments import (
     short_repr,
     timed_items,
 )
+from cerify.semantics.cel.denote import Predicates
+from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import (
     BudgetExceeded,
     CerifyError,
@@ -54,20 +60,25 @@ from cerify.semantics.errors import (
 )
 from cerify.semantics.events import Events, Matches, Schema, Stream, require_schema
 from cerify.semantics.files import as_stream
+from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
+from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
 
 if TYPE_CHECKING:
     from cerify.equivalence.rewrite.laws import Law
     from cerify.equivalence.rewrite.simplify import Simplified
 
 BOUND = DecisionQuestion.bound
+NOTHING: Mapping[str, Any] = {}
+"""The default of a mapping: no predicates, no aggregates, no options."""
 
 
 def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple[Language[Any], Any]:
-    """The language and the syntax tree of a query, which is a text of the language, or a tree of any.
+    """Return the language and the syntax tree of a query, which is a text of the language, or a tree of any.
 
     With a schema the query is checked against it. Raises ParseError, IllFormed.
     """
-    require_schema(schema)
+    if schema is not None:
+        require_schema(schema)
     with errors_in(_text_of(query)), depth_limited():
         lang = language_named(language) if isinstance(query, str) else language_of(query)
         tree = _parsed(lang, query) if isinstance(query, str) else query
@@ -77,7 +88,7 @@ def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple
 
 
 def read_query_and_events(query: Any, events: Events | str | Path, language: str) -> tuple[Language[Any], Any, Stream]:
-    """As `read_query`, and the stream of the events, against whose schema the query is checked if it has one.
+    """Do the same as `read_query`, and read the events; a schema of theirs is one that the query has to fit.
 
     Events without a type are of the one that the language gives them. Raises ParseError, IllFormed, InputError.
     """
@@ -149,8 +160,11 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
 
 def _marked(language: Language[Any], text: str) -> Language[Any] | None:
     """The other language of which a text has the most marks, if it has none of this one."""
-    best = max(LANGUAGES.values(), key=lambda other: other.marks(text))
-    return best if best.marks(text) and not language.marks(text) else None
+    best, most = language, 0
+    for other in LANGUAGES.values():
+        if (number := other.marks(text)) > most:
+            best, most = other, number
+    return best if most and not language.marks(text) else None
 
 
 def _parses(language: Language[Any], text: str) -> bool:
@@ -161,14 +175,31 @@ def _parses(language: Language[Any], text: str) -> bool:
 
 
 def parse(text: str, language: LanguageName | str = DEFAULT) -> Any:
-    """The syntax tree of a query. Raises ParseError, IllFormed."""
+    """Parse the text of a query; return its syntax tree.
+
+      >>> import cerify
+      >>> cerify.parse("A ; B")
+      Seq(left=EventAtom(type='A'), right=EventAtom(type='B'))
+
+    text: the query.
+    language: one of cerify.LANGUAGES: "cel", "core-cel", "event-expression", "sase", "row-pattern", or a plug-in.
+
+    Raises ParseError, which shows the place in the text, and IllFormed.
+    """
     require_kind("a query", text, str, "a text")
     with errors_in(text):
         return language_named(language).parse(text)
 
 
 def show(query: Any) -> str:
-    """The text of a syntax tree, in its language. Raises IllFormed for what is no syntax tree."""
+    """Write a syntax tree as text, in its language; `parse` reads it back as the same tree.
+
+      >>> import cerify
+      >>> cerify.show(cerify.parse("((A) ; (B))"))
+      'A ; B'
+
+    Raises IllFormed for what is no syntax tree.
+    """
     with depth_limited():
         return language_of(query).show(query)
 
@@ -183,16 +214,31 @@ def planned(
     *,
     batches: bool = False,
 ) -> Plan[Any]:
-    """The plan for a query. Raises ParseError, IllFormed."""
+    """Return the plan for a query. Raises ParseError, IllFormed."""
     lang, tree = read_query(query, language, schema)
+    _require_own(lang, options)
     with errors_in(_text_of(query)), options.budget.timed():
-        return plan(lang, lang.selected(tree, Selection.of(selection)), schema, Want(options, evaluator, batches))
+        return plan(lang, _selected(lang, tree, selection), schema, Want(options, evaluator, batches))
 
 
-def _options(function: Callable[..., Any], values: OptionValues) -> Options:
-    """The options among the keyword arguments of a function. Raises IllFormed for one that there is not."""
-    require_keywords(function, values, OptionValues)
-    return Options.of(values)
+def _selected(language: Language[Any], query: Any, selection: Selection | str) -> Any:
+    """Return the query for the matches that a selection strategy keeps. Raises IllFormed, Unsupported."""
+    if selection is Selection.ALL or selection == Selection.ALL.value:
+        return query
+    return language.selected(query, Selection.of(selection))
+
+
+def _consumption(policy: Consumption | str) -> Consumption:
+    """Return the consumption, which may be given by its name. Raises IllFormed."""
+    return policy if isinstance(policy, Consumption) else Consumption.of(policy)
+
+
+def _require_own(language: Language[Any], options: Options) -> None:
+    """Raises IllFormed for an option by a name that the language does not have."""
+    for name in options.own:
+        if name not in language.options:
+            known = f"; it has {', '.join(sorted(language.options))}" if language.options else ", nor any other"
+            raise IllFormed(f"options: {language.title} has no option {name!r}{known}")
 
 
 @overload
@@ -205,7 +251,14 @@ def match(
     evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
-    **options: Unpack[EvaluationValues],
+    budget: Budget = Budget(),
+    predicates: Predicates = NOTHING,
+    aggregates: Operations = NOTHING,
+    reading: Reading = DECIDED,
+    row_reading: RowReading = STANDARD,
+    eql_reading: EqlReading = ELASTIC,
+    consumption: Consumption | str = Consumption.NONE,
+    options: Mapping[str, Any] = NOTHING,
 ) -> OutputTable: ...
 
 
@@ -219,7 +272,14 @@ def match(
     evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
-    **options: Unpack[EvaluationValues],
+    budget: Budget = Budget(),
+    predicates: Predicates = NOTHING,
+    aggregates: Operations = NOTHING,
+    reading: Reading = DECIDED,
+    row_reading: RowReading = STANDARD,
+    eql_reading: EqlReading = ELASTIC,
+    consumption: Consumption | str = Consumption.NONE,
+    options: Mapping[str, Any] = NOTHING,
 ) -> Matches: ...
 
 
@@ -232,36 +292,64 @@ def match(
     evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
-    **options: Unpack[EvaluationValues],
+    budget: Budget = Budget(),
+    predicates: Predicates = NOTHING,
+    aggregates: Operations = NOTHING,
+    reading: Reading = DECIDED,
+    row_reading: RowReading = STANDARD,
+    eql_reading: EqlReading = ELASTIC,
+    consumption: Consumption | str = Consumption.NONE,
+    options: Mapping[str, Any] = NOTHING,
+    **unknown: Never,
 ) -> Matches | OutputTable:
-    """All matches of a query over a stream, sorted by position; language is that of a query given as text.
+    """Find all matches of a query over a stream; return them sorted by position.
 
-    events are a Stream, or what `as_stream` takes: events, dicts, a table or data frame, the path of a file.
+      >>> import cerify
+      >>> events = [{"type": "A"}, {"type": "B"}, {"type": "B"}]
+      >>> [match.events for match in cerify.match("A ; B", events)]
+      [(0, 1), (0, 2)]
 
-    evaluator is one of the language's evaluators; by default cerify.plan chooses one. selection keeps the matches of a
-    strategy around the whole query, as its operator does.
+    query: a text in `language`, or a syntax tree of any language.
+    events: a Stream, or what `as_stream` takes: events, dicts, a table or data frame, the path of a file.
+    output: "matches"; "valuations", with the positions of each variable, in which alone two matches may differ; or
+        "rows", the output table of MATCH_RECOGNIZE: columns, rows, to_pandas(). A match of SASE+ or MATCH_RECOGNIZE
+        always has its variables, and the result of RETURN or MEASURES.
+    language: that of a query given as text, one of cerify.LANGUAGES.
+    evaluator: one of the language's, as "denotational" or "automaton"; None lets cerify.plan choose.
+    selection: "all", or the strategy around the whole query that keeps some: "strict", "next", "last", "max".
+    strict: whether a name or comparison that does not fit the events is an error instead of a QueryWarning.
+    budget: how much may be computed before BudgetExceeded is raised.
+    predicates: functions by the names by which a CEL query calls them. Such a query is evaluated by the interpreter,
+        since no automaton carries it.
+    aggregates: functions by the names by which a SASE+ query calls them, beside those of the language.
+    reading: answers to what the papers of SASE+ leave open.
+    row_reading: answers to what SQL leaves open of MATCH_RECOGNIZE.
+    eql_reading: where engines of EQL part.
+    consumption: "none", or "any": a position with a match forgets all events up to it.
+    options: options of a plug-in language, by name.
 
-    With output="valuations" a match of CEL also has the positions of each variable, and two matches may differ in that
-    alone. A match of SASE+ always has them, and the result that RETURN makes of it; one of MATCH_RECOGNIZE too, whose
-    result are its measures. With output="rows" MATCH_RECOGNIZE gives its output table: columns, rows, to_pandas().
-
-    The options are `budget` (a Budget), `predicates`, `aggregates`, `reading`, `row_reading` and `consumption`.
-    predicates are those of the user's own that a CEL query may name; a query with one is evaluated by the interpreter,
-    since no automaton carries it. aggregates are those that a query of SASE+ may name besides the language's own.
-    reading answers what the papers of SASE+ leave open, row_reading what SQL does. With consumption="any" a position
-    with a match forgets all events up to it.
-
-    If the stream has a schema the query is checked against it first. If it has none, an event type or attribute that no
-    event has, and a comparison of an attribute with a value of another kind, is a QueryWarning, or with strict an
-    error. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
+    If the stream has a schema, the query has to fit it. Raises ParseError, IllFormed, InputError, Unsupported,
+    BudgetExceeded.
     """
-    values: OptionValues = {**options, "output": "matches" if output == "rows" else output}
-    chosen = _options(match, values)
-    with chosen.budget.timed():
+    if unknown:
+        require_keywords(match, unknown)
+    chosen = Options(
+        "matches" if output == "rows" else output,
+        budget,
+        predicates,
+        aggregates,
+        reading,
+        row_reading,
+        eql_reading,
+        _consumption(consumption),
+        options,
+    )
+    with budget.timed():
         lang, tree, S = read_query_and_events(query, events, language)
+        _require_own(lang, chosen)
         text = _text_of(query)
-        with errors_in(text), chosen.budget.timed():
-            made = plan(lang, lang.selected(tree, Selection.of(selection)), S.schema, Want(chosen, evaluator))
+        with errors_in(text):
+            made = plan(lang, _selected(lang, tree, selection), S.schema, Want(chosen, evaluator))
             warn_of_misfits(lang, made.query, S, text=text, strict=strict, stacklevel=2)
             if output == "rows":
                 return lang.output_table(made.query, S, made.unsorted(S), chosen)
@@ -277,25 +365,44 @@ def count(
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
     workers: int = 1,
-    **options: Unpack[OptionValues],
+    output: Output = "matches",
+    budget: Budget = Budget(),
+    predicates: Predicates = NOTHING,
+    aggregates: Operations = NOTHING,
+    reading: Reading = DECIDED,
+    row_reading: RowReading = STANDARD,
+    eql_reading: EqlReading = ELASTIC,
+    consumption: Consumption | str = Consumption.NONE,
+    options: Mapping[str, Any] = NOTHING,
+    **unknown: Never,
 ) -> int:
-    """The exact number of the matches of a query over a stream, as match has them.
+    """Count the matches of a query over a stream exactly, without building them where an evaluator can do without.
 
-    They are not built where an evaluator can do without. workers: as of compile. Warns and raises as match does,
-    BudgetExceeded only where the matches have to be built.
+      >>> import cerify
+      >>> cerify.count("A+", [{"type": "A"}] * 60) == 2**60 - 1
+      True
+
+    workers: as in `compile`; every other parameter is that of `match`.
+
+    Warns and raises as `match` does; BudgetExceeded only where the matches have to be built.
     """
-    chosen = _options(count, options)
-    with chosen.budget.timed():
+    if unknown:
+        require_keywords(count, unknown)
+    chosen = Options(
+        output, budget, predicates, aggregates, reading, row_reading, eql_reading, _consumption(consumption), options
+    )
+    with budget.timed():
         lang, tree, S = read_query_and_events(query, events, language)
+        _require_own(lang, chosen)
         text = _text_of(query)
-        with errors_in(text), chosen.budget.timed():
-            selected = lang.selected(tree, Selection.of(selection))
+        with errors_in(text):
+            selected = _selected(lang, tree, selection)
             made = plan(lang, selected, S.schema, Want(chosen, evaluator, counting=True))
             warn_of_misfits(lang, selected, S, text=text, strict=strict, stacklevel=2)
             if made.batches is None:
                 return len(made.unsorted(S))
-            reading = _parallel(made.batches, workers)
-            return reading.count(S) + len(reading.finish())
+            running = _parallel(made.batches, workers)
+            return running.count(S) + len(running.finish())
 
 
 def compile(
@@ -307,24 +414,49 @@ def compile(
     schema: Schema | None = None,
     strict: bool = False,
     workers: int = 1,
-    **options: Unpack[OptionValues],
+    output: Output = "matches",
+    budget: Budget = Budget(),
+    predicates: Predicates = NOTHING,
+    aggregates: Operations = NOTHING,
+    reading: Reading = DECIDED,
+    row_reading: RowReading = STANDARD,
+    eql_reading: EqlReading = ELASTIC,
+    consumption: Consumption | str = Consumption.NONE,
+    options: Mapping[str, Any] = NOTHING,
+    **unknown: Never,
 ) -> Evaluator:
-    """An evaluator of the query that reads one stream in batches: push each of them, then finish.
+    """Return an evaluator of the query that reads one stream in batches: push each of them, then finish.
 
-    workers: the threads that read a batch, for CEL with evaluator="kernel". selection and the options are those of
-    match. Without a schema the first batch that has events is held against the query, and match's warnings are issued,
-    or with strict its error is raised before the batch is read. Where a type may come later give a schema.
+      >>> import cerify
+      >>> evaluator = cerify.compile("A ; B")
+      >>> evaluator.push([{"type": "A"}])
+      []
+      >>> [match.events for match in evaluator.push([{"type": "B"}])]
+      [(0, 1)]
+      >>> evaluator.finish()
+      []
+
+    schema: that of all batches. Without one, the first batch that has events is held against the query, and decides
+        about warnings, or with `strict` about errors. Give a schema where an event type may come later.
+    workers: the threads that read a batch, for CEL with evaluator="kernel".
+
+    Every other parameter is that of `match`.
 
     Raises ParseError, IllFormed, Unsupported where a named evaluator evaluates whole streams only, and BudgetExceeded.
     """
-    made = planned(query, language, schema, _options(compile, options), evaluator, selection, batches=True)
+    if unknown:
+        require_keywords(compile, unknown)
+    chosen = Options(
+        output, budget, predicates, aggregates, reading, row_reading, eql_reading, _consumption(consumption), options
+    )
+    made = planned(query, language, schema, chosen, evaluator, selection, batches=True)
     with errors_in(_text_of(query)):
         if made.batches is None:
             raise list(made.why_not.values())[-1]
-    reading = _parallel(made.batches, workers)
+    running = _parallel(made.batches, workers)
     if schema is None:
-        reading.check = FirstBatch(made.language, made.query, _text_of(query), strict)
-    return reading
+        running.check = FirstBatch(made.language, made.query, _text_of(query), strict)
+    return running
 
 
 def _parallel(evaluator: Evaluator, workers: int) -> Evaluator:
@@ -348,11 +480,20 @@ def generate(
     nodes: int = 12,
     events: int = 10,
 ) -> tuple[Any, Stream]:
-    """A random query and a random stream for it; the same arguments give the same case.
+    """Return a random query, as a syntax tree, and a random stream for it; the same arguments give the same case.
 
-    The query is a syntax tree of the language. nodes and events are the most of each. profile names what they are made
-    of; the profiles are those of `cerify fuzz`, and the first is the default. Where the language can do so, most
-    streams lead to a match. Raises IllFormed, and Unsupported for a language without random queries.
+      >>> import cerify
+      >>> query, stream = cerify.generate(seed=1, nodes=3, events=2)
+      >>> cerify.show(query), len(stream)
+      ('A OR A', 2)
+
+    language: one of cerify.LANGUAGES.
+    seed: the number from which the case is made.
+    profile: the name of what queries and streams are made of, as for `cerify fuzz`; None is the language's first.
+    nodes: the most operators and leaves of the query.
+    events: the most events of the stream. Where the language can do so, most streams lead to a match.
+
+    Raises IllFormed, and Unsupported for a language without random queries.
     """
     require_kind("seed", seed, int, "a whole number")
     require_whole("nodes", nodes, 1)
@@ -366,13 +507,6 @@ def generate(
     return make(Random(seed), generator.profiles[profile], nodes, events)
 
 
-class ExplainOptions(TypedDict, total=False):
-    """Keyword arguments of explain, which documents them."""
-
-    strict: bool
-    budget: Budget
-
-
 def explain(
     query: Any,
     events: Events | str | Path,
@@ -382,30 +516,47 @@ def explain(
     valuation: Mapping[str, Iterable[int]] | None = None,
     language: LanguageName | str = DEFAULT,
     count: int = 1,
-    **options: Unpack[ExplainOptions],
+    strict: bool = False,
+    budget: Budget = Budget(),
+    **unknown: Never,
 ) -> Any:
-    """Why positions are a match of a query reported at a position (None: the last of them), or why they are not.
+    """Explain why positions are a match of a query, by a derivation, or why they are not, by the reasons.
 
-    With a valuation, from variables to positions, why its variables bind these. count is the most derivations. Of an
-    event expression `at` alone names the event that is explained. The explanation is one of the language, of
-    cerify.explanations: explanation.Derived or Rejected for CEL, event_expressions.TakesPlace or DoesNot, sase.Accepted
-    or NoMatch. The options are `strict`, as for match, and `budget`, of which only the seconds are used. Warns as match
-    does. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
+      >>> import cerify
+      >>> events = [{"type": "A"}, {"type": "B"}]
+      >>> why_not = cerify.explain("A ; B", events, [1])
+      >>> why_not.rejection.reasons[0].message
+      '{1} has too few events: A ; B takes 2, not 1'
+
+    query: a text in `language`, or a syntax tree of any language.
+    events: as in `match`.
+    match: the positions of the events.
+    at: the position at which the match is reported; None: the last of them. Of an event expression `at` alone names
+        the event that is explained.
+    valuation: the positions that each variable binds, as {"T": [1]}; then the explanation says why they do.
+    language: that of a query given as text.
+    count: the most derivations that are returned.
+    strict: as in `match`.
+    budget: of which only the seconds are used.
+
+    The explanation is one of the language, of cerify.explanations: explanation.MatchExplanation or Rejected for CEL,
+    event_expressions.TakesPlace or DoesNot, sase.Accepted or NoMatch. Warns as `match` does. Raises ParseError,
+    IllFormed, InputError, Unsupported, BudgetExceeded.
     """
-    require_keywords(explain, options, ExplainOptions)
-    budget = options.get("budget", Budget())
+    if unknown:
+        require_keywords(explain, unknown)
     require_kind("budget", budget, Budget, "a cerify.Budget")
     with budget.timed():
         request = _request(match, valuation, at, count)
         lang, tree, S = read_query_and_events(query, events, language)
         text = _text_of(query)
-        with errors_in(text), budget.timed():
-            warn_of_misfits(lang, tree, S, text=text, strict=options.get("strict", False), stacklevel=2)
+        with errors_in(text):
+            warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
             explainer = lang.explainer(tree, S, lang.show(tree))
-            found = explainer.one(request)
-            if found is None:
+            explanation = explainer.one(request)
+            if explanation is None:
                 raise InputError("name the positions of a match, or what variables bind")
-            return found
+            return explanation
 
 
 def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
@@ -435,10 +586,20 @@ def _position(p: Any, name: str = "a position") -> int:
 def check(
     query: Any, schema: Schema | None = None, *, language: LanguageName | str = DEFAULT, budget: Budget = Budget()
 ) -> Checked:
-    """The fragment that a query is in, its problems under the schema, and whether it matches on any stream.
+    """Return what is known of a query before any event: its fragment, its problems, whether it can match at all.
 
-    Of the budget only the seconds are used; what is not known when they are over is left open. Raises ParseError,
-    IllFormed, BudgetExceeded.
+      >>> import cerify
+      >>> schema = cerify.Schema({"A": {"x": "int"}})
+      >>> checked = cerify.check("A FILTER A.y > 0", schema)
+      >>> checked.problems[0].message
+      "A has no attribute 'y'; it has x"
+
+    query: a text in `language`, or a syntax tree of any language.
+    schema: the types of the events that the query has to fit.
+    language: that of a query given as text.
+    budget: of which only the seconds are used; what is not known when they are over is left open.
+
+    Raises ParseError, IllFormed, BudgetExceeded.
     """
     require_schema(schema)
     require_kind("budget", budget, Budget, "a cerify.Budget")
@@ -458,16 +619,27 @@ def equivalent(
     budget: Budget = Budget(),
     order: Order = "non-decreasing",
 ) -> Verdict:
-    """Whether two queries have the same complex events, or valuations, at every position of every stream.
+    """Decide whether two queries have the same matches at every position of every stream.
 
-    languages are those of the left and the right, where they are texts. Queries of CEL and core-CEL are compared with
-    each other by their formulas of CEL; of two other languages the answer is Undecided. Where the queries look at one
-    event at a time, or have windows and partitions around whole matches, the answer is Equivalent with a certificate,
-    or Different with a shortest stream. Others are compared on all streams of up to `bound` events: Bounded if these
-    do not differ. Undecided has the reason why there is no answer.
+      >>> import cerify
+      >>> type(cerify.equivalent("A ; B", "A ; B OR A ; B")).__name__
+      'Equivalent'
+      >>> cerify.equivalent("A ; B", "A : B").stream
+      Stream(3 events)
 
-    order is that of the times of the streams: "strict", "non-decreasing" or "any". A certificate says for which order
-    its claim is proved: "any" where no order is needed. Raises ParseError, IllFormed.
+    left: a text, or a syntax tree of any language; so is right.
+    level: what has to be the same: "events", "valuations", with the variables, or "positions", where rules fire.
+    schema: the streams that are considered; None: all.
+    bound: the most events of the streams that are searched where the deciders stop.
+    languages: those of the left and the right query, where they are texts.
+    order: that of the times of the streams: "strict", "non-decreasing" or "any".
+    budget: how much may be computed before the verdict is Undecided.
+
+    Where the queries look at one event at a time, or have windows and partitions around whole matches, the verdict is
+    Equivalent with a certificate, or Different with a shortest stream. Others are compared on all streams of up to
+    `bound` events: Bounded where these do not differ. Queries of two languages are compared by their formulas of CEL.
+    Undecided has the reason why there is no answer. A certificate says for which order its claim is proved: "any" where
+    no order is needed. Raises ParseError, IllFormed.
     """
     return _compared(left, right, languages, DecisionQuestion("equivalent", level, schema, bound, budget, order))
 
@@ -483,7 +655,14 @@ def contained(
     budget: Budget = Budget(),
     order: Order = "non-decreasing",
 ) -> Verdict:
-    """Whether the right query has all that the left one has; as equivalent, with Contained for Equivalent."""
+    """Decide whether the right query has all matches that the left one has, on every stream.
+
+      >>> import cerify
+      >>> type(cerify.contained("A : B", "A ; B")).__name__
+      'Contained'
+
+    The parameters and the verdicts are those of `equivalent`, with Contained in place of Equivalent.
+    """
     return _compared(left, right, languages, DecisionQuestion("contained", level, schema, bound, budget, order))
 
 
@@ -506,7 +685,7 @@ def _decided(left: Any, right: Any, languages: tuple[str, str], question: Decisi
             raise IllFormed(f"queries in {lang.title} are not compared by where they fire; compare them by events")
         if question.level == "valuations" and lang.answer:
             raise IllFormed(f"{lang.answer}; compare at the level of events")
-    if mine == theirs:
+    if mine is theirs or mine == theirs:
         return mine.compare(phi, psi, question)
     in_cel = []
     for query, lang, tree in ((left, mine, phi), (right, theirs, psi)):
@@ -555,24 +734,40 @@ def simplify(
     budget: Budget = Budget(),
     tries: int | None = None,
 ) -> Simplified:
-    """A smaller CEL query with the same meaning, with the steps and how each of them is proved.
+    """Simplify a CEL query: return a smaller one with the same meaning, and the steps, each with its proof.
 
-    level is what stays the same, schema the streams on which it does, tries the most questions to the decider (None: a
-    default). Raises ParseError, IllFormed, Unsupported for a query that is none of CEL, and BudgetExceeded.
+      >>> import cerify
+      >>> simpler = cerify.simplify("A ; B OR A ; B")
+      >>> cerify.show(simpler.phi)
+      'A ; B'
+
+    level: what stays the same, as in `equivalent`.
+    schema: the streams on which it does; None: all.
+    budget: how much may be computed.
+    tries: the most questions to the decider; None: a default.
+
+    Raises ParseError, IllFormed, Unsupported for a query that is none of CEL, and BudgetExceeded.
     """
     require_kind("budget", budget, Budget, "a cerify.Budget")
     if tries is not None:
         require_whole("tries", tries)
     from cerify.equivalence.rewrite.simplify import TRIES
-    from cerify.equivalence.rewrite.simplify import simplify as simplified
+    from cerify.equivalence.rewrite.simplify import simplify as simplify_formula
 
     lang, tree = read_query(query, DEFAULT, schema)
     with errors_in(_text_of(query)), budget.timed():
-        return simplified(lang.cel_formula(tree, budget), level, schema, budget, TRIES if tries is None else tries)
+        return simplify_formula(
+            lang.cel_formula(tree, budget), level, schema, budget, TRIES if tries is None else tries
+        )
 
 
 def laws() -> tuple[Law, ...]:
-    """The laws of CEL, those that hold and those that look as if they did, each with where it is from."""
+    """Return the laws of CEL, those that hold and those that look as if they did, each with where it is from.
+
+    >>> import cerify
+    >>> cerify.laws()[0].name
+    '; is associative'
+    """
     from cerify.equivalence.rewrite.laws import LAWS
 
     return LAWS

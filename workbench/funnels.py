@@ -310,6 +310,7 @@ def funnel(
 
     A step that no event has is a QueryWarning. Raises ParseError, IllFormed, InputError.
 
+    >>> from cerify import funnel
     >>> rows = [{"type": "view", "user": 1}, {"type": "cart", "user": 1}, {"type": "view", "user": 2}]
     >>> [(count.step, count.keys) for count in funnel(rows, ["view", "cart"], by="user").counts]
     [('view', 2), ('cart', 1)]

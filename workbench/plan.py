@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 from cerify.automata.evaluate.scope import SECONDS, ReachBounds
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
 from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options
-from cerify.semantics.arguments import listed, require_kind, short_repr, timed_items
+from cerify.semantics.arguments import CHECKED_TOGETHER, check_time, listed, require_kind, short_repr
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import extents
 from cerify.semantics.cel.syntax import Formula
@@ -181,7 +181,11 @@ class Plan(Generic[F]):
     def unsorted(self, S: Stream) -> list[Match]:
         """All matches. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
         limit = self.options.budget.matches
-        found = list(timed_items(islice(self.matches(S), limit + 1)))
+        found: list[Match] = []
+        for number, match in enumerate(islice(self.matches(S), limit + 1), 1):
+            if number % CHECKED_TOGETHER == 0:
+                check_time()
+            found.append(match)
         if len(found) > limit:
             raise BudgetExceeded(f"more than {limit} matches; allow more: Budget(matches=...)")
         return found
@@ -211,7 +215,8 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
     Raises IllFormed for an evaluator that the language does not have, and for options that break its rules.
     """
     names = language.evaluators
-    require_kind("evaluator", want.evaluator, str | None, "the name of an evaluator")
+    if want.evaluator is not None and not isinstance(want.evaluator, str):
+        require_kind("evaluator", want.evaluator, str | None, "the name of an evaluator")
     if want.evaluator is not None and want.evaluator not in names:
         raise IllFormed(f"there is no evaluator {want.evaluator!r} of {language.title}; use one of {', '.join(names)}")
     why_not: dict[str, Unsupported] = {}
@@ -231,9 +236,14 @@ def _whole(
     """What evaluates the query over a whole stream, or why the evaluator of that name does not."""
     if want.options.consumption is not Consumption.NONE:
         in_batches = _in_batches(language, name, query, schema, want)
-        return (
-            in_batches if isinstance(in_batches, Unsupported) else (lambda S: in_batches[1].fresh().evaluate(S), None)
-        )
+        if isinstance(in_batches, Unsupported):
+            return in_batches
+        _, evaluator = in_batches
+
+        def evaluate(S: Stream) -> Iterable[Match]:
+            return evaluator.fresh().evaluate(S)
+
+        return evaluate, None
     found = language.evaluators[name].prepare(query, schema, want.options)
     return found if isinstance(found, Unsupported) else (found, None)
 

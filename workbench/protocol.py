@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from cerify.languages import LANGUAGES
-from cerify.semantics.arguments import timed_items
+from cerify.semantics.arguments import CHECKED_TOGETHER, timed_items
 from cerify.semantics.errors import CerifyError, InputError, Span
 from cerify.semantics.events import Match, result_of
 from cerify.semantics.json_events import JsonSchema, parse_json
@@ -163,7 +163,7 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
     twice = [match for match, times in Counter(matches).items() if times > 1]
     if twice:
         problems.append(f"the answer is a set, but it has the match {json_of_match(min(twice))} more than once")
-    beyond = (match for match in timed_items(matches) if max((match.at, *match.events)) >= events)
+    beyond = (match for match in matches if max((match.at, *match.events)) >= events)
     if (match := next(beyond, None)) is not None:
         problems.append(f"the match {json_of_match(match)} speaks of a position beyond the {events} events sent")
     if len({match.result is None for match in matches}) > 1:
@@ -210,7 +210,7 @@ def _match(obj: Any, where: str, output: str, problems: list[str]) -> Match:
 def _positions(obj: Any, where: str, problems: list[str]) -> tuple[int, ...]:
     if not isinstance(obj, list):
         raise InputError(f"{where}: a list of positions is expected")
-    positions = sorted(_position(p, where) for p in timed_items(obj))
+    positions = sorted(_position(p, where) for p in (timed_items(obj) if len(obj) > CHECKED_TOGETHER else obj))
     if len(set(positions)) < len(positions):
         problems.append(f"{where}: a list of positions, each once, is expected, not {str(obj[:20])[:200]}")
     return tuple(dict.fromkeys(positions))

@@ -163,7 +163,8 @@ class _Search:
 
 def tests_of(predicate: pred.Predicate) -> Iterator[Test]:
     """The tests that a predicate combines, left to right, with repetitions."""
-    return (atom for atom in atoms(predicate) if not isinstance(atom, pred.Anything))
+    parts = (predicate,) if isinstance(predicate, pred.Atomic) else atoms(predicate)
+    return (atom for atom in parts if not isinstance(atom, pred.Anything))
 
 
 def _separate(tests: list[Test]) -> str | None:
@@ -252,6 +253,10 @@ class Algebra:
     def everything(self) -> Mask:
         """The set of all types."""
         return (1 << len(self.atoms)) - 1
+
+    def masks(self, predicates: Iterable[Predicate]) -> dict[Predicate, Mask]:
+        """Return the types of each predicate, as `mask` does. Raises BudgetExceeded."""
+        return {predicate: self.mask(predicate) for predicate in predicates}
 
     def mask(self, predicate: Predicate) -> Mask:
         """The types whose events are in the predicate, a combination of the generators. Raises BudgetExceeded."""

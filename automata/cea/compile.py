@@ -24,10 +24,9 @@ from cerify.automata.cea.model import (
     interleaving,
     intersection,
     io_determinize,
-    quotient,
     reachable_cea,
+    reduced,
     separate_start,
-    trim,
     union,
     unless,
 )
@@ -272,7 +271,7 @@ def generators(phi: cel.Formula) -> Iterator[Predicate]:
 
 
 def _trimmed(phi: cel.Formula, algebra: Algebra) -> CEA:
-    return quotient(trim(_thompson(phi, algebra)))
+    return reduced(_thompson(phi, algebra))
 
 
 def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:

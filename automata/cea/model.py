@@ -128,6 +128,11 @@ def _reachable(starts: frozenset[int], edges: Mapping[int, list[int]]) -> set[in
 # It is not the smallest automaton, which would have to be deterministic first; it is what can be had for little.
 
 
+def reduced(A: CEA) -> CEA:
+    """Return the automaton without dead states and with states merged, by `trim` and `quotient`."""
+    return quotient(trim(A))
+
+
 def quotient(A: CEA) -> CEA:
     """An automaton with the same valuations in which no two states have the same steps to the same states."""
     block = _blocks(A)
@@ -258,6 +263,9 @@ def _step(A: CEA, subset: Subset, type_: int) -> Iterable[tuple[Marks, Subset]]:
     return [(marks, frozenset(states)) for marks, states in targets.items()]
 
 
+LOOKED_AFTER = 0.01  # seconds of building states
+
+
 class Determinized:
     """The I/O-determinization of a CEA, built as far as a stream asks for it.
 
@@ -280,6 +288,7 @@ class Determinized:
         self.final = [bool(A.initial & A.final)]
         self._steps: list[dict[int, Steps]] = [{}]
         self._spent = 0.0  # seconds on steps that no event had asked for before
+        self._looked = 0.0  # what had been spent when the clock of the call was last looked at
 
     def anew(self) -> Determinized:
         """A fresh determinization of the same automaton, with no states built yet."""
@@ -289,7 +298,9 @@ class Determinized:
         """The pairs (marks, next state) of a state on an event of the type. Raises BudgetExceeded."""
         known = self._steps[state].get(type_)
         if known is None:
-            check_time()
+            if self._spent - self._looked > LOOKED_AFTER:  # most steps take less than it takes to look at the clock
+                self._looked = self._spent
+                check_time()
             begun = time.monotonic()
             targets = _step(self.A, self.subsets[state], type_)
             known = tuple((marks, self._numbered(subset)) for marks, subset in targets)
@@ -299,6 +310,10 @@ class Determinized:
                 too_slow = f"it takes more than {self._budget.seconds} seconds to build {self.described()}"
                 raise self.named(BudgetExceeded(too_slow))
         return known
+
+    def steps(self, states: Iterable[int], type_: int) -> list[Steps]:
+        """The steps of several states on an event of the type, as `step` has them. Raises BudgetExceeded."""
+        return [self._steps[state].get(type_) or self.step(state, type_) for state in states]
 
     def numbered(self, subset: Subset) -> int:
         """The state that stands for a subset of the states of A. Raises ValueError if it is none, BudgetExceeded."""

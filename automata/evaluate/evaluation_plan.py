@@ -573,11 +573,17 @@ EvaluationPlan: TypeAlias = AutomatonPlan | CheckedPlan | CollectedPlan | PerKey
 
 def evaluation_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan | Unsupported:
     """How automata evaluate the formula; Unsupported for registered predicates. Raises BudgetExceeded."""
+    one_event_at_a_time = True  # as long as no filter, partition or window compares events
     for psi in cel.subformulas(phi):
         if isinstance(psi, cel.Filter):
             for atom in cel.atoms(psi.condition):
                 if isinstance(atom, cel.Named):
                     return Unsupported(f"no automaton carries a registered predicate such as {atom.name}", atom.span)
+                one_event_at_a_time = one_event_at_a_time and isinstance(atom, cel.Every)
+        elif isinstance(psi, cel.Within | cel.PartitionBy | cel.PerKey):
+            one_event_at_a_time = False
+    if one_event_at_a_time:
+        return AutomatonPlan(Scope(core=phi))
     with depth_limited(phi.span):
         return _planned(phi, budget)
 

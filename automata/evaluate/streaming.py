@@ -290,10 +290,10 @@ class Evaluation:
     def push(self, type_: int) -> None:
         """Read the next event, given its type as a bit mask (the update phase: lines 5 to 14)."""
         self.position += 1
-        D, step, T = self.D, self.automaton.step, self.T
+        D, T = self.D, self.T
         T_: dict[int, NodeList] = {}
-        for p, nodes in T.items():
-            for marks, q in step(p, type_):
+        for nodes, steps in zip(T.values(), self.automaton.steps(T, type_), strict=True):
+            for marks, q in steps:
                 if marks:
                     n = D.extend(self.position, marks, nodes)
                     start, end = n, n

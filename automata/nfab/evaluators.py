@@ -65,7 +65,8 @@ class _Composition:
         self.queries = q.queries if isinstance(q, sase.Program) else (q,)
         self.find, self.reading, self.budget, self.operations = find, reading, budget, operations
         self.streams: dict[str, Stream] = {sase.INPUT_STREAM: S}
-        for part in (part for query in self.queries for part in blocks_of(query)):
+        self.blocks = {query: blocks_of(query) for query in self.queries}
+        for part in (part for blocks in self.blocks.values() for part in blocks):
             for a in _aggregates(part):
                 fold_of(a, operations)  # raises Unsupported before any event is read
 
@@ -77,7 +78,7 @@ class _Composition:
         """The matches of all blocks, each with the type of its result event."""
         return {
             (m, type_of(part.returned))
-            for part in blocks_of(query)
+            for part in self.blocks[query]
             for m in self._of_block(part, self._stream(part.source or sase.INPUT_STREAM))
         }
 

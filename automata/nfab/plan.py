@@ -96,10 +96,10 @@ class NfabRegisters:
         if values[0] is None:
             new[0] = event
         for number, test in enumerate(self.tests, 1):
-            new[number] = event.get(test)
+            new[number] = event.attributes.get(test)
         for number, content, attribute, fold, source in self._updates.get(variable, ()):
             if content == "last" or (content == "first" and is_first):
-                new[number] = event.get(attribute)
+                new[number] = event.attributes.get(attribute)
             elif content == "all" and fold is not None:
                 new[number] = fold.read(values[number], event, attribute)
             elif source is not None:
@@ -280,7 +280,7 @@ class AscendingTimes:
 def ascend(S: Stream) -> bool:
     """Whether all times of a stream ascend."""
     times = AscendingTimes()
-    return all(times.ascends(event.get(TIME)) for event in S)
+    return all(times.ascends(event.attributes.get(TIME)) for event in S)
 
 
 def _leaving(kind: StateKind, at_end: tuple[Predicate, ...], is_last: bool, reading: Reading) -> Leaving:

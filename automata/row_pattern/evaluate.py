@@ -417,7 +417,12 @@ def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator
 
     Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
     """
-    q = at_fixed_distances(resolved(q, columns_of(S)), budget)
+    yield from resolved_answers(resolved(q, columns_of(S)), S, budget)
+
+
+def resolved_answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
+    """Return the same as `answers`, of a clause in which columns have the names that the table has."""
+    q = at_fixed_distances(q, budget)
     automaton = compile_pattern(q.pattern, budget)
     columns = column_values(S)
     for places in partitions(q, columns, len(S)):

@@ -18,7 +18,7 @@ from cerify.automata.algebra.finite import Algebra, Mask, minterms
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.model import CEA, Marks, single_variable
 from cerify.automata.cea.to_cel import star, to_cel
-from cerify.automata.exploration import Subset, members, subset
+from cerify.automata.exploration import Subset, listed_pairs, subset
 from cerify.equivalence.decide.replay import has_complex_event, replayed
 from cerify.equivalence.verdict import Answer, Certificate, Claim, Contained, Equivalent, Level, Undecided, Verdict
 from cerify.semantics.arguments import Budget, check_time
@@ -60,9 +60,11 @@ class MarkedNFA:
     def after(self, subset: Subset) -> dict[Letter, Subset]:
         """Where each letter leads that leads anywhere."""
         reached: dict[Letter, Subset] = {}
-        for q in members(subset):
-            for letter, targets in self.steps[q].items():
+        while subset:
+            lowest = subset & -subset
+            for letter, targets in self.steps[lowest.bit_length() - 1].items():
                 reached[letter] = reached.get(letter, 0) | targets
+            subset ^= lowest
         return reached
 
     def event(self, letter: Letter) -> Event | None:
@@ -71,11 +73,11 @@ class MarkedNFA:
 
 
 def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ()) -> MarkedNFA:
-    """The union of both automata, over the types of events that they, and the predicates of also, distinguish.
+    """Return the union of both automata, over the types of events that they, and the predicates of also, distinguish.
 
     Raises BudgetExceeded.
     """
-    masks = {P: algebra.mask(P) for P in dict.fromkeys((*A.predicates, *B.predicates, *also))}
+    masks = algebra.masks(dict.fromkeys((*A.predicates, *B.predicates, *also)))
     grouped: dict[tuple[bool, ...], Mask] = {}
     for i in range(len(algebra.atoms)):
         behaviour = tuple(bool(mask >> i & 1) for mask in masks.values())
@@ -93,12 +95,12 @@ def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ())
                 step[letter] = step.get(letter, 0) | 1 << (t.target + offset)
     return MarkedNFA(
         types,
-        tuple(_simplest(algebra.atoms[i].witness for i in members(type_)) for type_ in types),
+        tuple(_simplest(atom.witness for i, atom in enumerate(algebra.atoms) if type_ >> i & 1) for type_ in types),
         marks,
         tuple(steps),
         subset(A.initial),
-        subset(q + A.states for q in B.initial),
-        subset(A.final) | subset(q + A.states for q in B.final),
+        subset(B.initial) << A.states,
+        subset(A.final) | subset(B.final) << A.states,
     )
 
 
@@ -120,6 +122,8 @@ def _length(value: Value) -> int:
 # and Pous, "Checking NFA equivalence with bisimulations up to congruence", POPL 2013). Only processed pairs are used
 # for this, none that still waits; so a skipped pair that differs has among these one that is no deeper and differs as
 # soon, and the first difference found is a shortest.
+
+PAIRS_TOGETHER = 8  # between two looks at the clock
 
 Pair: TypeAlias = tuple[Subset, Subset]
 Relation: TypeAlias = list[Pair]
@@ -144,8 +148,11 @@ def separate(
     parents: dict[Pair, tuple[Pair | None, Letter]] = {}
     start = (automata.left | automata.right if contained else automata.left, automata.right)
     pending = deque(_successors(automata, start, None, parents, known_events))
+    number = 0
     while pending:
-        check_time()
+        if number % PAIRS_TOGETHER == 0:
+            check_time()
+        number += 1
         pair = pending.popleft()
         left, right = pair
         if bool(left & automata.final) != bool(right & automata.final):
@@ -258,7 +265,7 @@ def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Sc
             automata = marked_nfa(left, right, algebra)
             found = separate(automata, budget.states, one_way)
             if not isinstance(found, Separation):
-                relation = tuple((tuple(members(x)), tuple(members(y))) for x, y in found)
+                relation = tuple(listed_pairs(found))
                 certificate = Certificate(claim, show(phi), show(psi), level, schema, algebra.solver, relation)
                 return Contained(certificate) if one_way else Equivalent(certificate)
             if (stream := stream_of(found, automata, schema)) is not None:

@@ -18,11 +18,11 @@ import click
 from cerify.conformance.choices import Choices
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.identification import Identification
-from cerify.conformance.identification.stages import STAGES
 from cerify.conformance.model import Case, CaseResult, Defect
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import Predictor
+from cerify.hypotheses import STAGES
 from cerify.hypotheses.interpretation import choices_of
 from proofs_tests.unit.workbench.conformance.random_engines import predictor
 from proofs_tests.unit.workbench.conformance.test_peeling import cases

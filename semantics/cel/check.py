@@ -95,7 +95,8 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
     """The event types that the valuations of phi may bind, clause by clause as in Figure 3; adds the problems found."""
     match phi:
         case cel.EventAtom(R):
-            found.extend(unknown_type(R, schema, phi.span))
+            if schema is not None and R not in schema.types:
+                found.extend(unknown_type(R, schema, phi.span))
             return {R: frozenset({R})}
         case cel.In(psi, A):
             types = _types(psi, schema, found)

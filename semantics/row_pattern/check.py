@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import permutations, product
 from typing import NamedTuple, TypeAlias, assert_never
 
@@ -121,6 +121,7 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
 
     if condition:
         yield from of("bool", e)
+    operands = rows.below(e) if e.operands else ()
     match e:
         case rows.RowConstant() | rows.RowColumn() | rows.Classifier() | rows.RowMatchNumber() | rows.Count():
             pass
@@ -145,14 +146,14 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
             yield from of("bool", tested)
             yield from alike(result, otherwise)
         case rows.RowComparison() | rows.RowBetween() | rows.RowIn():
-            yield from alike(*rows.below(e))
+            yield from alike(*operands)
         case rows.RowLike(operand, pattern):
             yield from of("string", operand, pattern)
         case rows.RowNot() | rows.RowAnd() | rows.RowOr():
-            yield from of("bool", *rows.below(e))
+            yield from of("bool", *operands)
         case _:
             assert_never(e)
-    for operand in rows.below(e):
+    for operand in operands:
         yield from type_problems(operand, types)
 
 
@@ -171,7 +172,24 @@ ADVICE = {
 def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReading = STANDARD) -> list[Problem]:
     """All problems of the clause; unknown columns and type errors only if there is no other problem."""
     with depth_limited(q.span):
-        return [*_names(q), *_variables(q), *_navigation(q), *_pattern(q, reading), *_window(q)] or [*_typed(q, schema)]
+        if _is_wellformed(q, reading):
+            return [] if schema is None else [*_typed(q, schema)]
+        return _all_problems(q, schema, reading)
+
+
+@lru_cache(maxsize=64)
+def _is_wellformed(q: MatchRecognize, reading: RowReading) -> bool:
+    """Whether the clause has no problem that shows without a schema.
+
+    Several steps of one request ask: before a clause is evaluated, and before it is held against its table. Problems
+    themselves are not remembered, as an equal clause has them at other places of its text.
+    """
+    return not _all_problems(q, None, reading)
+
+
+def _all_problems(q: MatchRecognize, schema: Schema | None, reading: RowReading) -> list[Problem]:
+    """Return the problems of a clause, without asking what is known of it."""
+    return [*_names(q), *_variables(q), *_navigation(q), *_pattern(q, reading), *_window(q)] or [*_typed(q, schema)]
 
 
 def require_wellformed(q: MatchRecognize, reading: RowReading = STANDARD) -> None:

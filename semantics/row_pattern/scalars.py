@@ -138,7 +138,7 @@ def inverted(one: bool | None) -> bool | None:
 
 def compared(comparator: str, one: Nullable, other: Nullable) -> bool | None:
     """A comparison; unknown with NULL, and for values of different kinds."""
-    if one is None or other is None or kind(one) != kind(other):
+    if one is None or other is None or (type(one) is not type(other) and kind(one) != kind(other)):
         return None
     return COMPARE[comparator](one, other)
 
@@ -270,9 +270,9 @@ def columns_of(S: Stream) -> tuple[str, ...]:
     if S.is_columnar:
         names, typed = S.table.column_names, any(R.as_py() != ROW for R in S.table[TYPE].unique())
     else:
-        declared = [] if S.schema is None else [*S.schema.attributes]
-        names = [TYPE, *dict.fromkeys([*declared, *(name for event in S for name in event.attributes)])]
-        typed = any(event.type != ROW for event in S)
+        declared, events = [] if S.schema is None else [*S.schema.attributes], S.events
+        names = [TYPE, *dict.fromkeys([*declared, *(name for event in events for name in event.attributes)])]
+        typed = any(event.type != ROW for event in events)
     return tuple(name for name in names if name != TYPE or typed)
 
 
@@ -282,8 +282,10 @@ def column_values(S: Stream) -> dict[str, list[Value | None]]:
         from cerify.semantics.arrow_columns import values_in
 
         return {name: values_in(S.table[name]) for name in S.table.column_names}
-    names = dict.fromkeys(name for event in S for name in event.attributes)
-    return {TYPE: [event.type for event in S], **{name: [event.get(name) for event in S] for name in names}}
+    events = S.events
+    rows_ = [event.attributes for event in events]
+    names = dict.fromkeys(name for row in rows_ for name in row)
+    return {TYPE: [event.type for event in events], **{name: [row.get(name) for row in rows_] for name in names}}
 
 
 def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
@@ -301,6 +303,8 @@ def with_columns(q: MatchRecognize, column: Callable[[rows.RowColumn], rows.RowC
     def expression(e: rows.Expression) -> rows.Expression:
         if isinstance(e, rows.RowColumn):
             return column(e)
+        if not e.operands:
+            return e
         return replace(trees.rebuilt(e, [expression(operand) for operand in rows.below(e)]), span=e.span)
 
     return replace(

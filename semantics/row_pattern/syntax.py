@@ -9,7 +9,7 @@ without quotation marks is in upper case, as SQL has it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -320,15 +320,15 @@ Scalar: TypeAlias = (
 Expression: TypeAlias = Lookup | Scalar
 
 
-def below(e: Expression) -> tuple[Expression, ...]:
-    """The expressions directly below an expression."""
-    found: tuple[Expression, ...] = trees.children(e)
-    return found
+below: Callable[[Expression], tuple[Expression, ...]] = trees.children
+"""Return the expressions directly below an expression."""
 
 
 def lookups(e: Expression) -> list[Lookup]:
     """The parts of an expression that depend on rows, without those inside others."""
-    return [e] if isinstance(e, Lookup) else [found for operand in below(e) for found in lookups(operand)]
+    if isinstance(e, Lookup):
+        return [e]
+    return [found for operand in below(e) for found in lookups(operand)] if e.operands else []
 
 
 def references(e: Expression) -> list[RowColumn | Classifier]:

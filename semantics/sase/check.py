@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import chain, islice
 from typing import TypeAlias, assert_never
 
@@ -58,8 +59,8 @@ def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
     """The type errors of a query that has no other problems; of its own streams only, if there is no schema."""
     found: list[Problem] = []
     for query, types in _with_types(q, schema):
-        for part in blocks_of(query):
-            if types is not None:
+        if types is not None:
+            for part in blocks_of(query):
                 found.extend(_in_block(part, types))
     return list(dict.fromkeys(found))
 
@@ -72,12 +73,13 @@ def derived_types(q: sase.Tree, schema: Schema | None) -> Mapping[str, Types]:
 def _with_types(q: sase.Tree, schema: Schema | None) -> Iterator[tuple[sase.SaseQuery | sase.SaseUnion, Types | None]]:
     """Each query with the types of the stream that it reads, None for the input without a schema."""
     streams: dict[str, Types] = {}
-    for query in in_order(q):
+    queries = in_order(q)
+    for query in queries:
         source = source_of(blocks_of(query)[0])
         types: Types | None = streams[source] if source is not None else _input(schema)
         shown = source is None and schema is not None and not schema.timed
         yield query, types if types is None or shown else _timed(types)
-        if (name := stream_of(query)) is not None:
+        if len(queries) > 1 and (name := stream_of(query)) is not None:
             streams[name] = _returned(query, types)
 
 
@@ -199,9 +201,26 @@ def _aggregated(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span |
 def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
     """All problems of the query; type errors only if there is a schema and no other problem."""
     with depth_limited(q.span):
-        found = [problem for query in queries_of(q) for part in blocks_of(query) for problem in _check_block(part)]
-        found.extend(_streams(q))
-        return found or type_problems(q, schema)
+        if _is_wellformed(q):
+            return [] if schema is None else type_problems(q, schema)
+        return _all_problems(q, schema)
+
+
+@lru_cache(maxsize=64)
+def _is_wellformed(q: sase.Tree) -> bool:
+    """Whether the query has no problem that shows without a schema.
+
+    Several steps of one request ask: before a query is evaluated, and before it is held against its stream. Problems
+    themselves are not remembered, as an equal query has them at other places of its text.
+    """
+    return not _all_problems(q, None)
+
+
+def _all_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
+    """Return the problems of a query, without asking what is known of it."""
+    found = [problem for query in queries_of(q) for part in blocks_of(query) for problem in _check_block(part)]
+    found.extend(_streams(q))
+    return found or type_problems(q, schema)
 
 
 def require_wellformed(q: sase.Tree) -> None:

@@ -7,17 +7,17 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import click
 
 import cerify
 from cerify import protocol
 from cerify.automata.evaluate.core import QUERIES, compiled_shared
-from cerify.automata.evaluator import Output
+from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.options import ChoiceOption, LanguageChoice
 from cerify.languages import DEFAULT, LANGUAGES
-from cerify.languages.language import EVALUATORS, Language, Options, OptionValues
+from cerify.languages.language import EVALUATORS, Language, Options
 from cerify.plan import AUTOMATIC, Want, plan
 from cerify.semantics.arguments import Selection
 from cerify.semantics.cel.syntax import OPERATORS
@@ -138,8 +138,8 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
             phi, schema = _typed(language, query, json.dumps(message.get("schema")))
             S = stream_of_json(message["events"], schema, "events", language.row_type)
             wants_rows = message.get("output") == "rows"
-            given = {key: message[key] for key in ("output", "consumption") if key in message}
-            options = Options.of(cast("OptionValues", given | ({"output": "matches"} if wants_rows else {})))
+            output: Output = "matches" if wants_rows else message.get("output", "matches")
+            options = Options(output, consumption=Consumption.of(message.get("consumption", "none")))
             phi = language.selected(phi, Selection.of(message.get("selection", Selection.ALL)))
             found = served[name](phi, S, options)
             if wants_rows:

@@ -325,7 +325,7 @@ class Claims:
 
     def only_matches(self, language: str) -> bool:
         """Whether the engine claims no results of a language that has them."""
-        return LANGUAGES[language].results and self.output == frozenset({"matches"})
+        return self.output == frozenset({"matches"}) and LANGUAGES[language].results
 
     def objection(self, language: str, query: Any, S: Iterable[Event], output: str) -> str:
         """Why a query, as text or parsed, over a stream is not claimed; "" if it is."""

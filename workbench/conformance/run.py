@@ -34,19 +34,38 @@ Progress = Callable[[str, int, int], None]
 """Called with the name of a step, how much of it is done, and how much there is."""
 
 
+def no_progress(step: str, done: int, total: int) -> None:
+    """Report nothing."""
+
+
 def conform(
     argv: Sequence[str],
     cases: Sequence[Case],
     suite: str = "built-in",
     limits: Limits = Limits(),
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = no_progress,
     oracle: Oracle = Oracle(),
     diagnosis_seconds: float = DIAGNOSIS_SECONDS,
 ) -> Report:
-    """Put the engine that the command starts under test, with the cases in the languages that it speaks.
+    """Test the engine that a command starts, with the cases in the languages that it speaks; return a report.
 
-    diagnosis_seconds: how long smaller cases and causes are searched; then the report has what was found. A
-    KeyboardInterrupt ends the run early in the same way. Raises InputError if the engine does not start.
+      >>> import sys, cerify
+      >>> from cerify.conformance.cases import load
+      >>> engine = [sys.executable, "-m", "cerify.cli", "engine"]
+      >>> report = cerify.conform(engine, load(None)[:3])
+      >>> [result.outcome for result in report.results]
+      ['passed', 'passed', 'passed']
+
+    argv: the command and its arguments. It speaks the protocol of cerify.protocol on its standard input and output.
+    cases: as `cerify.conformance.cases.load` returns them; load(None) is the built-in suite.
+    suite: the name of the suite, for the report.
+    limits: how long the engine may take for an answer, and how large an answer may be.
+    progress: called with the name of a step, how much of it is done, and how much there is.
+    diagnosis_seconds: how long smaller cases and causes are searched; then the report has what was found.
+    oracle: what the right answers are: those of the definition, or of other choices that the engine is held to.
+
+    A failure is shrunk, and failures with one cause are one defect of the report. A KeyboardInterrupt ends the run
+    early; what was found until then is in the report. Raises InputError if the engine does not start.
     """
     started = time.perf_counter()
     with Engine(argv, limits, losses=Losses(skips=True)) as engine:

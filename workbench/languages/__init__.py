@@ -119,6 +119,11 @@ LANGUAGES: Final = _Languages()
 def register(language: Language[Any]) -> None:
     """Make a language known to this process, under its name. Raises IllFormed if another language has the name.
 
+      >>> import cerify
+      >>> cerify.register(cerify.LANGUAGES["cel"])  # it is known already
+      >>> "cel" in cerify.LANGUAGES
+      True
+
     Other processes (workers of a campaign or of Spark, engines) know it if an installed package names its class as an
     entry point in the group "cerify.languages".
     """
@@ -127,8 +132,8 @@ def register(language: Language[Any]) -> None:
 
 def language_named(name: str) -> Language[Any]:
     """The language of that name. Raises IllFormed if there is none."""
-    require_kind("language", name, str, "the name of a language")
-    if name not in LANGUAGES:
+    if not isinstance(name, str) or name not in LANGUAGES:
+        require_kind("language", name, str, "the name of a language")
         meant = meant_language(name) or f"; use one of {', '.join(LANGUAGES)}"
         raise IllFormed(f"there is no language {name!r}{meant}")
     return LANGUAGES[name]

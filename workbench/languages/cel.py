@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast, get_args
 
 from cerify.automata.evaluator import Evaluator, Output
@@ -136,7 +136,13 @@ class Cel(BuiltInLanguage[Formula]):
         from cerify.equivalence.rewrite.translate_core_cel import to_core_cel
         from cerify.equivalence.rewrite.translate_row_pattern import cel_to_row
 
-        return {"core-cel": lambda phi, _: to_core_cel(phi), "row-pattern": lambda phi, _: cel_to_row(phi)}
+        def in_core_cel(phi: Formula, reading: Reading) -> Any:
+            return to_core_cel(phi)
+
+        def in_row_pattern(phi: Formula, reading: Reading) -> Any:
+            return cel_to_row(phi)
+
+        return {"core-cel": in_core_cel, "row-pattern": in_row_pattern}
 
     def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.cel import CelExplainer
@@ -177,13 +183,17 @@ def _kind(phi: Formula) -> str:
 
 
 def _denotational(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """Raises IllFormed for a registered predicate that is no function, or of a wrong arity."""
+    """Return the evaluation of a formula by its definition.
+
+    Raises IllFormed for a registered predicate that is no function, or of a wrong arity.
+    """
     from cerify.semantics.cel.denote import unregistered
     from cerify.semantics.cel.interpreter import found
 
-    return unregistered(phi, options.predicates) or (
-        lambda S: found(phi, S, options.output, options.budget, options.predicates)
-    )
+    def evaluate(S: Stream) -> Iterator[Match]:
+        return found(phi, S, options.output, options.budget, options.predicates)
+
+    return unregistered(phi, options.predicates) or evaluate
 
 
 def _prepare_streaming(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
@@ -194,7 +204,7 @@ def _prepare_streaming(phi: Formula, schema: Schema | None, options: Options) ->
     plan = evaluation_plan(phi, options.budget)
     if isinstance(plan, Unsupported):
         return plan
-    return lambda S: planned(plan, S, output=options.output, budget=options.budget)
+    return partial(planned, plan, output=options.output, budget=options.budget)
 
 
 def _prepare_compiled(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
@@ -205,7 +215,7 @@ def _prepare_compiled(phi: Formula, schema: Schema | None, options: Options) -> 
     plan = evaluation_plan(phi, options.budget)
     if isinstance(plan, Unsupported):
         return plan
-    return lambda S: planned(plan, S, output=options.output, budget=options.budget)
+    return partial(planned, plan, output=options.output, budget=options.budget)
 
 
 def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output
-from cerify.languages import LANGUAGES
+from cerify.languages.cel import LANGUAGE as CEL
 from cerify.languages.language import (
     DENOTATIONAL,
     FOREIGN,
@@ -120,11 +120,12 @@ class CoreCel(BuiltInLanguage[Formula]):
         """By way of CEL."""
         from cerify.equivalence.verdict import Undecided
 
-        phi, psi = (_in_cel(query, question.budget) for query in (left, right))
-        for refused in (phi, psi):
-            if isinstance(refused, Unsupported):
-                return Undecided(refused.described())
-        return LANGUAGES["cel"].compare(phi, psi, question)
+        phi, psi = _in_cel(left, question.budget), _in_cel(right, question.budget)
+        if isinstance(phi, Unsupported):
+            return Undecided(phi.described())
+        if isinstance(psi, Unsupported):
+            return Undecided(psi.described())
+        return CEL.compare(phi, psi, question)
 
     def difference(
         self, left: Formula, right: Formula, schema: Schema, budget: Budget = Budget()
@@ -151,7 +152,10 @@ class CoreCel(BuiltInLanguage[Formula]):
 
     @property
     def translations(self) -> Mapping[str, Callable[[Formula, Reading], Any]]:
-        return {"cel": lambda phi, _: self.cel_formula(phi, Budget())}
+        def in_cel(phi: Formula, reading: Reading) -> Any:
+            return self.cel_formula(phi, Budget())
+
+        return {"cel": in_cel}
 
     def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.core_cel import CoreExplainer
@@ -161,7 +165,7 @@ class CoreCel(BuiltInLanguage[Formula]):
     def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
         """By its formula of CEL."""
         psi = _in_cel(query, options.budget)
-        return psi if isinstance(psi, Unsupported) else LANGUAGES["cel"].streamed(psi, schema, options)
+        return psi if isinstance(psi, Unsupported) else CEL.streamed(psi, schema, options)
 
     def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
         """Of its formula of CEL."""
@@ -210,13 +214,26 @@ def _prepare(
     from cerify.automata.evaluate.core import iterate_core_matches
     from cerify.automata.evaluate.streaming import at_most
 
+    def run(S: Stream) -> list[Match]:
+        return match(phi, S, options.budget)
+
+    def check_each(S: Stream) -> list[Match]:
+        return at_most(options.budget.matches, iterate_core_matches(phi, S, options.budget, match))
+
     if is_unary(phi):
-        return lambda S: match(phi, S, options.budget)
+        return run
     psi = _in_cel(phi, options.budget)
     if isinstance(psi, Unsupported):
-        return lambda S: at_most(options.budget.matches, iterate_core_matches(phi, S, options.budget, match))
-    found = LANGUAGES["cel"].evaluators[evaluator].prepare(psi, schema, options)
-    return found if isinstance(found, Unsupported) else lambda S: at_most(options.budget.matches, iter(found(S)))
+        return check_each
+    in_cel = CEL.evaluators[evaluator].prepare(psi, schema, options)
+    return in_cel if isinstance(in_cel, Unsupported) else partial(_run_in_cel, in_cel, options.budget.matches)
+
+
+def _run_in_cel(evaluate: Evaluation, limit: int, S: Stream) -> list[Match]:
+    """Return the matches of the evaluation of a formula in CEL. Raises BudgetExceeded."""
+    from cerify.automata.evaluate.streaming import at_most
+
+    return at_most(limit, iter(evaluate(S)))
 
 
 def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
@@ -239,7 +256,7 @@ def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
 def _batches_in_cel(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     """Return CEL's evaluator of batches of that name, for the formula in CEL."""
-    psi, make = _in_cel(phi, options.budget), LANGUAGES["cel"].evaluators[evaluator].batches
+    psi, make = _in_cel(phi, options.budget), CEL.evaluators[evaluator].batches
     assert make is not None
     return psi if isinstance(psi, Unsupported) else make(psi, schema, options)
 

@@ -23,11 +23,11 @@ from functools import cached_property
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypedDict, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output, require_output
 from cerify.equivalence.verdict import Claim, Level, Order
-from cerify.semantics.arguments import Budget, Selection, read, require_kind, require_whole
+from cerify.semantics.arguments import MOST, Budget, Selection, read, require_kind, require_whole
 from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported
@@ -72,8 +72,10 @@ class Options:
 
     predicates: a user's own, which a query of CEL may name. aggregates: those that a query of SASE+ may name beside the
     language's own. reading: the answers to what the papers of SASE+ leave open; row_reading: to what SQL leaves open of
-    MATCH_RECOGNIZE; eql_reading: where engines of EQL part. consumption: what matches take away from later ones.
-    Languages ignore what is not theirs.
+    MATCH_RECOGNIZE; eql_reading: where engines of EQL part. consumption: what matches take away from later ones. own:
+    the options of a plug-in language, by name. Languages ignore what is not theirs.
+
+    Raises IllFormed for what is no value of an option. This is the one place that looks.
     """
 
     output: Output = "matches"
@@ -84,44 +86,27 @@ class Options:
     row_reading: RowReading = STANDARD
     eql_reading: EqlReading = ELASTIC
     consumption: Consumption = Consumption.NONE
+    own: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, values: OptionValues) -> Options:
-        """The options with these values. Raises IllFormed for what is no value of an option."""
-        kinds: tuple[tuple[str, type, str], ...] = (
-            ("budget", Budget, "a cerify.Budget"),
-            ("predicates", Mapping, "a mapping from names to predicates"),
-            ("aggregates", Mapping, "a mapping from names to aggregates"),
-            ("reading", Reading, "a Reading"),
-            ("row_reading", RowReading, "a RowReading"),
-            ("eql_reading", EqlReading, "an EqlReading"),
-        )
-        for name, kind, wanted in kinds:
-            if name in values:
-                require_kind(name, values[name], kind, wanted)  # type: ignore[literal-required]
-        if "output" in values:
-            require_output(values["output"])
-        if "consumption" in values:
-            values = values | {"consumption": Consumption.of(values["consumption"])}
-        return cls(**values)  # type: ignore[arg-type]  # by now a consumption is none that is a str
+    def __post_init__(self) -> None:
+        for name, kind, wanted in _KINDS:
+            if not isinstance(getattr(self, name), kind):
+                require_kind(_ARGUMENTS.get(name, name), getattr(self, name), kind, wanted)
+        if self.output not in _OUTPUTS:
+            require_output(self.output)
 
 
-class EvaluationValues(TypedDict, total=False):
-    """The Options but the output as keyword arguments; a consumption also by its name."""
-
-    budget: Budget
-    predicates: Predicates
-    aggregates: Operations
-    reading: Reading
-    row_reading: RowReading
-    eql_reading: EqlReading
-    consumption: Consumption | str
-
-
-class OptionValues(EvaluationValues, total=False):
-    """The Options as keyword arguments."""
-
-    output: Output
+_KINDS: tuple[tuple[str, type, str], ...] = (
+    ("budget", Budget, "a cerify.Budget"),
+    ("predicates", Mapping, "a mapping from names to predicates"),
+    ("aggregates", Mapping, "a mapping from names to aggregates"),
+    ("reading", Reading, "a Reading"),
+    ("row_reading", RowReading, "a RowReading"),
+    ("eql_reading", EqlReading, "an EqlReading"),
+    ("own", Mapping, "a mapping from names to values"),
+)
+_ARGUMENTS = {"own": "options"}  # as the functions of cerify.api call it
+_OUTPUTS = get_args(Output)
 
 
 READINGS: Mapping[str, type] = {"reading": Reading, "row_reading": RowReading, "eql_reading": EqlReading}
@@ -185,11 +170,11 @@ class BuiltIn(Generic[F]):
         """The evaluator that takes the queries of which why_not returns None; with compiled loops it needs numba."""
 
         def guard(make: Made[F, M]) -> Made[F, M | Unsupported]:
-            return lambda query, schema, options: (
-                why_not(query, schema, options)
-                or (without_numba() if compiled else None)
-                or make(query, schema, options)
-            )
+            def make_unless_refused(query: F, schema: Schema | None, options: Options) -> M | Unsupported:
+                refused = why_not(query, schema, options) or (without_numba() if compiled else None)
+                return refused or make(query, schema, options)
+
+            return make_unless_refused
 
         return cls(guard(prepare), compiled, None if batches is None else guard(batches))
 
@@ -201,8 +186,15 @@ class BuiltIn(Generic[F]):
         compiled: bool = False,
         batches: Made[F, Evaluator | Unsupported] | None = None,
     ) -> BuiltIn[F]:
-        """As guarded, with a function that returns the matches."""
-        return cls.guarded(lambda query, _, options: lambda S: matches(query, S, options), why_not, compiled, batches)
+        """Same as `guarded`, with a function that returns the matches."""
+
+        def prepare(query: F, schema: Schema | None, options: Options) -> Evaluation:
+            def evaluate(S: Stream) -> Iterable[Match]:
+                return matches(query, S, options)
+
+            return evaluate
+
+        return cls.guarded(prepare, why_not, compiled, batches)
 
     def matches(self, query: F, S: Stream, options: Options) -> Iterable[Match]:
         """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""
@@ -248,8 +240,10 @@ class DecisionQuestion:
             raise IllFormed(f"there is no level {self.level!r}; use one of {', '.join(get_args(Level))}")
         if self.order not in get_args(Order):
             raise IllFormed(f"there is no order {self.order!r} of times; use one of {', '.join(get_args(Order))}")
-        require_whole("bound", self.bound)
-        require_kind("budget", self.budget, Budget, "a cerify.Budget")
+        if type(self.bound) is not int or not 0 <= self.bound <= MOST:
+            require_whole("bound", self.bound)
+        if not isinstance(self.budget, Budget):
+            require_kind("budget", self.budget, Budget, "a cerify.Budget")
 
 
 def confirmed(verdict: Verdict, sides: Iterable[tuple[Language[Any], Any]], question: DecisionQuestion) -> Verdict:
@@ -318,10 +312,10 @@ class Language(ABC, Generic[F]):
     attributes of an event by their position. keeps_order: whether matches are listed as they are found, and not sorted.
     row_type: the type of events that are given without one; None makes them an error. unsaved: why the state of a query
     cannot be saved between batches; "" if the error of the evaluator has the reason. settings: the Options that are its
-    own, as "reading". strategies: the operators of the selection strategies that can stand around a query; ALL needs
-    none. loops: queries which use between them all compiled loops. mark: a regular expression for what only texts of
-    the language have; "" for none. foreign: words and signs of other languages, in capitals, each with the one of this
-    language.
+    own, as "reading"; options: the names of those that only a plug-in has (Options.own). strategies: the operators of
+    the selection strategies that can stand around a query; ALL needs none. loops: queries which use between them all
+    compiled loops. mark: a regular expression for what only texts of the language have; "" for none. foreign: words and
+    signs of other languages, in capitals, each with the one of this language.
     """
 
     name: ClassVar[str]
@@ -336,6 +330,7 @@ class Language(ABC, Generic[F]):
     row_type: ClassVar[str | None] = None
     unsaved: ClassVar[str] = ""
     settings: ClassVar[frozenset[str]] = frozenset()
+    options: ClassVar[frozenset[str]] = frozenset()
     strategies: ClassVar[Mapping[Selection, Callable[[Any], Any]]] = {}
     loops: ClassVar[tuple[str, ...]] = ()
     mark: ClassVar[str] = ""

@@ -13,8 +13,10 @@ from cerify.languages.language import (
     BuiltInLanguage,
     Checked,
     DecisionQuestion,
+    Evaluation,
     Options,
     OutputTable,
+    without_numba,
 )
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, MissingPackage, Unsupported
@@ -135,9 +137,9 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[MatchRecognize]]:
         return {
-            "denotational": BuiltIn.of(_match_by_definition, _no_objection),
-            "automaton": BuiltIn.of(_match_by_automaton, _no_automaton),
-            "kernel": BuiltIn.of(_match_in_loops, _no_kernel, True),
+            "denotational": BuiltIn(_prepare_definition),
+            "automaton": BuiltIn(_prepare_automaton),
+            "kernel": BuiltIn(_prepare_loops, True),
         }
 
     def output_table(self, query: MatchRecognize, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
@@ -331,13 +333,8 @@ def blocks_by(evaluator: str) -> Callable[[MatchRecognize, Stream, Budget], Foun
     return {"automaton": readable_blocks, "kernel": compiled_blocks}[evaluator]
 
 
-def _no_objection(q: MatchRecognize, schema: Schema | None, options: Options) -> None:
-    """None. Raises IllFormed for what is wrong without a schema."""
-    require_wellformed(q, options.row_reading)
-
-
 def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
-    """Why the automaton cannot answer. Raises IllFormed as _no_objection does."""
+    """Why the automaton cannot answer. Raises IllFormed for what is wrong without a schema."""
     require_wellformed(q, options.row_reading)
     if options.row_reading != STANDARD:
         return Unsupported("other readings than the decided one are followed by the evaluator denotational alone")
@@ -345,7 +342,7 @@ def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) ->
 
 
 def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
-    """Why the compiled loops cannot carry the clause. Raises IllFormed as _no_objection does, and BudgetExceeded."""
+    """Why the compiled loops cannot carry the clause. Raises IllFormed, BudgetExceeded."""
     from cerify.automata.row_pattern.compile import at_fixed_distances, why_not, why_not_compiled
 
     if (refused := _no_automaton(q, schema, options)) is not None:
@@ -354,26 +351,40 @@ def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Un
     return why_not(q) or why_not_compiled(q, options.budget)
 
 
-def _match_by_definition(q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
-    """Return the matches by the definition, with their bindings and with the measures as their result."""
+def _prepare_definition(q: MatchRecognize, schema: Schema | None, options: Options) -> Evaluation:
+    """Return the evaluation by the definition: matches with their bindings, and the measures as result."""
     from cerify.semantics.row_pattern.interpreter import answers
 
-    output = RowOutput(q, S, options.row_reading)
-    return map(output.with_result, answers(q, S, budget=options.budget, reading=options.row_reading))
+    def evaluate(S: Stream) -> Iterator[Match]:
+        output = RowOutput(q, S, options.row_reading)
+        return map(output.with_result, answers(q, S, budget=options.budget, reading=options.row_reading))
+
+    require_wellformed(q, options.row_reading)
+    return evaluate
 
 
-def _match_by_automaton(q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
-    """Return the matches by the readable automaton, with their bindings and with the measures as their result."""
-    from cerify.automata.row_pattern.evaluate import answers
+def _prepare_automaton(q: MatchRecognize, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    """Return the same by the readable automaton, or why it cannot."""
+    from cerify.automata.row_pattern.evaluate import resolved_answers
 
-    return map(RegisterOutput(q, S, options.row_reading).with_result, answers(q, S, budget=options.budget))
+    def evaluate(S: Stream) -> Iterator[Match]:
+        output = RegisterOutput(q, S, options.row_reading)
+        for match in resolved_answers(output.q, S, options.budget):
+            yield output.with_result(match)
+
+    return _no_automaton(q, schema, options) or evaluate
 
 
-def _match_in_loops(q: MatchRecognize, S: Stream, options: Options) -> Iterator[Match]:
-    """Return the matches by the compiled loops, with their bindings and with the measures as their result."""
+def _prepare_loops(q: MatchRecognize, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    """Return the same by the compiled loops, or why they cannot."""
+    if (refused := _no_kernel(q, schema, options) or without_numba()) is not None:
+        return refused
     from cerify.automata.row_pattern.compiled import answers
 
-    return map(RegisterOutput(q, S, options.row_reading).with_result, answers(q, S, budget=options.budget))
+    def evaluate(S: Stream) -> Iterator[Match]:
+        return map(RegisterOutput(q, S, options.row_reading).with_result, answers(q, S, budget=options.budget))
+
+    return evaluate
 
 
 LANGUAGE = RowPattern()

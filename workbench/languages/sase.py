@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
-from cerify.languages.language import BuiltIn, BuiltInLanguage, Checked, DecisionQuestion, Options, confirmed
+from cerify.languages.language import (
+    BuiltIn,
+    BuiltInLanguage,
+    Checked,
+    DecisionQuestion,
+    Evaluation,
+    Options,
+    confirmed,
+    without_numba,
+)
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
@@ -82,9 +91,9 @@ class Sase(BuiltInLanguage[Tree]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
         return {
-            "denotational": BuiltIn.of(_match_by_definition, _no_objection),
-            "automaton": BuiltIn.of(_match_by_automaton, _no_objection, batches=_readable_batches),
-            "kernel": BuiltIn.of(_match_in_loops, _no_objection, True, _compiled_batches),
+            "denotational": BuiltIn(_prepare_definition),
+            "automaton": BuiltIn(_prepare_automaton, batches=_readable_batches),
+            "kernel": BuiltIn(_prepare_loops, True, _compiled_batches),
         }
 
     def check(self, query: Tree, schema: Schema | None) -> Checked:
@@ -136,18 +145,19 @@ class Sase(BuiltInLanguage[Tree]):
         from cerify.equivalence.rewrite.translate_row_pattern import sase_to_row
         from cerify.equivalence.rewrite.translate_sase import require_written, sase_to_cel, sase_to_expression
 
-        def wellformed(translate: Callable[[Tree, Reading], Any]) -> Callable[[Tree, Reading], Any]:
-            def checked(query: Tree, reading: Reading) -> Any:
-                require_wellformed(query)
-                return translate(query, reading)
+        def in_cel(query: Tree, reading: Reading) -> Any:
+            require_wellformed(query)
+            return require_written(sase_to_cel(query, reading))
 
-            return checked
+        def in_expression(query: Tree, reading: Reading) -> Any:
+            require_wellformed(query)
+            return sase_to_expression(query, reading)
 
-        return {
-            "cel": wellformed(lambda query, reading: require_written(sase_to_cel(query, reading))),
-            "event-expression": wellformed(sase_to_expression),
-            "row-pattern": wellformed(sase_to_row),
-        }
+        def in_row_pattern(query: Tree, reading: Reading) -> Any:
+            require_wellformed(query)
+            return sase_to_row(query, reading)
+
+        return {"cel": in_cel, "event-expression": in_expression, "row-pattern": in_row_pattern}
 
     def stream_read(self, query: Tree, S: Stream) -> Stream:
         from cerify.semantics.sase.clauses import source_of
@@ -187,11 +197,6 @@ class Sase(BuiltInLanguage[Tree]):
         return record_sase(query, S, title, options.reading, options.budget)
 
 
-def _no_objection(q: Tree, schema: Schema | None, options: Options) -> None:
-    """None. Raises IllFormed for what is wrong without a schema, so that it is an error and no warning too."""
-    require_wellformed(q)
-
-
 def _readable_batches(q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     """Return the readable evaluator of batches, or why there is none."""
     from cerify.automata.nfab.evaluators import ReadableSaseEvaluator
@@ -210,37 +215,62 @@ def _compiled_batches(q: Tree, schema: Schema | None, options: Options) -> Evalu
     block = _block_of(q, options)
     if isinstance(block, Unsupported):
         return block
-    return why_not(block) or CompiledSaseEvaluator(block, options.reading, options.budget, options.aggregates)
+    return (
+        without_numba()
+        or why_not(block)
+        or CompiledSaseEvaluator(block, options.reading, options.budget, options.aggregates)
+    )
 
 
 def _block_of(q: Tree, options: Options) -> SaseQuery | Unsupported:
     """Return the one block of a query that is evaluated in batches, or why it is not."""
     from cerify.automata.nfab.evaluators import block_of
 
+    require_wellformed(q)
     if options.consumption is not Consumption.NONE:
         return Unsupported("matches of SASE+ consume nothing: write NON-OVERLAP after RETURN, or `!` after an array")
     return block_of(q)
 
 
-def _match_by_definition(q: Tree, S: Stream, options: Options) -> Iterable[Match]:
+# A query is well-formed before it is evaluated: what is wrong without a schema is an error, and no warning too.
+
+
+def _prepare_definition(q: Tree, schema: Schema | None, options: Options) -> Evaluation:
+    """Return the evaluation of a query by its definition. Raises IllFormed."""
     from cerify.semantics.sase.denote import bindings
     from cerify.semantics.sase.interpreter import matches_of
 
-    return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
+    def evaluate(S: Stream) -> Iterable[Match]:
+        return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
+
+    require_wellformed(q)
+    return evaluate
 
 
-def _match_by_automaton(q: Tree, S: Stream, options: Options) -> Iterable[Match]:
+def _prepare_automaton(q: Tree, schema: Schema | None, options: Options) -> Evaluation:
+    """Return the evaluation of a query by the readable NFA^b. Raises IllFormed."""
     from cerify.automata.nfab.evaluate import bindings
     from cerify.automata.nfab.evaluators import matches_of
 
-    return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
+    def evaluate(S: Stream) -> Iterable[Match]:
+        return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
+
+    require_wellformed(q)
+    return evaluate
 
 
-def _match_in_loops(q: Tree, S: Stream, options: Options) -> Iterable[Match]:
+def _prepare_loops(q: Tree, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+    """Return the evaluation of a query by the NFA^b in compiled loops, or why there is none. Raises IllFormed."""
+    require_wellformed(q)
+    if (missing := without_numba()) is not None:
+        return missing
     from cerify.automata.nfab.compiled import bindings
     from cerify.automata.nfab.evaluators import matches_of
 
-    return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
+    def evaluate(S: Stream) -> Iterable[Match]:
+        return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
+
+    return evaluate
 
 
 LANGUAGE = Sase()

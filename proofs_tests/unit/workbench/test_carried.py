@@ -15,7 +15,7 @@ COLUMNS_ALONE = "looks at what the match has so far, not at columns alone"  # of
 def refusal(language: str, query: str, output: str, evaluator: str) -> Unsupported | None:
     """Why the evaluator does not carry the query."""
     lang = LANGUAGES[language]
-    made = plan(lang, lang.parse(query), None, Want(Options.of({"output": output}), evaluator))  # type: ignore[typeddict-item]
+    made = plan(lang, lang.parse(query), None, Want(Options(output), evaluator))  # type: ignore[arg-type]
     return made.why_not.get(evaluator)
 
 

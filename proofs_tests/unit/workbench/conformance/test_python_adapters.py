@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 
 from cerify import adapter
-from cerify.conformance.cases import load
-from cerify.conformance.claims import claims_of_json
+from cerify.conformance.cases import claims_of_json, load, tree_of_text
 from cerify.conformance.engines import ADAPTERS
 from cerify.conformance.model import Case
-from cerify.conformance.query_tree import tree_of_text
 from cerify.protocol import json_of_match
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
