@@ -14,10 +14,12 @@ from dataclasses import replace
 from random import Random
 
 import click
+import pytest
 
 from cerify.conformance.choices import Choices
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.identification import Identification
+from cerify.conformance.inquiry import Inquiry
 from cerify.conformance.model import Case, CaseResult, Defect
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Peeler
@@ -51,13 +53,12 @@ def judged(engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], list[
     failures = [result for result in results if result.outcome not in ("passed", "skipped")]
     if not failures:
         return Counter(unseen=1), []
-    known = Choices.__iter__
-    secret = set(engine.items()) if hidden else set()
-    Choices.__iter__ = lambda self: (c for c in known(self) if c not in secret)  # type: ignore[method-assign]
-    try:
+    known, secret = Choices.__iter__, set(engine.items()) if hidden else set()
+    searched = without(engine) if hidden else predictor("cel")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Choices, "__iter__", lambda self: (c for c in known(self) if c not in secret))
+        patch.setattr(Inquiry, "predictor", searched)
         defects = defects_behind(Peeler(lambda case, query, S: recorded(engine, case)), failures, results)
-    finally:
-        Choices.__iter__ = known  # type: ignore[method-assign]
     counted: Counter[str] = Counter()
     wrong = []
     for defect in defects:
@@ -70,6 +71,17 @@ def judged(engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], list[
             first = defect.causes[0]
             wrong.append(f"{first.axis}={first.value} ({first.explains} of {first.of})")
     return counted, wrong
+
+
+def without(engine: Mapping[str, str]) -> Predictor:
+    """The answers of engines, of which none has a choice of this one."""
+    found = Predictor("cel")
+    axes = {
+        name: replace(axis, values=tuple(v for v in axis.values if (name, v) not in engine.items()))
+        for name, axis in found.interpretation.axes.items()
+    }
+    found.interpretation = replace(found.interpretation, axes=axes)
+    return found
 
 
 def is_right(engine: Mapping[str, str], defect: Defect, results: Sequence[CaseResult]) -> bool:
@@ -93,14 +105,7 @@ def identified(engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], l
     """How many values of a profile are right, open and wrong, and which are wrong."""
     known = predictor("cel")
     truth = choices_of(engine, known.interpretation.axes)
-    mine = known
-    if hidden:
-        mine = Predictor("cel")
-        kept = {
-            name: replace(axis, values=tuple(v for v in axis.values if (name, v) not in engine.items()))
-            for name, axis in mine.interpretation.axes.items()
-        }
-        mine.interpretation = replace(mine.interpretation, axes=kept)
+    mine = without(engine) if hidden else known
     found = Identification(mine, lambda question: known.answer(question, truth)).run(STAGES["cel"])
     counted: Counter[str] = Counter()
     wrong = []

@@ -12,7 +12,7 @@ from typing import Any
 from cerify.api import match
 from cerify.conformance.choices import Choice, Choices, Given, given_by
 from cerify.conformance.inquiry import ROUNDS, Inquiry
-from cerify.conformance.judgement import Judge, silent_operators
+from cerify.conformance.judgement import Judge, operators_in, silent_operators
 from cerify.conformance.model import Case, CaseResult, Defect, DefectCause
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, Kernel, Peeler
@@ -278,17 +278,56 @@ def _standing(
         return []
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
     smallest = [kernel.result for kernel in kernels]
+    stands = _found(inquiry, kernels, failing, choices, answered)
+    judge = Judge(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
+    if _is_open(choices, stands, smallest):
+        further = inquiry.identify()
+        judge = Judge(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, further, kernels))
+        together = judge.confirm(list({**dict(stands), **dict(further)}.items()))
+        if _number_given(choices, together, smallest) > _number_given(choices, stands, smallest):
+            stands = together
+        else:
+            stands = judge.confirm(stands)
+    suite = Judge(choices, answered)
+    for choice in stands:
+        choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))
+        choices.apart[choice] = inquiry.telling_apart(choice, rivals[0], stands) if rivals else ""
+        choices.replayed[choice] = suite.failing_under(()), suite.failing_under([choice])
+    return stands
+
+
+def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> bool:
+    """Whether a wrong answer that choices may explain is explained by none of these."""
+    return any(
+        given_by(one) is not None
+        and one.outcome == "failed"
+        and not (choices.silent & operators_in(one.case) and not one.matches)
+        and not any(choices.reproduces(way, one) for way in (*([c] for c in stands), list(stands)))
+        for one in smallest
+    )
+
+
+def _number_given(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> int:
+    """How many of the smallest wrong answers the choices give together."""
+    return sum(choices.reproduces(stands, one) for one in smallest)
+
+
+def _found(
+    inquiry: Inquiry,
+    kernels: Sequence[Kernel],
+    failing: Sequence[CaseResult],
+    choices: Choices,
+    answered: Sequence[CaseResult],
+) -> list[Choice]:
+    """The choices that are found one by one and stand; those that fall are searched for no more."""
+    smallest = [kernel.result for kernel in kernels]
+    stands: list[Choice] = []
     for _ in range(ROUNDS):
         chosen = chosen_for(choices, smallest, failing)
         judge = Judge(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, chosen, kernels))
         stands = inquiry.settle(judge, chosen)
         fallen = set(chosen) - set(stands)
         if not fallen:
-            suite = Judge(choices, answered)
-            for choice in stands:
-                choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))
-                choices.apart[choice] = inquiry.telling_apart(choice, rivals[0], stands) if rivals else ""
-                choices.replayed[choice] = suite.failing_under(()), suite.failing_under([choice])
             return stands
         choices.banned |= fallen
     return stands

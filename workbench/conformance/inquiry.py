@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cerify.conformance.choices import Choice, Choices
-from cerify.conformance.identification import Pool
+from cerify.conformance.identification import Identification, Pool
 from cerify.conformance.judgement import Judge
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.peeling import Peeler
-from cerify.conformance.prediction import Predictor
+from cerify.conformance.prediction import EngineAnswer, Predictor
 from cerify.conformance.report import event_text
 from cerify.hypotheses import STAGES
 from cerify.hypotheses.interpretation import Choices as Point
@@ -73,6 +73,28 @@ class Inquiry:
             question = self.between([*others, choice], [*others, rival], set())
             if question is None or self.ask(question):
                 return
+
+    def identify(self) -> list[Choice]:
+        """Return the choices that `identify` finds; values that are expected, or that it leaves open, are none.
+
+        It finds choices that show only together, such as a filter that decides which events a sequence takes.
+        """
+        language = LANGUAGES[self.choices.language]
+
+        def answer(question: EngineQuestion) -> EngineAnswer | None:
+            result = None
+            with suppress(CerifyError):
+                result = self.peeler.result(language.parse(question.query), question.S, self.origin)
+            if result is None or result.outcome in ("skipped", "not_run", "disputed"):
+                return None
+            self.asked.append(result)
+            if result.outcome == "error":
+                return "error"
+            return "no answer" if result.matches is None else self.predictor.compared_part(result.matches)
+
+        findings = Identification(self.predictor, answer).run(STAGES[self.choices.language])
+        expected = self.point(())
+        return [(name, f.value) for name, f in findings.items() if f.value not in (None, expected[name])]
 
     def telling_apart(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> str:
         """Return a query and a stream, as text, that would tell a choice from its rival; "" if none is known."""

@@ -97,10 +97,13 @@ class Judge:
         return weight
 
     def excuses(self, choice: Choice, case: Case) -> bool:
-        """Return whether a case has a fault that no choice explains, not in the operators of the axis alone."""
+        """Return whether a case has a fault that no choice explains, and that has nothing to do with the axis.
+
+        An axis that bears on every query has nothing to be excused by.
+        """
         own = set(AXES[self.choices.language][choice[0]].operators)
         present = self.choices.elements(case)
-        return any(blamed and blamed <= present and not blamed <= own for blamed in self.unexplained)
+        return bool(own) and any(b and b <= present and b.isdisjoint(own) for b in self.unexplained)
 
     def speaks(self, choice: Choice) -> bool:
         """Return whether the engine reports some match for queries with the operators of the axis.

@@ -53,10 +53,14 @@ from cerify.semantics.cel.syntax import OPERATORS
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bindings_of
 from cerify.semantics.predicates import Predicate, compare, mentions
+from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import kind
 
 SEQUENCES = ("any", "next-from-left", "next-from-right", "strict")
-LOOPS = ("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next", *AT_MOST)
+LOOPS = (
+    *("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next"),
+    *("taken-until-next", "never-left", *AT_MOST),
+)
 WINDOWS = ("closed", "open", "off-by-one", "integer", "tumbling")
 MEASURES = {cel.EventWindow: "events", cel.TimeWindow: "time", cel.AttributeWindow: "attribute"}
 SELECTIONS = ("as-defined", "ignored", "strict", "nxt", "last", "max")
@@ -75,6 +79,8 @@ LOOP_MEANS = {
     "at-least-two": "two or more",
     "single": "one",
     "until-next": "as any, up to the first event with which what follows can begin",
+    "taken-until-next": "all that fit, up to the first event with which what follows can begin",
+    "never-left": "any, and nothing can follow it",
     **AT_MOST_SAYS,
 }
 WINDOW_MEANS = {
@@ -111,6 +117,13 @@ def _selection(name: str) -> Axis:
 
 
 FILTER = Axis("filter", ("as-defined", "ignored"), ("filter",), "FILTER is as defined; is ignored")
+GUARD = Axis(
+    "guard",
+    ("after", "step", "run"),
+    ("filter",),
+    "a filter is a condition on what is found; a condition on one variable decides which events are taken, before any "
+    "is the next; so does one that compares events, with those taken before",
+)
 FILTER_CONNECTIVES = Axis(
     "filter-connectives",
     ("as-defined", "and-as-or", "or-as-and"),
@@ -142,7 +155,14 @@ AXES = axes(
         ("partition",),
         "PARTITION BY keeps matches that agree; is evaluated over the events of each key alone; is ignored",
     ),
+    Axis(
+        "partition@unless",
+        ("all", "substream"),
+        ("partition",),
+        "under PARTITION BY, UNLESS looks for its right side among all events; among those of the key alone",
+    ),
     FILTER,
+    GUARD,
     Axis(
         "filter-loop",
         ("every", "some", "first", "last"),
@@ -172,13 +192,15 @@ AXES = axes(
     Axis("project", ("as-defined", "ignored"), ("project",), "PROJECT is as defined; is ignored"),
     *SELECTION_AXES,
 )
-CLOSING = frozenset({"omit-nothing", "greedy"})  # values of the axis loop for which it matters what follows the loop
+CLOSING = frozenset({"omit-nothing", "greedy", "taken-until-next"})
+"""Values of the axis loop for which it matters what follows the loop."""
 
 
 def found(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
     """The matches at all positions. Raises EngineError, Unsupported and BudgetExceeded."""
     interpreter = CelVariant(S, choices, budget)
     with_bindings = output == "valuations"
+    phi = phi if choices["guard"] == "after" else guarded(phi, choices["guard"])
     return [
         Match(n, events, bindings)
         for n in range(len(S))
@@ -208,6 +230,7 @@ class CelVariant:
         self._computed: dict[tuple[int, int, int, int], Valuations] = {}
         self._rounds: dict[int, cel.Formula | None] = {}
         self._substreams: dict[tuple[int, ...], CelVariant] = {}
+        self._guard_key: str | None = None  # of a partition in which UNLESS looks at the events of its key alone
         self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
 
     def meaning(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None = None) -> Valuations:
@@ -230,6 +253,8 @@ class CelVariant:
             case cel.In(psi, A):
                 return (mu - at(mu, A) | bind(A, self.bound(mu)) for mu in self.meaning(psi, i, j, follow))
             case cel.Filter(psi, condition):
+                if choices["guard"] == "run" and isinstance(psi, cel.Seq) and choices["filter"] != "ignored":
+                    return self.sequenced(psi.left, psi.right, i, j, choices["seq"], follow, condition)
                 mus = self.meaning(psi, i, j, follow)
                 if choices["filter"] == "ignored":
                     return mus
@@ -278,26 +303,45 @@ class CelVariant:
     # --- sequences and iterations -------------------------------------------------------------------------------------
 
     def sequenced(
-        self, left: cel.Formula, right: cel.Formula, i: int, j: int, contiguity: str, follow: cel.Formula | None
+        self,
+        left: cel.Formula,
+        right: cel.Formula,
+        i: int,
+        j: int,
+        contiguity: str,
+        follow: cel.Formula | None,
+        guard: cel.Condition | None = None,
     ) -> Iterator[Valuation]:
-        """left ; right, or left : right, with what may lie between them as the choice says."""
+        """left ; right, or left : right, with what may lie between them as the choice says.
+
+        guard: a condition that decides which events right takes, given those of left.
+        """
         if isinstance(left, cel.Or) and self.choices["loop"] in CLOSING:  # a side may end with an iteration
-            yield from self.sequenced(left.left, right, i, j, contiguity, follow)
-            yield from self.sequenced(left.right, right, i, j, contiguity, follow)
+            yield from self.sequenced(left.left, right, i, j, contiguity, follow, guard)
+            yield from self.sequenced(left.right, right, i, j, contiguity, follow, guard)
             return
         another = self.another_round(left) if self.choices["loop"] in CLOSING else None
-        for k, mu1, mu2 in self.pairs(left, right, i, j, contiguity, follow):
+        for k, mu1, mu2 in self.pairs(left, right, i, j, contiguity, follow, guard):
             if another is None or not self.occurs(another, k + 1, first(mu2) if mu2 else k + 1):
                 yield mu1 | mu2
 
     def pairs(
-        self, left: cel.Formula, right: cel.Formula, i: int, j: int, contiguity: str, follow: cel.Formula | None
+        self,
+        left: cel.Formula,
+        right: cel.Formula,
+        i: int,
+        j: int,
+        contiguity: str,
+        follow: cel.Formula | None,
+        guard: cel.Condition | None = None,
     ) -> Iterator[tuple[int, Valuation, Valuation]]:
         """The end of a valuation of left, this valuation, and one of right that may come after it."""
         for k in range(i, j):
             lefts, rights = self.meaning(left, i, k, right), self.meaning(right, k + 1, j, follow)
             for mu1 in lefts if rights else ():
                 for mu2 in rights:
+                    if guard is not None and not self.satisfies(mu1 | mu2, guard):
+                        continue
                     start = first(mu2) if mu2 else k + 1
                     match contiguity:
                         case "any":
@@ -305,7 +349,7 @@ class CelVariant:
                         case "strict":
                             allowed = bool(mu1) and last(mu1) == k and bool(mu2) and start == k + 1
                         case "next-from-left":
-                            allowed = not self.begins(right, k + 1, start, j)
+                            allowed = not self.begins(right, k + 1, start, j, mu1, guard)
                         case "next-from-right":
                             allowed = not any(self.meaning(left, i, b, right) for b in range(k + 1, start))
                         case _:
@@ -321,9 +365,13 @@ class CelVariant:
         match loop:
             case "single":
                 return once
+            case "never-left" if follow is not None:
+                return NONE
+            case "never-left":
+                return self.any_rounds(psi, i, j, type(phi) is cel.ContiguousPlus)
             case "contiguous":
                 return chain(once, contiguous(psi, phi, i, j, self.meaning))
-            case "all" | "omit-nothing" | "until-next":
+            case "all" | "omit-nothing" | "until-next" | "taken-until-next":
                 return chain(once, self.rounds(psi, phi, i, j, loop, follow))
             case "greedy":
                 return selected("max", self.any_rounds(psi, i, j, type(phi) is cel.ContiguousPlus))
@@ -349,10 +397,10 @@ class CelVariant:
             for mu1 in self.meaning(psi, i, k):
                 for mu2 in self.meaning(phi, k + 1, j, follow):
                     start = first(mu2) if mu2 else k + 1
-                    if loop == "omit-nothing" and self.occurs(psi, k + 1, start):
+                    if loop in ("omit-nothing", "taken-until-next") and self.occurs(psi, k + 1, start):
                         continue
                     if (
-                        loop == "until-next"
+                        loop in ("until-next", "taken-until-next")
                         and follow is not None
                         and self.begins(follow, k + 1, start, len(self.S) - 1)
                     ):
@@ -373,10 +421,21 @@ class CelVariant:
         """Whether phi has a valuation from one position on, up to the position before another."""
         return any(self.meaning(phi, since, b) for b in range(since, before))
 
-    def begins(self, phi: cel.Formula, since: int, before: int, until: int) -> bool:
-        """Whether phi has a valuation that begins from one position on, before another, and ends by a third."""
+    def begins(
+        self,
+        phi: cel.Formula,
+        since: int,
+        before: int,
+        until: int,
+        taken: Valuation = frozenset(),
+        guard: cel.Condition | None = None,
+    ) -> bool:
+        """Whether phi has a valuation that begins from one position on, before another, and ends by a third.
+
+        guard: a condition that it satisfies, together with what is taken before.
+        """
         return any(
-            since <= first(mu) < before
+            since <= first(mu) < before and (guard is None or self.satisfies(taken | mu, guard))
             for b in range(since, until + 1)
             for mu in self.meaning(phi, since, b)
             if mu and before > since
@@ -459,6 +518,13 @@ class CelVariant:
                 intervals = [(i, j)]
             case _:
                 intervals = []
+        if self._guard_key is not None and mu:
+            key, value = self._guard_key, self.S[first(mu)].get(self._guard_key)
+            return any(
+                all(compare("=", self.S[p].get(key), value) for p in sup(other))
+                for a, b in intervals
+                for other in self.meaning(guard, a, b)
+            )
         return any(self.meaning(guard, a, b) for a, b in intervals)
 
     def satisfies(self, mu: Valuation, condition: cel.Condition) -> bool:
@@ -536,12 +602,13 @@ class CelVariant:
         if self.choices["partition"] == "ignored":
             return self.meaning(psi, i, j, follow)
         if self.choices["partition"] == "filter":
-            S = self.S
-            return (
-                mu
-                for mu in self.meaning(psi, i, j, follow)
-                if all(compare("=", S[p].get(a), S[q].get(a)) for p in sup(mu) for q in sup(mu))
-            )
+            S, before = self.S, self._guard_key
+            self._guard_key = a if self.choices["partition@unless"] == "substream" else before
+            try:
+                mus = self.meaning(psi, i, j, follow)
+            finally:
+                self._guard_key = before
+            return (mu for mu in mus if all(compare("=", S[p].get(a), S[q].get(a)) for p in sup(mu) for q in sup(mu)))
         return self.per_key(psi, (a,), i, j, follow)
 
     def per_key(
@@ -557,6 +624,82 @@ class CelVariant:
         begin = next(n for n, p in enumerate(places) if p >= i)
         mus = self._substreams[places].meaning(psi, begin, places.index(j), follow)
         return (frozenset((A, places[p]) for A, p in mu) for mu in mus)
+
+
+def guarded(phi: cel.Formula, how: str) -> cel.Formula:
+    """The formula with the conditions of its filters where they decide which events are taken.
+
+    how: "step" for conditions on one variable, which then stand at the events that it binds; "run" also for those that
+    compare events, which then stand around the smallest sequence that binds them all.
+    """
+    below = [guarded(psi, how) for psi in children(phi)]
+    phi = rebuilt(phi, below) if below else phi
+    if not isinstance(phi, cel.Filter):
+        return phi
+    psi, kept = phi.phi, list[cel.Condition]()
+    for condition in conjuncts_of(phi.condition):
+        if isinstance(condition, cel.Every):
+            psi = at_events(psi, condition.variable, condition)
+        elif isinstance(condition, cel.Correlated) and how == "run":
+            psi = at_sequence(psi, condition)
+            continue
+        kept.append(condition)
+    for condition in kept:
+        psi = cel.Filter(psi, condition)
+    return psi
+
+
+def conjuncts_of(condition: cel.Condition) -> Iterator[cel.Condition]:
+    """The conditions that AND connects."""
+    if isinstance(condition, cel.Conjunction):
+        yield from conjuncts_of(condition.left)
+        yield from conjuncts_of(condition.right)
+    else:
+        yield condition
+
+
+def at_events(phi: cel.Formula, variable: str, condition: cel.Every, everywhere: bool = False) -> cel.Formula:
+    """The formula with a condition at each event that a variable binds; everywhere: at each event."""
+    match phi:
+        case cel.EventAtom(R):
+            return cel.Filter(phi, cel.Every(R, condition.predicate)) if everywhere or variable == R else phi
+        case cel.In(psi, A):
+            return cel.In(at_events(psi, variable, condition, everywhere or variable == A), A)
+        case cel.Project(L, psi):
+            return phi if variable not in L else cel.Project(L, at_events(psi, variable, condition, everywhere))
+        case cel.Unless(left, right):
+            return cel.Unless(at_events(left, variable, condition, everywhere), right)
+        case cel.Strict() | cel.Next() | cel.Last() | cel.Max():
+            return phi
+        case cel.Derived():
+            return at_events(phi.expansion, variable, condition, everywhere)
+        case _:
+            return rebuilt(phi, [at_events(psi, variable, condition, everywhere) for psi in children(phi)])
+
+
+def at_sequence(phi: cel.Formula, condition: cel.Correlated) -> cel.Formula:
+    """The formula with a condition around the smallest of its sequences that binds all variables of the condition."""
+    needed = {mention.variable for mention in mentions(condition.predicate)}
+    match phi:
+        case cel.Seq(left, right):
+            if needed <= bound_in(left) and needed.isdisjoint(bound_in(right)):
+                return cel.Seq(at_sequence(left, condition), right)
+            if needed <= bound_in(right) and needed.isdisjoint(bound_in(left)):
+                return cel.Seq(left, at_sequence(right, condition))
+        case cel.Filter(psi, other) if not isinstance(psi, cel.Seq):
+            return cel.Filter(at_sequence(psi, condition), other)
+        case cel.Within(psi, window):
+            return cel.Within(at_sequence(psi, condition), window)
+        case cel.PartitionBy(psi, a):
+            return cel.PartitionBy(at_sequence(psi, condition), a)
+    return cel.Filter(phi, condition)
+
+
+def bound_in(phi: cel.Formula) -> set[str | None]:
+    """The variables that occur in a formula as types of events or after IN."""
+    names = (psi.type if isinstance(psi, cel.EventAtom) else psi.variable if isinstance(psi, cel.In) else None
+             for psi in cel.subformulas(cel.expanded(phi)))  # fmt: skip
+    return set(names)
 
 
 def within(span: float, width: float, how: str) -> bool:
@@ -636,6 +779,14 @@ STAGES = (
     Stage(("window@attribute",), (Template("(A ; B) WITHIN 2 [x]", events("A B", x=(0, 1, 2, 3, 2.5, 3.5)), 2),)),
     *conditions("A FILTER A[{}]", also=("filter",)),
     Stage(
+        ("guard",),
+        (
+            Template("(A ; B) FILTER B.x = 1", events("A B", x=(0, 1)), 4),
+            Template("(A ; B) FILTER A.x < B.x", events("A B", x=(0, 1)), 4),
+            Template("(A ; B ; C) FILTER B.x < C.x", events("A B C", x=(0, 1)), 4),
+        ),
+    ),
+    Stage(
         ("partition",),
         (
             Template("(A ; A) PARTITION BY [k]", events("A", k=(1, 2)), 4),
@@ -670,6 +821,10 @@ STAGES = (
         ),
     ),
     Stage(("negation",), (Template("(A ; C) UNLESS B", ABC, 5), Template("(A ; C) UNLESS (B ; C)", ABC, 4))),
+    Stage(
+        ("partition@unless",),
+        (Template("((A ; C) UNLESS B) PARTITION BY [k]", events("A B C", k=(1, 2)), 4),),
+    ),
     Stage(("start",), (Template("B ; START(A)", AB, 5), Template("START(A)", AB, 3), Template("A OR START(B)", AB, 3))),
     Stage(("in",), (Template("(A ; A) IN X FILTER X.x = 1", events("A", x=(0, 1)), 4),)),
     Stage(("project",), (Template("PROJECT[A](A ; B)", AB, 4),)),

@@ -132,10 +132,12 @@ Emit = Literal[
     "one-per-position",
     "longest-per-position",
     "shortest-per-position",
+    "latest-per-position",
     "one-per-start",
     "at-end",
     "at-first-event",
     "one-later",
+    "needs-next",
 ]
 
 OVERLAP = Axis(
@@ -148,8 +150,9 @@ EMIT = Axis(
     "emit",
     get_args(Emit),
     says="which matches are reported, and when: all as they are complete; of those at one position the first; "
-    "of those at one position the longest; of those at one position the shortest; the first of each first event; "
-    "all at the end of the stream; at their first event; one position later",
+    "of those at one position the longest; of those at one position the shortest; of those at one "
+    "position the one that begins last; the first of each first event; all at the end of the stream; at their first "
+    "event; one position later; once another event has come, so that those of the last event are lost",
 )
 TIES = Axis(
     "ties",
@@ -240,6 +243,8 @@ def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
             return _best(found, lambda m: m.at, lambda m: (-len(m.events), m.events))
         case "shortest-per-position":
             return _best(found, lambda m: m.at, lambda m: (len(m.events), m.events))
+        case "latest-per-position":
+            return _best(found, lambda m: m.at, lambda m: (-m.events[0] if m.events else 1, m.events))
         case "one-per-start":
             return _best(found, lambda m: m.events[:1], lambda m: (m.at, m.events))
         case "at-end":
@@ -248,6 +253,8 @@ def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
             return [replace(m, at=m.events[0] if m.events else m.at) for m in found]
         case "one-later":
             return [replace(m, at=m.at + 1) for m in found if m.at + 1 < length]
+        case "needs-next":
+            return [m for m in found if m.at + 1 < length]
         case _:
             assert_never(emit)
 
@@ -320,8 +327,9 @@ DIVISION = Axis(
 )
 COMPARISON = Axis(
     "comparison",
-    ("exact", "inclusive", "exclusive", "reversed"),
-    says="< and > mean what they say; are taken for <= and >=; <= and >= are taken for < and >; < is taken for >",
+    ("exact", "inclusive", "exclusive", "reversed", "unequal-false"),
+    says="< and > mean what they say; are taken for <= and >=; <= and >= are taken for < and >; < is taken for >; "
+    "!= is never true",
 )
 CONNECTIVES = Axis(
     "connectives",
@@ -330,8 +338,9 @@ CONNECTIVES = Axis(
 )
 STRINGS = Axis(
     "strings",
-    ("exact", "any-case"),
-    says="strings are compared as they are; without regard to upper and lower case",
+    ("exact", "any-case", "unordered"),
+    says="strings are compared as they are; without regard to upper and lower case; with = and != alone, and are "
+    "neither less nor greater",
 )
 LIKE = Axis(
     "like",
@@ -347,7 +356,11 @@ FLOATS = Axis(
     "floats", ("exact", "truncated"), says="floats are compared as they are; without what is behind the point"
 )
 
-CONDITIONS = (ABSENT, DIVISION, COMPARISON, CONNECTIVES, STRINGS, LIKE, RANGE, FLOATS)
+CONSTANTS = Axis(
+    "constants", ("exact", "truncated"), says="constants are what they say; numbers in a query lose their fraction"
+)
+
+CONDITIONS = (ABSENT, DIVISION, COMPARISON, CONNECTIVES, STRINGS, LIKE, RANGE, FLOATS, CONSTANTS)
 """The axes of conditions, which all languages have."""
 
 ValueOf: TypeAlias = Callable[[Attribute], Value | None]
@@ -382,13 +395,13 @@ class ConditionVariant:
                 return self.compared(comparator, self.value(left, value_of), self.value(right, value_of))
             case pred.OneOf(term, values):
                 value = self.value(term, value_of)
-                return self.either([self.compared("=", value, self.read(v)) for v in values])
+                return self.either([self.compared("=", value, self.written(v)) for v in values])
             case pred.InRange(term, low, high):
                 value = self.value(term, value_of)
                 above: Comparator = "<" if self.choices["range"] == "open-below" else "<="
                 below: Comparator = "<" if self.choices["range"] == "open-above" else "<="
                 return self.both(
-                    [self.ordered(above, self.read(low), value), self.ordered(below, value, self.read(high))]
+                    [self.ordered(above, self.written(low), value), self.ordered(below, value, self.written(high))]
                 )
             case pred.Like(term, pattern):
                 return self.like(pattern, self.value(term, value_of))
@@ -421,6 +434,8 @@ class ConditionVariant:
                 comparator = EXCLUSIVE.get(comparator, comparator)
             case "reversed":
                 comparator = REVERSED.get(comparator, comparator)
+            case "unequal-false" if comparator == "!=":
+                return False
         return self.ordered(comparator, left, right)
 
     def ordered(self, comparator: Comparator, left: Value | None, right: Value | None) -> bool | None:
@@ -435,6 +450,8 @@ class ConditionVariant:
                     return comparator == "!="
                 case "error":
                     raise EngineError("an attribute of the condition is absent")
+        if isinstance(left, str) and comparator not in ("=", "!=") and self.choices["strings"] == "unordered":
+            return False
         return pred.compare(comparator, left, right)
 
     def like(self, pattern: str, value: Value | None) -> bool | None:
@@ -457,7 +474,7 @@ class ConditionVariant:
                 found = value_of(term)
                 return 0 if found is None and self.choices["absent"] == "zero" else self.read(found)
             case pred.Constant(value):
-                return self.read(value)
+                return self.written(value)
             case pred.Arithmetic(symbol, left, right):
                 a, b = self.value(left, value_of), self.value(right, value_of)
                 if a is None or b is None:
@@ -467,6 +484,12 @@ class ConditionVariant:
                 return pred.evaluate(pred.Arithmetic(symbol, pred.Constant(a), pred.Constant(b)), lambda _: None)
             case _:
                 assert_never(term)
+
+    def written(self, value: Value) -> Value | None:
+        """A constant of the query as the engine reads it."""
+        if isinstance(value, float) and self.choices["constants"] == "truncated" and abs(value) < float("inf"):
+            return self.read(int(value))
+        return self.read(value)
 
     def read(self, value: Value | None) -> Value | None:
         """A value as the engine reads it."""
@@ -566,7 +589,12 @@ def events(names: str, **columns: tuple[Any, ...]) -> tuple[Json, ...]:
 # Stages that several languages have: about conditions on one event, and about strategies around a query.
 
 CONDITION_STAGES = (
-    ("comparison", events("A", x=(0, 1, 2)), 1, ("{0}x > 1", "{0}x < 1", "{0}x >= 1", "{0}x <= 1", "{0}x = 1")),
+    (
+        "comparison",
+        events("A", x=(0, 1, 2)),
+        1,
+        ("{0}x > 1", "{0}x < 1", "{0}x >= 1", "{0}x <= 1", "{0}x = 1", "{0}x != 1"),
+    ),
     (
         "connectives",
         events("A", x=(0, 1), y=(0, 1)),
@@ -580,10 +608,11 @@ CONDITION_STAGES = (
         ("{0}x = 0", "not {0}x = 1", "{0}x = {0}y", "{0}x != 1", "{0}x < 1"),
     ),
     ("integer-division", events("A", x=(3,)), 1, ("{0}x / 2 = 1",)),
-    ("strings", events("A", s=("a", "A")), 1, ("{0}s = 'a'", "{0}s != 'a'")),
+    ("strings", events("A", s=("a", "A", "b")), 1, ("{0}s = 'a'", "{0}s != 'a'", "{0}s >= 'a'", "{0}s < 'b'")),
     ("like", events("A", s=("a", "ab", "ba")), 1, ("{0}s like 'a'",)),
     ("range", events("A", x=(1, 2, 3)), 1, ("{0}x in range(1, 3)",)),
     ("floats", events("A", x=(1.0, 1.5)), 1, ("{0}x = 1", "{0}x > 1")),
+    ("constants", events("A", x=(1, 2, 3)), 1, ("{0}x > 1.5", "{0}x >= 2.5")),
 )
 """Of each axis the events, the length of the longest stream, and the conditions; {0} is before an attribute."""
 
