@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias
 
+from cerify.equivalence.verdict import Order
 from cerify.semantics.arguments import check_time
 from cerify.semantics.errors import CerifyError, InputError, NoTruthValue, Unsupported
-from cerify.semantics.events import TIME, Match, Schema, Stream
+from cerify.semantics.events import TIME, Match, Order, Schema, Stream
 from cerify.semantics.json_events import JsonSchema, parse_json, schema_of_json
 from cerify.semantics.values import ValueType
 
@@ -96,15 +97,14 @@ Verdict: TypeAlias = Equivalent | Contained | Bounded | Different | Undecided
 # ---------------------------------------------------------------------------------------------------------------------
 # What is claimed of two queries, and by what they are compared.
 
+__all__ = ["Claim", "Level", "Order"]
+
 Claim = Literal["equivalent", "contained"]
 """That both have the same at every position of every stream, or that the right has whatever the left has."""
 
 Level = Literal["events", "valuations", "positions"]
 """What two queries are compared by: the complex events that they have at each position, the valuations, or the
 positions at which they have any, which only a language whose rules fire is compared by."""
-
-Order = Literal["strict", "non-decreasing", "any"]
-"""The order of the times of a stream: each later than those before, none earlier, or any. An event may have no time."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------

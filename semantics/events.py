@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeAlias, overload
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, overload
 
 from cerify.semantics.arguments import require_kind, timed_items
 from cerify.semantics.errors import IllFormed, InputError
@@ -44,6 +44,10 @@ Bindings: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """The pairs (variable, positions) of a match."""
 
 
+Order = Literal["strict", "non-decreasing", "any"]
+"""The order of the times of a stream: each later than those before, none earlier, or any. An event may have no time."""
+
+
 class ArrowTable(Protocol):
     """A table of any library that follows the Arrow PyCapsule interface."""
 
@@ -66,10 +70,13 @@ class Event:
 class Schema:
     """The attributes of each event type and their value types (tods21, section 4).
 
-    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each.
+    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each. order says in
+    which order the times of streams are, to those who compare queries: "strict", "non-decreasing" or "any"; None leaves
+    it open. It is no part of a schema's value.
     """
 
     types: Mapping[str, Mapping[str, ValueType]]
+    order: Order | None = field(default=None, kw_only=True, compare=False)
     timed: ClassVar[bool] = True
     """Whether every event may have a time, which the types need not name."""
     mixed: ClassVar[frozenset[str]] = frozenset()
@@ -77,6 +84,8 @@ class Schema:
 
     def __post_init__(self) -> None:
         seen: dict[str, tuple[str, ValueType]] = {}
+        if self.order not in (None, *get_args(Order)):
+            raise IllFormed(f"the order of times is {self.order!r}; use {', '.join(get_args(Order))}")
         wanted = 'a mapping, as {"T": {"id": "int"}}'
         if not isinstance(self.types, Mapping):
             require_kind("the types of a schema", self.types, Mapping, wanted)

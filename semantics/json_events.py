@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from cerify.semantics.arguments import check_time, listed
 from cerify.semantics.arrow_columns import may_be_rounded, values_of_text
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError, shortened
-from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
+from cerify.semantics.events import TIME, TYPE, Event, Order, Schema, Stream
 from cerify.semantics.packages import arrow_json, installed, naming_extras, pa, pc
 from cerify.semantics.tables import TYPE_OPTION, CsvSource, fitted_table, native_buffer, require_text, what_else
 from cerify.semantics.values import (
@@ -46,6 +46,7 @@ JSON_KINDS: Mapping[type, str] = {
     str: "a string",
     list: "a list",
 }
+ORDER = "$order"  # the key of a schema that has the order of times
 HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -172,18 +173,25 @@ def json_of_event(event: Event) -> dict[str, Any]:
 
 
 def schema_of_json(obj: object) -> Schema:
-    """The schema that the JSON stands for: {event type: {attribute: value type}}. Raises InputError, IllFormed."""
+    """The schema that the JSON stands for: {event type: {attribute: value type}}. Raises InputError, IllFormed.
+
+    The key "$order" is no event type: it has the order of times.
+    """
     if not isinstance(obj, dict):
         raise InputError(f"a schema is a JSON object from event types to their attributes, not {_kind(obj)}")
-    for type_, attributes in obj.items():
+    types = {type_: attributes for type_, attributes in obj.items() if type_ != ORDER}
+    for type_, attributes in types.items():
         if not isinstance(attributes, dict) or not all(isinstance(kind, str) for kind in attributes.values()):
             form = '{"T": {"x": "int"}}'
             raise InputError(f"schema, event type {type_!r}: give an object of attributes and value types, as {form}")
-    return Schema(obj)
+    order = obj.get(ORDER)
+    if order is not None and not isinstance(order, str):
+        raise InputError(f"schema, key {ORDER}: {_kind(order)}, where the order of times is meant, as 'strict'")
+    return Schema(types, order=cast("Order | None", order))
 
 
 def json_of_schema(schema: Schema) -> dict[str, dict[str, str]]:
-    """The JSON form of a schema."""
+    """The JSON form of the types of a schema."""
     return {type_: dict(attributes) for type_, attributes in schema.types.items()}
 
 

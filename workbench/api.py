@@ -617,7 +617,7 @@ def equivalent(
     bound: int = BOUND,
     languages: tuple[LanguageName | str, LanguageName | str] = (DEFAULT, DEFAULT),
     budget: Budget = Budget(),
-    order: Order = "non-decreasing",
+    order: Order | None = None,
 ) -> Verdict:
     """Decide whether two queries have the same matches at every position of every stream.
 
@@ -632,7 +632,8 @@ def equivalent(
     schema: the streams that are considered; None: all.
     bound: the most events of the streams that are searched where the deciders stop.
     languages: those of the left and the right query, where they are texts.
-    order: that of the times of the streams: "strict", "non-decreasing" or "any".
+    order: that of the times of the streams: "strict", "non-decreasing" or "any"; None takes that of the schema, or
+      "non-decreasing".
     budget: how much may be computed before the verdict is Undecided.
 
     Where the queries look at one event at a time, or have windows and partitions around whole matches, the verdict is
@@ -641,7 +642,9 @@ def equivalent(
     Undecided has the reason why there is no answer. A certificate says for which order its claim is proved: "any" where
     no order is needed. Raises ParseError, IllFormed.
     """
-    return _compared(left, right, languages, DecisionQuestion("equivalent", level, schema, bound, budget, order))
+    return _compared(
+        left, right, languages, DecisionQuestion("equivalent", level, schema, bound, budget, _order(order, schema))
+    )
 
 
 def contained(
@@ -653,7 +656,7 @@ def contained(
     bound: int = BOUND,
     languages: tuple[LanguageName | str, LanguageName | str] = (DEFAULT, DEFAULT),
     budget: Budget = Budget(),
-    order: Order = "non-decreasing",
+    order: Order | None = None,
 ) -> Verdict:
     """Decide whether the right query has all matches that the left one has, on every stream.
 
@@ -663,7 +666,15 @@ def contained(
 
     The parameters and the verdicts are those of `equivalent`, with Contained in place of Equivalent.
     """
-    return _compared(left, right, languages, DecisionQuestion("contained", level, schema, bound, budget, order))
+    return _compared(
+        left, right, languages, DecisionQuestion("contained", level, schema, bound, budget, _order(order, schema))
+    )
+
+
+def _order(order: Order | None, schema: Schema | None) -> Order:
+    """The order of times that is asked for, or that of the schema."""
+    require_schema(schema)
+    return order or (schema.order if schema is not None else None) or "non-decreasing"
 
 
 def _compared(left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion) -> Verdict:

@@ -59,7 +59,7 @@ def compare_formulas(
         if (proved := prove(phi, psi, claim, level, schema, order, budget)) is not None:
             return proved
     except BudgetExceeded as error:
-        reason = f"{reason}; {error.message}"
+        reason = reason if error.message in reason else f"{reason}; {error.message}"
     if bound == 0:
         return Undecided(f"{reason}; with a bound of 0 no stream is looked at")
     try:

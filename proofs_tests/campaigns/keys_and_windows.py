@@ -71,7 +71,9 @@ def wrapped(phi: cel.Formula, rng: Random) -> cel.Formula:
             phi = cel.PartitionBy(phi, "k")
         elif chance < 0.9:
             A, B = rng.choice(("A", "B")), rng.choice(("A", "B"))
-            phi = cel.Filter(phi, cel.Correlated(Comparison("=", Attribute("k", A), Attribute("k", B))))
+            comparator = rng.choice(("=", "=", "<", "<=", ">="))
+            name = "k" if comparator == "=" else "x"
+            phi = cel.Filter(phi, cel.Correlated(Comparison(comparator, Attribute(name, A), Attribute(name, B))))
         else:
             test = Comparison(rng.choice(("=", "!=", "<=")), Attribute("k"), Constant(rng.choice((1, 2))))
             phi = cel.Filter(phi, cel.Every(rng.choice(("A", "B")), test))

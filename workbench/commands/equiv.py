@@ -45,7 +45,7 @@ from cerify.equivalence.verdict import (
 )
 from cerify.explanations.explanation import braces, row
 from cerify.languages import COMMON, LANGUAGES, language_named
-from cerify.languages.language import DecisionQuestion, Language
+from cerify.languages.language import Language
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, errors_in
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
@@ -80,11 +80,11 @@ class EquivArguments:
         metavar="N",
         help="Where queries are not decided, look at all streams of up to N events; at none for 0.",
     )
-    order: Order = option(
+    order: Order | None = option(
         "--order",
         type=ORDERS,
-        default="non-decreasing",
-        help="Ask about streams whose times are each later than those before, never decrease, or are in any order.",
+        help="Ask about streams whose times are each later than those before, never decrease, or are in any order.  "
+        "[default: the key $order of the schema, or non-decreasing]",
     )
     certificate_file: Path | None = option(
         "--certificate", type=OUTPUT, metavar="FILE", help="Write the proof, for cerify verify."
@@ -109,12 +109,13 @@ def equiv_command(args: EquivArguments) -> int:
     args = replace(args, left=left, right=right, language=language_, language_right=language_right)
     _require_comparable(args.language, args.language_right or args.language)
     claim: Claim = "contained" if args.one_way else "equivalent"
+    schema = None if args.schema_text is None else schema_of(args.schema_text)
     verdict = (contained if args.one_way else equivalent)(
         args.left,
         args.right,
         languages=(args.language, args.language_right or args.language),
         level=args.level,
-        schema=None if args.schema_text is None else schema_of(args.schema_text),
+        schema=schema,
         bound=args.bound,
         order=args.order,
     )
@@ -124,7 +125,7 @@ def equiv_command(args: EquivArguments) -> int:
     elif file is not None:
         echo(f"{file} is not written: there is a certificate only where the claim is proved", error=True)
     languages = args.language, args.language_right or args.language
-    texts = formulas_by_cel(args.left, args.right, languages, args.order)
+    texts = formulas_by_cel(args.left, args.right, languages)
     if args.as_json:
         by_cel = None if texts is None else {"language": COMMON, "left": texts.left, "right": texts.right}
         echo(json.dumps(verdict_json(verdict, claim) | {"compared_as": by_cel}, ensure_ascii=False))
@@ -159,11 +160,11 @@ def _require_comparable(left: str, right: str) -> None:
             )
 
 
-def formulas_by_cel(left: str, right: str, languages: tuple[str, str], order: Order) -> ComparedAs | None:
+def formulas_by_cel(left: str, right: str, languages: tuple[str, str]) -> ComparedAs | None:
     """The formulas of CEL by which queries of other languages were compared; None if there are none."""
     if languages[0] == languages[1] and LANGUAGES[languages[0]].decides_its_own:
         return None
-    return formulas_compared(left, right, languages, DecisionQuestion(order=order))
+    return formulas_compared(left, right, languages)
 
 
 def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:

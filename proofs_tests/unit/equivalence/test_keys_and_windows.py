@@ -231,3 +231,13 @@ def test_the_command_says_for_which_order_it_is_proved(run, tmp_path: Path) -> N
     assert (code, "where times never decrease" in said) == (0, True)
     code, said, _ = run("equiv", left, right, "--order", "any", "--bound", "0")
     assert (code, "times may go back" in said) == (3, True)
+
+
+def test_a_schema_may_have_the_order_of_times(run) -> None:  # type: ignore[no-untyped-def]
+    left, right = UNDER_ORDER[0]
+    schema = '{"A": {}, "B": {}, "$order": "%s"}'
+    asked = ("equiv", left, right, "--bound", "0", "--schema")
+    assert run(*asked, schema % "any")[0] == 3
+    assert "whose times increase" in run(*asked, schema % "strict")[1]
+    assert "whose times never decrease" in run(*asked, schema % "any", "--order", "non-decreasing")[1]
+    assert "the order of times is 'up'; use strict, non-decreasing, any" in run(*asked, schema % "up")[2]
