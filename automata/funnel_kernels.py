@@ -29,21 +29,43 @@ else:
 
 
 @compiled
-def scatter(shift: int, free: Array, given: Array, placed: Array) -> None:
-    """Write each row to the next free place of its bucket, which is the code of its key without its low bits.
+def count_kept(codes: Array, kept: Array, counts: Array) -> None:
+    """Add to the counts the number of the kept rows of each key."""
+    for row in range(len(codes)):
+        if kept[row]:
+            counts[codes[row]] += 1
 
-    given and placed are the columns of the rows: codes, positions, times and masks. free has the first place of each
-    bucket, and is changed.
+
+@compiled
+def scatter_kept(shift: int, free: Array, kept: Array, given: Array, placed: Array) -> None:
+    """Write each kept row to the next free place of its bucket, which is the code of its key without its low bits.
+
+    given are the codes, times and masks of all rows; placed those of the kept ones, with the numbers of the rows after
+    the codes. free has the first place of each bucket, and is changed.
     """
-    codes, positions, times, masks = given
-    to_codes, to_positions, to_times, to_masks = placed
+    codes, times, masks = given
+    to_codes, to_rows, to_times, to_masks = placed
+    for row in range(len(codes)):
+        if kept[row]:
+            code = codes[row]
+            place = free[code >> shift]
+            free[code >> shift] = place + 1
+            to_codes[place] = code
+            to_rows[place] = row
+            to_times[place] = times[row]
+            to_masks[place] = masks[row]
+
+
+@compiled
+def scatter(free: Array, given: Array, placed: Array) -> None:
+    """Write each row to the next free place of its key, from and to columns as `scatter_kept` has placed them."""
+    codes, rows, times, masks = given
+    to_rows, to_times, to_masks = placed
     for row in range(len(codes)):
         code = codes[row]
-        bucket = code >> shift
-        place = free[bucket]
-        free[bucket] = place + 1
-        to_codes[place] = code
-        to_positions[place] = positions[row]
+        place = free[code]
+        free[code] = place + 1
+        to_rows[place] = rows[row]
         to_times[place] = times[row]
         to_masks[place] = masks[row]
 

@@ -55,27 +55,39 @@ class Reached:
     chains: np.ndarray | None
 
 
-def group_rows(codes: np.ndarray, keys: int, positions: np.ndarray, times: np.ndarray, masks: np.ndarray) -> KeyedRows:
+def group_rows(
+    codes: np.ndarray, keys: int, times: np.ndarray, masks: np.ndarray, kept: np.ndarray | None = None
+) -> KeyedRows:
     """Return the rows with those of a key together, in the order in which they come.
 
-    codes: the number of each row's key, below `keys`. All columns have the same length.
+    codes: the number of each row's key, below `keys`. kept: which rows there are, None for all; a row that is not kept
+    may have any code. All columns have the same length.
     """
-    counts = np.bincount(codes, minlength=keys)
+    kept = np.ones(len(codes), np.bool_) if kept is None else kept
     starts = np.zeros(keys + 1, np.int64)
-    np.cumsum(counts, out=starts[1:])
-    if len(codes) == 0 or bool((codes[1:] >= codes[:-1]).all()):
-        return KeyedRows(keys, starts, positions, times, masks)
+    number = np.int32 if len(codes) < 2**31 else np.int64
     if not installed("numba"):
-        order = np.argsort(codes, kind="stable")
-        return KeyedRows(keys, starts, positions[order], times[order], masks[order])
-    from cerify.automata.funnel_kernels import scatter
+        rows = np.flatnonzero(kept)
+        rows = rows[np.argsort(codes[rows], kind="stable")].astype(number)
+        np.cumsum(np.bincount(codes[rows], minlength=keys), out=starts[1:])
+        return KeyedRows(keys, starts, rows, times[rows], masks[rows])
+    from cerify.automata.funnel_kernels import count_kept, scatter, scatter_kept
 
-    columns: tuple[np.ndarray, ...] = (codes, positions, times, masks)
-    for shift in sorted({max(0, keys.bit_length() - _BUCKET_BITS), 0}, reverse=True):
-        placed = tuple(map(np.empty_like, columns))
-        scatter(shift, starts[:-1][:: 1 << shift].copy(), columns, placed)
-        columns = placed
-    return KeyedRows(keys, starts, *columns[1:])
+    count_kept(codes, kept, starts[1:])
+    np.cumsum(starts, out=starts)
+    size = int(starts[-1])
+
+    def placed() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return np.empty(size, number), np.empty(size, times.dtype), np.empty(size, masks.dtype)
+
+    shift = max(0, keys.bit_length() - _BUCKET_BITS)
+    by_bucket = np.empty(size, codes.dtype), *placed()
+    scatter_kept(shift, starts[:-1][:: 1 << shift].copy(), kept, (codes, times, masks), by_bucket)
+    if shift == 0:
+        return KeyedRows(keys, starts, *by_bucket[1:])
+    by_key = placed()
+    scatter(starts[:-1].copy(), by_bucket, by_key)
+    return KeyedRows(keys, starts, *by_key)
 
 
 def sorted_by_time(rows: KeyedRows) -> KeyedRows:

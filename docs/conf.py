@@ -57,7 +57,7 @@ chapters = {  # the pages below a page, in the table of contents
     "guide/languages": "guide/core-cel guide/sase guide/event-expressions guide/row-patterns guide/eql "
     "guide/predicates guide/correlated guide/extending guide/add-a-language",
     "guide/sase": "guide/sase-relations guide/sase-evaluators",
-    "guide/row-patterns": "guide/row-relations",
+    "guide/row-patterns": "guide/row-pattern-dialects guide/row-relations",
     "guide/event-expressions": "guide/event-expression-examples guide/event-expressions-automata",
     "guide/automata": "guide/evaluation-algorithms",
     "guide/spark": "guide/spark-clusters guide/spark-connectors guide/spark-scale guide/spark-streaming "

@@ -22,6 +22,7 @@ from cerify.semantics.cel.syntax import (
 )
 from cerify.semantics.errors import CerifyError, IllFormed, ParseError, Span
 from cerify.semantics.predicates import Predicate
+from cerify.semantics.values import encodable
 
 SECONDS_OF = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -83,6 +84,9 @@ def parse_step(text: object) -> FunnelStep:
     """
     if not isinstance(text, str):
         raise IllFormed(f"a step is a text, as 'view' or 'view[price > 3]', not {text!r}")
+    if not encodable(text):
+        half = next(i for i, character in enumerate(text) if not encodable(character))
+        raise _in_step("a character of it is no text in Unicode", text, Span(half, half + 1))
     name, bracket, condition = text.partition("[")
     name = name.strip()
     if not bracket:

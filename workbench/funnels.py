@@ -145,14 +145,15 @@ class Funnel:
         Keys ascend. In a mode of ClickHouse there are the key and the level alone.
         """
         order, keys = self._sorted_keys()
-        columns: dict[str, Any] = {self.question.by or "key": keys, "level": pa.array(self._levels[order], pa.int64())}
+        columns: dict[str, Any] = {"level": pa.array(self._levels[order], pa.int64())}
         if self._chains is not None:
             for i, name in enumerate(_column_names(self.question.steps)):
                 positions = self._chains[order, i].astype(np.int64)
                 columns[f"{name} at"] = pa.array(positions, mask=positions < 0)
                 if self._times is not None:
                     columns[f"{name} time"] = self._times_at(positions)
-        return pa.table(columns)
+        by = self.question.by or "key"
+        return pa.table({f"{by} (key)" if by in columns else by: keys, **columns})
 
     def to_pandas(self) -> Any:
         """Return the table of `to_arrow` as a data frame of pandas."""
@@ -334,14 +335,15 @@ def _answered(question: FunnelQuestion, S: Stream, source: str | Path | None) ->
         kept &= axis.valid
     if question.mode is None or "order" not in question.mode:  # which looks at rows of no step
         kept &= masks != 0
-    rows = _keyed(codes, keys, kept, axis.values, masks)
+    rows = group_rows(np.zeros(len(S), np.int32) if codes is None else codes, keys, axis.values, masks, kept)
     if question.order != "stream" or question.mode is not None:
         rows = sorted_by_time(rows)
     elif axis.name is not None and (back := first_step_back(rows)) is not None:
         before, after = back
+        mend = 'with order="time" (--order time) the events of a key are read by it'
         raise InputError(
             f"event {after} has a smaller {axis.name} than event {before} of the same key; "
-            'with order="time" (--order time) the events of a key are read by it'
+            f"{mend if axis.name == TIME else 'a window needs values that do not go back'}"
         )
     n = len(question.steps)
     window = None if question.window is None else question.window.on_axis(axis.unit, axis.values.dtype.kind == "f")
@@ -452,9 +454,11 @@ def _axis_of(question: FunnelQuestion, S: Stream) -> tuple[_Axis, _Axis | None]:
     """Return what the window and the order are measured by, and the times that are reported, if there are any."""
     window = None if question.window is None else question.window.window
     needed = question.order != "stream" or question.mode is not None
-    times = _numbers(S, TIME, "the time") if TIME in S.table.column_names else None
+    times = _numbers(S, TIME, "the time") if _is_measured(S, TIME) else None
     match window:
         case AttributeWindow(_, attribute):
+            if question.order != "stream" and attribute != TIME:
+                raise IllFormed(f"a window on {attribute} goes with the order of the stream: leave order out")
             axis = _numbers(S, attribute, "the window")
             return axis, times or axis
         case TimeWindow():
@@ -465,6 +469,14 @@ def _axis_of(question: FunnelQuestion, S: Stream) -> tuple[_Axis, _Axis | None]:
             if needed:
                 return (times or _numbers(S, TIME, "the order")), times
             return _Axis(np.arange(len(S)), None, 1, None), times
+
+
+def _is_measured(S: Stream, name: str) -> bool:
+    """Tell whether the stream has an attribute of numbers or timestamps."""
+    if name not in S.table.column_names:
+        return False
+    kind = S.table[name].type
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind))
 
 
 def _numbers(S: Stream, name: str, what: str) -> _Axis:
@@ -540,16 +552,6 @@ def _masks(question: FunnelQuestion, S: Stream) -> np.ndarray:
                 holds = pc.and_(holds, pc.equal(column.cast(pa.string()), step.type).combine_chunks())
             masks = masks | (holds.to_numpy(zero_copy_only=False).astype(dtype) << i)
     return masks
-
-
-def _keyed(codes: np.ndarray | None, keys: int, kept: np.ndarray, values: np.ndarray, masks: np.ndarray) -> KeyedRows:
-    all_kept = bool(kept.all())
-    positions = np.arange(len(kept), dtype=np.int32 if len(kept) < 2**31 else np.int64)
-    if not all_kept:
-        positions, values, masks = positions[kept], values[kept], masks[kept]
-    if codes is None:
-        return group_rows(np.zeros(len(positions), np.int32), 1, positions, values, masks)
-    return group_rows(codes if all_kept else codes[kept], keys, positions, values, masks)
 
 
 def _column_names(steps: Sequence[FunnelStep]) -> list[str]:

@@ -30,6 +30,7 @@ from proofs_tests.benchmarks.differential import differential
 from proofs_tests.benchmarks.expressions import expressions
 from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.flat import flat
+from proofs_tests.benchmarks.funnels import funnels
 from proofs_tests.benchmarks.hops import hops
 from proofs_tests.benchmarks.installed import installed
 from proofs_tests.benchmarks.keys import keys
@@ -160,6 +161,7 @@ BENCHMARKS = {
     "expressions": expressions,
     "sase": nfab,
     "rows": row_patterns,
+    "funnels": funnels,
     "hops": hops,
     "peers": peers,
     "spark": spark,

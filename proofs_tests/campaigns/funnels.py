@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -108,7 +108,8 @@ def keyed(cases: Sequence[Rows], n: int, shuffled: Random | None = None) -> tupl
         order = np.argsort(np.array([w for weight in weights for w in weight]))
         codes, times, masks, positions = codes[order], times[order], masks[order], positions[order]
     starts = np.concatenate([[0], np.cumsum([len(rows) for rows in cases])])
-    return group_rows(codes, len(cases), positions, times, masks), starts
+    rows = group_rows(codes, len(cases), times, masks)
+    return replace(rows, rows=positions[rows.rows]), starts
 
 
 def evaluator_differences(random: Random, keys: int, n: int) -> Iterator[Difference]:

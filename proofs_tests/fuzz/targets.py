@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cerify import protocol
+from cerify import funnel, protocol
 from cerify.api import compile, equivalent
 from cerify.automata.evaluator import Evaluator, seal, unseal
 from cerify.commands.engine import answered as answers
@@ -21,18 +23,27 @@ from cerify.conformance.cases import claims_of_json, load
 from cerify.conformance.oracle import read_policy
 from cerify.conformance.report import read_stored, trend
 from cerify.equivalence.differential import Checkpoint, campaign
+from cerify.equivalence.rewrite.translate.from_clickhouse import call_to_cel, call_to_row_pattern
+from cerify.equivalence.rewrite.translate.funnel_cel import chain_of
+from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS as SQL
+from cerify.equivalence.rewrite.translate.funnel_sql import funnel_sql
 from cerify.equivalence.verdict import Certificate, Equivalent
 from cerify.languages import LANGUAGES, language_named
 from cerify.playground.session import answer
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import CerifyError, InputError, InternalError
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import read, read_schema
 from cerify.semantics.json_events import table_of_json_lines
+from cerify.semantics.row_pattern.dialects import DIALECTS
+from cerify.semantics.row_pattern.show_dialects import show_in_dialect
 from cerify.semantics.tables import CsvSource
+from cerify.statements import read_pasted, select
 
 CORPUS = Path(__file__).parent / "corpus"
 BUDGET = Budget(states=2_000, valuations=20_000, matches=2_000, seconds=5)
+ROWS = [{"type": "view", "x": 1, "s": "a", "d": 1, "time": 1}, {"type": "cart", "x": 2, "s": "a", "d": 2, "time": 2}]
 EACH = 25  # of the queries of a suite, this is how far one that is taken is from the next
 CSV = b'type,x,s,time,\nA,1,"a,\n b",2013-01-31T14:05:00Z,\nB,-9223372036854775808,,2013-01-31T14:05:01+02:00,\n'
 LINES = b'{"type": "A", "x": 1, "s": "\\u00e9\\n", "f": -0.0}\n{"type": "B", "x": 9007199254740993, "b": true}\n'
@@ -298,7 +309,63 @@ def suite() -> list[bytes]:
     return [b"\n".join(path.read_bytes().splitlines()[:3]) for path in sorted(folder.glob("*.jsonl"))[:4]]
 
 
+FUNNEL = (
+    b"view[price > 3 and not x = 'a']|7 days|not refund",
+    b"[x in {1, 2}]|100 EVENTS|not refund[x > 1]",
+    b"add to cart|0.5 [x]|NOT view",
+)
+CALLS = (
+    b"SELECT id, windowFunnel(60, 'strict_order')(toDateTime(ts), event = 'a', event = 'b' AND NOT (x IN (3, 4) OR "
+    b"y BETWEEN 1 AND 2)) FROM t GROUP BY id",
+    b"sequenceCount('(?1)(?t<=9)(?2).')(time, a = 1, b = 2)",
+    b"sequenceMatch('(?1).*(?2)')(time, type = 'a', type = 'b')",
+)
+STATEMENTS = (
+    b"trino|SELECT m.a + 1 AS x, b y, m.* FROM db.t MATCH_RECOGNIZE (PARTITION BY s ORDER BY d NULLS FIRST "
+    b"MEASURES A.x AS a, LAST(B.x) AS b PATTERN (A B*? | C) DEFINE B AS x > PREV(x) AND NULLIF(s, 'a''b') = 'z') AS m "
+    b"WHERE a > 1 ORDER BY x DESC NULLS LAST, b LIMIT 3; -- all",
+    b"snowflake|MATCH_RECOGNIZE (ORDER BY d MEASURES CLASSIFIER c, IFF(x > 1, NVL(x, 2), 3) e PATTERN (A B) "
+    b"DEFINE B AS x > LAG(x, 1))",
+    b'bigquery|MATCH_RECOGNIZE (ORDER BY d MEASURES COUNT(A.x) AS c PATTERN (A) DEFINE A AS s = "a" '
+    b"OPTIONS (use_longest_match = FALSE))",
+)
+
+
+def funnel_asked(data: bytes) -> object:
+    """A step, a window and what may not stand between; the query and its SQL, as far as there are any."""
+    step, within, between, *_ = [*data.decode("utf-8", "surrogateescape").split("|"), "", ""]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = funnel(ROWS, [step, "view"], by="s", within=within, between=between)
+        asked = funnel(ROWS, [step, "view"], within=within)
+    with suppress(Unsupported):
+        return [found.counts, *(funnel_sql(chain_of(parse(asked.query)), name).query for name in SQL)]
+    return found.counts
+
+
+def call_translated(data: bytes) -> object:
+    """A call of ClickHouse in the languages that have it."""
+    text = data.decode("utf-8", "surrogateescape")
+    try:
+        return call_to_cel(text)
+    except Unsupported:
+        return call_to_row_pattern(text)
+
+
+def statement_selected(data: bytes) -> object:
+    """The rows of a statement in a dialect, and its clause in each other dialect, as far as it has one."""
+    name, _, text = data.decode("utf-8", "surrogateescape").partition("|")
+    pasted = read_pasted(text, name)
+    for dialect in DIALECTS.values():
+        with suppress(Unsupported):
+            show_in_dialect(pasted.clause, pasted.dialect, dialect)
+    return select(text, ROWS, dialect=name)
+
+
 TARGETS = {
+    "funnel": Target(lambda: FUNNEL, funnel_asked),
+    "clickhouse": Target(lambda: CALLS, call_translated),
+    "statement": Target(lambda: STATEMENTS, statement_selected),
     **{f"parse-{name}": parser(name) for name in LANGUAGES},
     "csv": reader(".csv", lambda: [CSV]),
     "jsonl": reader(".jsonl", lambda: [LINES]),

@@ -201,6 +201,7 @@ def _parsed(text: str, start: int, end: int, before: str, after: str, dialect: S
 
 
 def _expression(text: str, span: Span, dialect: SqlDialect) -> rows.Expression:
+    dialect = replace(dialect, bare_functions=False)  # out here they are columns, called like the measures
     clause = _parsed(text, span.start, span.end, _BEFORE, ") AS x PATTERN (A))", dialect)
     expression = _moved(clause.measures[0].expression, span.start - len(_BEFORE))
     for e in subtrees(expression):

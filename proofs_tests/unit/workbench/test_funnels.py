@@ -196,6 +196,7 @@ def test_the_table_of_the_guide_has_the_levels() -> None:
         (["view"], {"within": "3 [price]"}, InputError, "no event has the attribute 'price'"),
         (["view"], {"within": "3 [name]"}, InputError, "no event has the attribute 'name'"),
         (["view"], {"within": "3 EVENTS", "order": "time"}, IllFormed, "EVENTS"),
+        (["view"], {"within": "3 [user]", "order": "strict"}, IllFormed, "the order of the stream"),
     ],
 )
 def test_what_is_wrong_is_named(steps: Any, more: dict[str, Any], kind: type[Exception], message: str) -> None:
@@ -206,6 +207,24 @@ def test_what_is_wrong_is_named(steps: Any, more: dict[str, Any], kind: type[Exc
 def test_texts_are_no_times() -> None:
     rows = [{"type": "view", "x": "a"}, {"type": "pay", "x": "b"}]
     with pytest.raises(InputError, match="'x' is of type string"):
+        funnel(rows, ["view", "pay"], within="3 [x]")
+
+
+def test_times_of_text_are_not_looked_at_where_none_are_needed() -> None:
+    rows = [{"type": "view", "day": "monday"}, {"type": "pay", "day": "sunday"}]
+    found = funnel(cerify.as_stream(pa.table({"type": ["view", "pay"], "time": ["b", "a"]})), ["view", "pay"])
+    assert [c.keys for c in found.counts] == [c.keys for c in funnel(rows, ["view", "pay"]).counts] == [1, 1]
+    assert found.measure is None
+
+
+def test_a_key_may_be_called_level() -> None:
+    rows = [{"type": "view", "level": 7}]
+    assert funnel(rows, ["view"], by="level").to_arrow().column_names[:2] == ["level (key)", "level"]
+
+
+def test_values_of_a_window_do_not_go_back() -> None:
+    rows = [{"type": "view", "x": 3}, {"type": "pay", "x": 2}]
+    with pytest.raises(InputError, match="smaller x than event 0 of the same key; a window needs"):
         funnel(rows, ["view", "pay"], within="3 [x]")
 
 
