@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias
 
-from cerify.equivalence.verdict import Order
 from cerify.semantics.arguments import check_time
 from cerify.semantics.errors import CerifyError, InputError, NoTruthValue, Unsupported
 from cerify.semantics.events import TIME, Match, Order, Schema, Stream
