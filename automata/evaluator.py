@@ -11,7 +11,7 @@ import json
 import sys
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
@@ -21,8 +21,9 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 from cerify.semantics.arguments import Budget, require_whole
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning
 from cerify.semantics.events import Events, Match, Matches, Stream
-from cerify.semantics.files import as_stream
+from cerify.semantics.files import as_stream, kinds_of_times
 from cerify.semantics.packages import pa
+from cerify.semantics.values import ValueKind
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Saved states: the bytes of an evaluator behind a header with a checksum, which says what they are a state of.
@@ -70,7 +71,7 @@ def unseal(saved: bytes, kind: str, query: str) -> bytes:
 
 
 def _difference(header: dict[str, Any], kind: str) -> str:
-    """Why an undamaged state is not the one that is expected, and what to do."""
+    """Explain why an undamaged state is not the expected one, and what to do."""
     if header.get("version") != VERSION:
         return (
             f"a state of version {header.get('version')}; this version reads {VERSION}: restore it with the release of "
@@ -108,7 +109,7 @@ def require_output(output: str) -> None:
 
 
 class Consumption(Enum):
-    """What a match takes away from later ones (docs/decisions/windows.md).
+    """A policy for the events that a match takes away from later matches (docs/decisions/windows.md).
 
     NONE: nothing. ANY: a position with a match forgets all events up to it; what follows is evaluated as if the stream
     began after that position.
@@ -129,7 +130,7 @@ class Consumption(Enum):
 
 @dataclass(frozen=True)
 class Counters:
-    """What an evaluator has done since it was made or restored.
+    """Counts of the work of an evaluator since it was made or restored.
 
     events: the events that were pushed. nodes: the nodes made of the structure from which matches are enumerated,
     whether or not they are still there. states: the states of the automaton that have been built; for automata that
@@ -142,23 +143,30 @@ class Counters:
 
 
 class Evaluator(ABC):
-    """The matches of one query over one stream that comes in batches.
+    """An evaluator of one query over one stream that comes in batches.
 
     budget.seconds is the time of one call of `push`, `count` or `finish`. position is that of the next event, so that
     the first event of the stream has position 0. A subclass defines `read`,
     `dump`, `load`, `identity`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and
-    pickled by what `remade` returns and by its saved state. STATE is what its saved states are called. check: called
+    pickled by what `remade` returns and by its saved state. STATE is what its saved states are called. counts: whether
+    it may count matches without building them. check: called
     once, with the first batch that has events, before it is read. default_type: the type of events without one.
-    attributes: those that are looked at, None for all; of a file that is given as a batch no others need be read.
+    attributes: the names that the evaluator reads, None for all; a file that is given as a batch is read for these
+    only. needed: the names that have to be readable, None for all. texts: the names whose texts stay texts by the
+    schema, even where they look like times.
     """
 
     STATE: ClassVar[str]
+    counts: ClassVar[bool] = True
     budget: Budget = Budget()
     position: int = 0
     finished: bool = False
     check: Callable[[Stream], None] | None = None
     default_type: str | None = None
     attributes: frozenset[str] | None = None
+    needed: frozenset[str] | None = None
+    texts: frozenset[str] = frozenset()
+    _kinds: Mapping[str, ValueKind] | None = None  # of attributes with texts or times, as the batches so far have them
     _first: int = 0  # the position at which a saved state was restored
     _whole: bool = True  # false once an error has stopped the evaluator inside a batch
 
@@ -172,7 +180,7 @@ class Evaluator(ABC):
             return Matches(self.read(self._opened(batch, limit), limit))
 
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
-        """As `push`; the matches as a table with the columns at and events."""
+        """Return the matches like `push`, but as a table with the columns at and events."""
         return self.push(batch, limit).to_arrow().select(["at", "events"])
 
     def finish(self) -> Matches:
@@ -184,7 +192,10 @@ class Evaluator(ABC):
         return found
 
     def count(self, batch: Batch) -> int:
-        """As `push`; the exact number of the matches. They are not built where the evaluator can do without."""
+        """Read the next events like `push`, but return the exact number of the matches.
+
+        They are not built where the evaluator can do without.
+        """
         with self.budget.timed():
             return self.tally(self._opened(batch))
 
@@ -196,19 +207,22 @@ class Evaluator(ABC):
         """An evaluator of the same query that has read nothing."""
         make, arguments = self.remade()
         evaluator = cast("Self", make(*arguments))
-        evaluator.check = self.check
+        evaluator.check, evaluator.needed, evaluator.texts = self.check, self.needed, self.texts
         return evaluator
 
     @abstractmethod
     def read(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """As `push`, of a Stream."""
+        """Return the matches of the next events like `push`, but for a Stream."""
 
     def rest(self) -> list[Match]:
-        """As `finish`. By default nothing: all matches are certain at the position at which they are reported."""
+        """Return the matches of `finish`.
+
+        By default there are none, as all matches are certain at the position of their report.
+        """
         return []
 
     def tally(self, S: Stream) -> int:
-        """As `count`, of a Stream. By default the matches are built."""
+        """Return the number of matches like `count`, but for a Stream. By default the matches are built."""
         return len(self.read(S))
 
     def save(self) -> bytes:
@@ -252,14 +266,19 @@ class Evaluator(ABC):
     @property
     @abstractmethod
     def counters(self) -> Counters:
-        """What has been done so far."""
+        """Return the counts of the work done so far."""
 
     @abstractmethod
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        """What to call, and with which arguments, for an evaluator of the same query that has read nothing."""
+        """Return a callable and its arguments, which make an evaluator of the same query that has read nothing."""
 
     def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return _restored, (*self.remade(), self._saved(), self.finished, self.check)
+        return _restored, (
+            *self.remade(),
+            self._saved(),
+            self.finished,
+            {"check": self.check, "needed": self.needed, "texts": self.texts, "_kinds": self._kinds},
+        )
 
     def _require_whole(self) -> None:
         """Raises InputError if an error has stopped the evaluator inside a batch."""
@@ -273,13 +292,30 @@ class Evaluator(ABC):
         if limit is not None:
             require_whole("limit", limit)
         self._require_open()
-        S = as_stream(batch, default_type=self.default_type, attributes=self.attributes)
+        texts = self.texts | {name for name, kind in (self._kinds or {}).items() if kind == "string"}
+        S = as_stream(batch, default_type=self.default_type, attributes=self.attributes, texts=texts)
         if self.check is not None and len(S):
             if self.attributes is not None and isinstance(batch, str | Path) and not self._fits(S):
                 S = as_stream(batch, default_type=self.default_type)  # a message says what else the events have
             self.check(S)
             self.check = None
+        names = self.needed if self.attributes is None else self.attributes
+        if S.unread:
+            S.require_read(names)
+        if not isinstance(batch, Stream):
+            self._require_alike(S, names)
         return S
+
+    def _require_alike(self, S: Stream, names: frozenset[str] | None) -> None:
+        """Raises InputError where an attribute is text in one batch and a time in another: each has its own reading."""
+        found = dict(self._kinds or {})
+        for name, new in kinds_of_times(S, names):
+            if found.setdefault(name, new) != new:
+                raise InputError(
+                    f"attribute {name!r}: its values were read as {found[name]}s in the batches before, and as "
+                    f"{new}s in this one; give compile a schema, which says what they are"
+                )
+        self._kinds = found
 
     def _fits(self, S: Stream) -> bool:
         """Whether the check of the first batch has nothing to say."""
@@ -302,9 +338,11 @@ def _restored(
     arguments: tuple[Any, ...],
     saved: bytes,
     finished: bool,
-    check: Callable[[Stream], None] | None,
+    more: Mapping[str, Any],
 ) -> Evaluator:
     evaluator = make(*arguments)
     evaluator.restore(saved)
-    evaluator.finished, evaluator.check = finished, check
+    evaluator.finished = finished
+    for name, value in more.items():
+        setattr(evaluator, name, value)
     return evaluator

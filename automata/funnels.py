@@ -1,7 +1,7 @@
 """Evaluates funnels over columns: the rows of each key are put together, then a loop reads them once or twice.
 
 The definition is semantics/funnels.py, with which this module shares nothing. The loops are compiled where numba is
-installed; without it Python runs them, at about a thousandth of the speed.
+installed; without it Python runs them, which is far slower.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cerify.semantics.arguments import listed
+from cerify.semantics.arguments import format_names
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.packages import installed, np
 
@@ -49,7 +49,7 @@ class KeyedRows:
 
 @dataclass(frozen=True)
 class Reached:
-    """What the keys have reached: the level of each, and the stream positions of its chain, -1 from the level on."""
+    """The progress of the keys: the level of each, and the stream positions of its chain, -1 from the level on."""
 
     levels: np.ndarray
     chains: np.ndarray | None
@@ -136,7 +136,7 @@ def find_mode_levels(rows: KeyedRows, n: int, window: int | float | None, mode: 
     from cerify.automata.funnel_kernels import entry_levels, once_levels
 
     if mode not in MODES:
-        raise IllFormed(f"there is no mode {mode!r}; choose one of {listed(MODES)}")
+        raise IllFormed(f"there is no mode {mode!r}; choose one of {format_names(MODES)}")
     rules = MODES[mode]
     if rules is None and "increase" in mode:
         return Reached(find_chains(rows, n, window, first=False, increasing=True).levels, None)

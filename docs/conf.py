@@ -47,7 +47,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 chapters = {  # the pages below a page, in the table of contents
-    "guide/match": "guide/cookbook guide/demo guide/funnels guide/explain guide/streaming guide/performance",
+    "guide/match": "guide/cookbook guide/shop guide/demo guide/funnels guide/explain guide/streaming guide/performance",
     "guide/draw": "guide/stepper guide/notebook guide/research",
     "guide/conformance": "guide/ci guide/identify guide/esper guide/comparison guide/engine-documents guide/threats",
     "guide/threats": "findings/robustness",

@@ -46,7 +46,7 @@ class UnknownStream:
         self._attributes: dict[str, ValueType] = {TIME: "timestamp", **schema.attributes}
 
     def type_is(self, p: int, R: str) -> Any:
-        """That the event at p is of type R."""
+        """Return the constraint that the event at p is of type R."""
         return z3.Int(f"type {p}") == self._numbers[R] if R in self._numbers else z3.BoolVal(False)
 
     def value(self, p: int, name: str) -> Symbol | None:
@@ -58,15 +58,21 @@ class UnknownStream:
         return Symbol(value_type, variable(f"{name} {p}", value_type), z3.Bool(f"{name} of {p}"))
 
     def holds(self, P: Predicate, p: int) -> Any:
-        """That the event at p is in P. Raises TooHard."""
+        """Return the constraint that the event at p is in P. Raises TooHard."""
         return self.related(P, lambda _: p, p)
 
     def related(self, P: Predicate, position: Callable[[Attribute], int], p: int = -1) -> Any:
-        """That P holds where each attribute, left to right, is that of the event at its position. Raises TooHard."""
+        """Return the constraint that P holds where each attribute, left to right, is that of the event at its position.
+
+        Raises TooHard.
+        """
         return formula(P, lambda a: self.value(position(a), a.name), lambda R: self.type_is(p, R))
 
     def schema_holds(self, p: int) -> Any:
-        """That the event at p has a type of the schema, and attributes of its type only, in their range."""
+        """Return the constraint that the event at p fits the schema.
+
+        It has a type of the schema, and attributes of its type only, in their range.
+        """
         facts = [z3.Or([self.type_is(p, R) for R in self._numbers])]
         for name, value_type in self._attributes.items():
             symbol = self._value(p, name)
@@ -78,7 +84,10 @@ class UnknownStream:
         return z3.And(facts)
 
     def in_order(self, p: int, order: Order) -> list[Any]:
-        """That the time of the event at p fits those before it; a time that is absent, or NaN, fits any."""
+        """Return the constraints that the time of the event at p fits those before it.
+
+        A time that is absent, or NaN, fits any.
+        """
         if order == "any":
             return []
         now = self._value(p, TIME)
@@ -86,7 +95,10 @@ class UnknownStream:
         return [z3.Not(z3.And(before.defined, now.defined, compared(WRONG[order], before, now))) for before in earlier]
 
     def plain(self, p: int) -> Any:
-        """That the event at p is easy to read: all attributes, small numbers, a later time than the one before."""
+        """Return the constraint that the event at p is easy to read.
+
+        It has all attributes, small numbers, and a later time than the one before.
+        """
         facts = []
         if p > 0:
             before, now = self._value(p - 1, TIME), self._value(p, TIME)
@@ -123,7 +135,7 @@ class UnknownPart:
         self._whole, self._positions = whole, positions
 
     def type_is(self, p: int, R: str) -> Any:
-        """As of UnknownStream, and so are all of these."""
+        """Return the constraint of UnknownStream.type_is at the position in the whole stream."""
         return self._whole.type_is(self._positions[p], R)
 
     def value(self, p: int, name: str) -> Symbol | None:
@@ -131,11 +143,14 @@ class UnknownPart:
         return self._whole.value(self._positions[p], name)
 
     def holds(self, P: Predicate, p: int) -> Any:
-        """That the event at p is in P. Raises TooHard."""
+        """Return the constraint that the event at p is in P. Raises TooHard."""
         return self._whole.holds(P, self._positions[p])
 
     def related(self, P: Predicate, position: Callable[[Attribute], int]) -> Any:
-        """That P holds where each attribute, left to right, is that of the event at its position. Raises TooHard."""
+        """Return the constraint that P holds where each attribute, left to right, is that of the event at its position.
+
+        Raises TooHard.
+        """
         return self._whole.related(P, lambda a: self._positions[position(a)])
 
 
@@ -321,13 +336,13 @@ class SymbolicMeaning:
                 assert_never(window)
 
     def _near(self, C: ComplexEvent, attribute: str, width: Fraction) -> Guard:
-        """That all events have the attribute, and no two values are further apart than the width."""
+        """Return the constraint that all events have the attribute, and no two values differ by more than the width."""
         values = [self.S.value(p, attribute) for p in C]
         return z3.And(TRUE if values else FALSE, *(_apart(a, b, width) for a, b in product(values, repeat=2)))
 
 
 def _apart(a: Symbol | None, b: Symbol | None, width: Fraction) -> Guard:
-    """That b is no more than the width above a."""
+    """Return the constraint that b is no more than the width above a."""
     if a is None or b is None or a.kind in ("string", "bool"):
         return FALSE
     both = z3.And(a.defined, b.defined)
@@ -388,13 +403,15 @@ def inferred_schema(*formulas: cel.Formula) -> Schema:
     for name, types in found.items():
         if types - {"int", "float"} and len(types) > 1:
             raise IllFormed(f"{name} is compared with values of the types {', '.join(sorted(types))}; give a schema")
-    attributes: dict[str, ValueType] = {name: _one(types) for name, types in found.items() if name != TIME or types}
+    attributes: dict[str, ValueType] = {
+        name: _choose_type(types) for name, types in found.items() if name != TIME or types
+    }
     named = {psi.type: None for phi in formulas for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom)}
     other = OTHER + "_" * max((len(R) for R in named if R.startswith(OTHER)), default=0)
     return Schema(dict.fromkeys((*named, other), attributes))
 
 
-def _one(types: set[ValueType]) -> ValueType:
+def _choose_type(types: set[ValueType]) -> ValueType:
     return "float" if "float" in types else next(iter(types), "int")
 
 
@@ -481,7 +498,10 @@ def _checked(solver: z3.Solver, deadline: float) -> z3.CheckSatResult:
 
 
 def _differs(left: Guarded, right: Guarded, level: Level, one_way: bool, symbolic: SymbolicMeaning) -> Guard:
-    """That some valuation, or complex event, is one of the left and not of the right, or the other way round."""
+    """Return the constraint that some valuation, or complex event, is one of the left only, or of the right only.
+
+    If one_way, only the first.
+    """
     if level == "valuations":
         return z3.Or(_lacking(left, right) + ([] if one_way else _lacking(right, left)))
     here, there = symbolic.supports(left), symbolic.supports(right)

@@ -22,6 +22,7 @@ from cerify.automata.exploration import Subset, explore
 from cerify.equivalence.complete_tests import Letter, MarkedDFA, Types, minimal, unmarked
 from cerify.equivalence.decide.cel import MarkedNFA, marked_nfa, undecidable_reason
 from cerify.equivalence.decide.keys_and_windows import (
+    LONGEST,
     Measures,
     Real,
     RealStreams,
@@ -146,6 +147,8 @@ def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Bud
         measures = Measures.of((expanded,), schema)
         if measures.entangled:
             raise Unsupported("a filter asks for the attribute of a window, or compares that of a key with others")
+        if any(width >= LONGEST / 4 for widths in measures.widths.values() for width in widths):
+            raise Unsupported("a window is so wide that no times are at its edges")
         cut = replace(
             measures, widths={name: _edges(name, widths, measures) for name, widths in measures.widths.items()}
         )

@@ -222,7 +222,7 @@ class CampaignPlan:
         if self.together == 1:
             return self.made(index)
         first = index - index % self.together
-        phi, S = _made(self, first)
+        phi, S = _make_case(self, first)
         if index == first:
             return phi, S
         rng = Random(f"{self.seed}/{index}")
@@ -236,7 +236,7 @@ class CampaignPlan:
 
 @dataclass
 class Summary:
-    """What a campaign found. Cases that could not be compared are counted, and are not agreement.
+    """The results of a campaign. Cases that could not be compared are counted, and are not agreement.
 
     disputes: cases on which the reference is at fault; they are not in disagreements. resumed: how many cases were done
     before. ended: why it stopped early, if an evaluator gave up, or it was interrupted. stopped: why it stopped as was
@@ -254,17 +254,17 @@ class Summary:
 
     @property
     def cases(self) -> int:
-        """How many cases were asked: fewer than planned if it stopped at a disagreement."""
+        """Return the number of cases that were run: fewer than planned if the campaign stopped early."""
         return self.outcomes.total()
 
     @property
     def found(self) -> int:
-        """How many disagreements and disputes there are."""
+        """Return the number of disagreements and disputes."""
         return len(self.disagreements) + len(self.disputes)
 
     @property
     def agreed(self) -> int:
-        """How many cases both answered, with the same matches."""
+        """Return the number of cases that both answered, with the same matches."""
         return self.outcomes["matched"] + self.outcomes["empty"]
 
     @property
@@ -284,7 +284,7 @@ def by_index(d: Disagreement) -> object:
 
 
 class Record(Protocol):
-    """Where a campaign finds the cases that are done, and adds those that it does; see Checkpoint."""
+    """A record of the cases that are done, to which a campaign adds those that it does; see Checkpoint."""
 
     known: dict[int, tuple[Outcome, Disagreement | None]]
 
@@ -302,7 +302,7 @@ def campaign(
     cause_of: CauseOf = by_index,
     seconds: float | None = None,
 ) -> Summary:
-    """What the evaluators disagree on, until stop_after causes or EACH times as many disagreements are found.
+    """Return the disagreements of the evaluators. Stop after stop_after causes, or EACH times as many disagreements.
 
     A disagreement is shrunk until its cause is one that EACH others have, or is known, first to what the last one about
     the same query was. A case is not begun after the seconds. A KeyboardInterrupt ends the campaign with what was found
@@ -356,7 +356,7 @@ def campaign(
 
 
 def one_case(plan: CampaignPlan, index: int) -> Summary:
-    """What the evaluators do on the case of that index alone."""
+    """Compare the evaluators on the case of that index alone."""
     begun = time.monotonic()
     outcome, found = compare(plan, *plan.case(index))
     summary = Summary(1, Counter({outcome: 1}))
@@ -368,7 +368,7 @@ def one_case(plan: CampaignPlan, index: int) -> Summary:
 
 
 @lru_cache(maxsize=4)
-def _made(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
+def _make_case(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
     """The case of that index; kept, since others may share the query, and be evaluated together if it is the same."""
     return plan.made(index)
 
@@ -501,7 +501,7 @@ def cause(d: Disagreement, language: QueryOperations[Any] = CEL) -> Disagreement
 
 
 def shape(left: Answer, right: Answer) -> Shape:
-    """How the answers differ."""
+    """Return how the answers differ."""
     if isinstance(left, str) or isinstance(right, str):
         return failure(right) or f"{failure(left)} of the reference"
     missing, extra = left - right, right - left
@@ -623,7 +623,10 @@ def _line(obj: dict[str, Any]) -> bytes:
 
 
 def _header(plan: CampaignPlan, name: str) -> dict[str, Any]:
-    """What the cases and answers depend on; not how many cases there are, so that more can be asked for."""
+    """Return the values on which the cases and answers depend.
+
+    The number of cases is not among them, so that more can be added.
+    """
     return {
         "format": FORMAT,
         "version": 1,
@@ -721,7 +724,7 @@ def no_progress(summary: Summary) -> None:
 
 @dataclass(frozen=True)
 class CampaignLimits:
-    """How a campaign is run: the number of processes, and of disagreements at which it stops.
+    """The limits of a campaign: the number of processes, and of disagreements at which it stops.
 
     progress is called with the summary so far. resume: a file; cases in it are not run again, and new ones are added.
     """

@@ -68,9 +68,10 @@ class Different(Answer):
 
 @dataclass(frozen=True, eq=False)
 class Bounded(Answer):
-    """No difference on any stream of at most this length and of this schema. This is no proof: longer ones may differ.
+    """The answer that no stream of at most this length and of this schema shows a difference.
 
-    length is counted in events. reason says why it is not decided.
+    It does not prove equivalence: longer streams may show one. length is counted in events. reason is why the question
+    is not decided.
     """
 
     length: int

@@ -29,6 +29,7 @@ DEFINITION_AND_JUDGED = {
         ("cerify.automata.cea", "cerify.automata.evaluate"),
     ),
     "MATCH_RECOGNIZE": (("cerify.semantics.row_pattern.interpreter",), ("cerify.automata.row_pattern",)),
+    "EQL": (("cerify.semantics.eql.denote",), ("cerify.automata.eql",)),
     "SASE+": (
         ("cerify.semantics.sase.denote", "cerify.semantics.sase.interpreter"),
         (

@@ -82,7 +82,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return "" if near is None else f"; did you mean {near!r}?"
 
 
-def listed(names: Collection[str]) -> str:
+def format_names(names: Collection[str]) -> str:
     """The names for a message: the first ten, and how many there are; in quotes where one has blanks at its ends."""
     first = list(names)[:10]
     few = ", ".join(map(repr, first) if any(name != name.strip() for name in first) else first) or "none"
@@ -217,7 +217,7 @@ def choices(kind: type) -> dict[str, tuple[str, ...]]:
     return {one.name: get_args(kinds[one.name]) for one in fields(kind)}
 
 
-def others(decided: Any) -> dict[tuple[str, str], Any]:
+def vary_reading(decided: Any) -> dict[tuple[str, str], Any]:
     """The readings that differ from the decided one in one answer, by the question and that answer."""
     return {
         (name, answer): replace(decided, **{name: answer})
@@ -227,7 +227,7 @@ def others(decided: Any) -> dict[tuple[str, str], Any]:
     }
 
 
-def read(kind: type[R], given: Iterable[str]) -> R:
+def parse_reading(kind: type[R], given: Iterable[str]) -> R:
     """The reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
     known, chosen = choices(kind), {}
     for text in given:

@@ -12,6 +12,7 @@ from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.values import (
+    BEYOND_MICROSECONDS,
     EXACT,
     INT64,
     PATTERNS,
@@ -20,7 +21,7 @@ from cerify.semantics.values import (
     blanks_around,
     microseconds,
     parse_time,
-    shown,
+    quote_text,
     time_at,
     value_type_of,
 )
@@ -119,7 +120,7 @@ def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.Chu
 
 
 def _refuse(text: pa.ChunkedArray, row: int, problem: str, field: str, place: RowLocation) -> NoReturn:
-    raise InputError(f"{place(row)}, field {field!r}: {shown(text[row].as_py())} {problem}")
+    raise InputError(f"{place(row)}, field {field!r}: {quote_text(text[row].as_py())} {problem}")
 
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
@@ -127,31 +128,50 @@ LARGEST_TEXTS, MOST_REPEATED = 2**30, 16
 """The texts of a dictionary may take a gigabyte, and beyond it 16 times the memory of the column."""
 
 
-def arrow_table(source: object) -> pa.Table:
+def arrow_table(source: object, unread: dict[str, str] | None = None) -> pa.Table:
     """The Arrow table of a table or data frame of any library. Raises InputError.
 
     Taken are tables and record batches of Arrow, pandas frames without their index, and whatever has the method
-    `__arrow_c_stream__` or `__arrow_c_array__`, such as frames of polars. NaN is null in a pandas frame.
+    `__arrow_c_stream__` or `__arrow_c_array__`, such as frames of polars. NaN is null in a pandas frame. With unread,
+    columns of a pandas frame that no column of Arrow can have are left out, and the reasons added there.
     """
     try:
-        table = _converted(source)
+        table = _converted(source, unread)
         table.validate(full=True)  # that texts are UTF-8, which Arrow does not check when it receives them
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"{type(source).__name__}: no table of events can be made of it: {error}") from None
     return table
 
 
-def _converted(source: Any) -> pa.Table:
+def _converted(source: Any, unread: dict[str, str] | None) -> pa.Table:
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
     if type(source).__module__.startswith("pandas.") and hasattr(source, "columns"):
-        return _of_pandas(source)
+        return _of_pandas(source) if unread is None else _parts_of_pandas(source, unread)
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
         return pa.Table.from_batches(list(timed_items(reader, 1)), reader.schema)  # there may be no end of them
     return pa.Table.from_batches([pa.record_batch(source)])
+
+
+def _parts_of_pandas(frame: Any, unread: dict[str, str]) -> pa.Table:
+    """The table of the columns that a table of Arrow can have; the others are added to unread."""
+    try:
+        return _of_pandas(frame)
+    except (InputError, pa.ArrowException, TypeError, ValueError):
+        if len(set(frame.columns)) < len(frame.columns):
+            raise
+    columns: dict[str, Any] = {}
+    for name in frame.columns:
+        try:
+            columns[str(name)] = _of_pandas(frame[[name]]).column(0)
+        except InputError as error:
+            unread[str(name)] = error.message
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            unread[str(name)] = f"column {name!r}: {error}"
+    return pa.table(columns)
 
 
 def _of_pandas(frame: Any) -> pa.Table:
@@ -185,8 +205,11 @@ def _misfit(column: Any) -> str | None:
     return None
 
 
-def stream_table(table: pa.Table, type_column: str) -> pa.Table:
-    """The table of a stream, its columns of the types in ARROW; type_column has no nulls. Raises InputError."""
+def stream_table(table: pa.Table, type_column: str, checked: bool = True) -> pa.Table:
+    """The table of a stream, its columns of the types in ARROW; type_column has no nulls. Raises InputError.
+
+    Without checked, only the column of the type is looked at.
+    """
     if type_column not in table.column_names:
         names = table.column_names
         hint = did_you_mean(type_column, names) or "; as_stream(events, type_column='...') names one"
@@ -194,6 +217,8 @@ def stream_table(table: pa.Table, type_column: str) -> pa.Table:
         raise InputError(f"no column {type_column!r} for the event type; {there}{hint}")
     if not table.num_rows:  # the columns of a frame without rows are of any type
         table = table.set_column(table.column_names.index(type_column), type_column, pa.array([], ARROW["string"]))
+    if not checked:
+        return table
     table = _with_value_types(table)
     if table[type_column].type != ARROW["string"] and not pa.types.is_dictionary(table[type_column].type):
         raise InputError(f"the column {type_column!r} holds {table[type_column].type}; the event type is a string")
@@ -252,10 +277,10 @@ def _with_value_types(table: pa.Table) -> pa.Table:
     ready = {arrow.id for name, arrow in ARROW.items() if name != "timestamp"}
     if all(type_.id in ready for type_ in types):
         return table
-    return pa.table({name: _kept(table[name], name) for name in names})
+    return pa.table({name: _normalize_column(table[name], name) for name in names})
 
 
-def _kept(column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
+def _normalize_column(column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
     """A dictionary that has each text once as it is; any other column in its canonical type."""
     return column if has_each_text_once(column) else canonical(column, field, "the table", "row {}".format)
 
@@ -345,5 +370,5 @@ def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: 
     except pa.ArrowInvalid:
         row = first_failure(column, convert)
         value = column.slice(row, 1).cast(pa.string())[0].as_py()
-        exactly = "microseconds in 64 bits" if value_type == "timestamp" else f"64-bit {value_type}"
-        raise InputError(f"{place(row)}, field {field!r}: {value} is not exact as {exactly}") from None
+        problem = BEYOND_MICROSECONDS if value_type == "timestamp" else f"is not exact as 64-bit {value_type}"
+        raise InputError(f"{place(row)}, field {field!r}: {value} {problem}") from None

@@ -34,7 +34,7 @@ def read_ecs(path: str | Path, category_field: str = CATEGORY, time_field: str =
     are taken too. Events stay in the order of the file. Raises InputError, which names file, line and field.
     """
     source = Path(path)
-    files = sorted(f for f in source.rglob("*") if f.suffix.lower() in SUFFIXES) if source.is_dir() else [source]
+    files = _files_of(source) if source.is_dir() else [source]
     if not files:
         raise InputError(f"{source}: no file of it ends in {', '.join(sorted(SUFFIXES))}")
     events = [
@@ -49,11 +49,19 @@ def read_ecs(path: str | Path, category_field: str = CATEGORY, time_field: str =
     return S
 
 
+def _files_of(folder: Path) -> list[Path]:
+    return sorted(f for f in folder.rglob("*") if f.suffix.lower() in SUFFIXES)
+
+
 def looks_like_ecs(path: str | Path) -> bool:
-    """Return whether a path is a folder of documents, or a file of JSON whose first line has one without a `type`."""
+    """Return whether a path is a file of JSON whose first line has a document without a `type`, or a folder of such.
+
+    Of a folder the first file decides.
+    """
     source = Path(path)
     if source.is_dir():
-        return True
+        files = _files_of(source)
+        return not files or looks_like_ecs(files[0])
     if source.suffix.lower() not in SUFFIXES or not source.is_file():
         return False
     try:
@@ -105,15 +113,15 @@ def document_of_event(event: Event) -> dict[str, Any]:
     if CATEGORY not in arrays and event.type != UNCATEGORIZED:
         arrays[CATEGORY] = [event.type]
     for name, values in sorted(arrays.items()):
-        _put(document, name, values[0] if len(values) == 1 else values)
+        _set_nested(document, name, values[0] if len(values) == 1 else values)
     return document
 
 
-def _put(document: dict[str, Any], name: str, value: Any) -> None:
+def _set_nested(document: dict[str, Any], name: str, value: Any) -> None:
     """Put a value under a name with dots into nested objects, where no other value is in the way."""
     first, dot, rest = name.partition(".")
     if dot and rest and first and isinstance(document.setdefault(first, {}), dict):
-        _put(document[first], rest, value)
+        _set_nested(document[first], rest, value)
     else:
         document[name] = value
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, overload
 
 from cerify.semantics.arguments import require_kind, timed_items
-from cerify.semantics.errors import IllFormed, InputError
-from cerify.semantics.packages import np, pa, pc
+from cerify.semantics.errors import IllFormed, InputError, InputWarning
+from cerify.semantics.packages import naming_extras, np, pa, pc
 from cerify.semantics.values import (
     KIND_OF,
     PATTERNS,
@@ -70,9 +71,9 @@ class Event:
 class Schema:
     """The attributes of each event type and their value types (tods21, section 4).
 
-    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each. order says in
-    which order the times of streams are, to those who compare queries: "strict", "non-decreasing" or "any"; None leaves
-    it open. It is no part of a schema's value.
+    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each. order is the
+    order of the times of streams, for comparisons of queries: "strict", "non-decreasing" or "any"; None leaves it open.
+    Equality of schemas ignores it.
     """
 
     types: Mapping[str, Mapping[str, ValueType]]
@@ -181,7 +182,7 @@ class Match:
     result: Result | None = field(default=None, repr=False)
 
     def more(self) -> dict[str, Any]:
-        """What it adds to its form as JSON."""
+        """Return the fields that the match adds to its form as JSON."""
         return {}
 
 
@@ -195,12 +196,15 @@ class Stream(Sequence[Event]):
     The table has the column "type" and one column for each attribute name, with null for an event that lacks it. It
     is built from the events when it is first needed, and the other way round.
 
-    A stream is made from events; from mappings with the key "type", where "time" may be ISO 8601 text; or from a table:
-    of Arrow, a data frame of pandas or polars, or anything with `__arrow_c_stream__`. A table has the column "type"
-    without nulls, and its columns become of the types in ARROW if that loses nothing. Values may be None, for an absent
-    attribute, scalars of NumPy, dates, and times without an offset, taken as UTC. Raises InputError for other values.
+    A stream is made from events; from mappings with the key "type"; or from a table: of Arrow, a data frame of pandas
+    or polars, or anything with `__arrow_c_stream__`. A table has the column "type" without nulls, and its columns
+    become of the types in ARROW if that loses nothing. Values may be None, for an absent attribute, scalars of NumPy,
+    dates, and times without an offset, taken as UTC. Of mappings and tables texts that are ISO 8601 times become times,
+    see docs/decisions/times.md; of events they stay texts. Raises InputError for other values of events; of mappings
+    and tables these are left out, and `require_read` raises the reason.
     columns: those of the table or file, else None. fits: whether the events are known to fit the schema; `as_stream`,
-    which takes files and other names of columns, and `match` require it.
+    which takes files and other names of columns, and `match` require it. unread: what the data has and the events do
+    not, each with the reason.
     """
 
     def __init__(self, events: Events = (), schema: Schema | None = None, columns: list[str] | None = None) -> None:
@@ -208,20 +212,70 @@ class Stream(Sequence[Event]):
         self._table: pa.Table | None = None
         require_schema(schema)
         self.schema, self.columns, self.fits = schema, columns, schema is None
+        self.unread: Mapping[str, str] = {}
         if is_table(events):
             from cerify.semantics.arrow_columns import arrow_table, stream_table
+            from cerify.semantics.arrow_rows import rows_of_table
+            from cerify.semantics.time_columns import FieldReading
 
-            self._table = stream_table(arrow_table(events), TYPE)
-            self.columns = self._table.column_names
+            if schema is None:
+                unread: dict[str, str] = {}
+                table = stream_table(arrow_table(events, unread), TYPE, checked=False)
+                read = rows_of_table(table, FieldReading(), "the table", "row {}".format)
+                warn_of_units("the table", read.notes)
+                self._table, self.unread = read.table, unread | read.unread
+            else:
+                self._table = stream_table(arrow_table(events), TYPE)
+            self.columns = [*self._table.column_names, *self.unread]
+        elif schema is None:
+            items = list(items_of(events))
+            if items and all(isinstance(item, Mapping) for item in items):
+                self._take_objects(items)
+            else:
+                self._events = tuple(_checked(event, n, schema) for n, event in enumerate(items))
         else:
             self._events = tuple(_checked(event, n, schema) for n, event in enumerate(items_of(events)))
 
+    def _take_objects(self, items: Sequence[Mapping[str, Any]]) -> None:
+        from cerify.semantics.object_rows import ObjectRows
+        from cerify.semantics.time_columns import FieldReading
+
+        rows = ObjectRows(FieldReading(), "", "event {}".format)
+        for item in items:
+            rows.add(item)
+        self._events, self.unread = tuple(rows.events()), rows.unread
+        warn_of_units("the events", rows.notes)
+
+    @classmethod
+    def of_checked(cls, events: Sequence[Event], unread: Mapping[str, str]) -> Stream:
+        """The stream of events whose values a reader has checked, with the reasons why others are left out."""
+        S = cls()
+        S._events, S.unread = tuple(events), unread
+        return S
+
     @classmethod
     def from_table(cls, table: Any, schema: Schema | None = None) -> Stream:
-        """The stream of the rows of a table, a batch or a data frame. Raises InputError for anything else."""
+        """The stream of the rows of a table, a batch or a data frame, whose columns mean what their types say.
+
+        Texts stay texts, and numbers are seconds; `Stream(table)` reads those that are times. Raises InputError for
+        anything else, and for a column that cannot be an attribute.
+        """
         if not is_table(table):
             raise InputError(f"{type(table).__name__} is no table; give one of Arrow, or a frame of pandas or polars")
-        return cls(table, schema)
+        from cerify.semantics.arrow_columns import arrow_table, stream_table
+
+        S = cls((), schema)
+        S._events, S._table = None, stream_table(arrow_table(table), TYPE)
+        S.columns = S._table.column_names
+        return S
+
+    def require_read(self, names: Iterable[str] | None = None) -> Stream:
+        """Return the stream. Raises InputError if it was read without one of these attributes (None: without any)."""
+        folded = None if names is None else {name.casefold() for name in names}  # SQL's names have no case
+        for name, reason in self.unread.items():
+            if folded is None or name.casefold() in folded:
+                raise InputError(reason)
+        return self
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -245,7 +299,7 @@ class Stream(Sequence[Event]):
     def part(self, start: int, length: int) -> Stream:
         """The stream of the length events from position start on; their positions start at 0 again."""
         part = Stream((), self.schema, self.columns)
-        part.fits = self.fits
+        part.fits, part.unread = self.fits, self.unread
         part._events = None if self._events is None else self._events[start : start + length]
         part._table = None if self._table is None else self._table.slice(start, length)
         return part
@@ -275,6 +329,12 @@ class Stream(Sequence[Event]):
 
     def __repr__(self) -> str:
         return f"Stream({len(self)} events)"
+
+
+def warn_of_units(name: str, notes: Iterable[str]) -> None:
+    """Issue the warnings about columns of the time whose unit was found out."""
+    for note in notes:
+        warnings.warn(InputWarning(f"{name}, {note}"), stacklevel=4)
 
 
 def is_table(source: object) -> bool:
@@ -466,21 +526,51 @@ def _first_rows(codes: np.ndarray, column: pa.ChunkedArray, types: int) -> list[
 
 
 class Matches(list[Match]):
-    """Matches in a list, which is equal to any list of the same matches."""
+    """Matches in a list, which is equal to any list of the same matches.
 
-    def to_arrow(self) -> pa.Table:
-        """A table with one row for each match and the columns of RESULT; polars.from_arrow makes a frame of it.
+    open: of each match, whether events to come could still take it away; None if that holds of none. Such a match has a
+    negation at its end whose window is not over where the stream ends.
+    """
 
-        A result has its attributes in the order of RETURN.
+    open: Sequence[bool] | None = None
+
+    def to_arrow(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> pa.Table:
+        """A table with one row for each match.
+
+        Without a stream it has the columns of RESULT; a result is JSON, with its attributes in the order of RETURN.
+        With the stream that was matched it has an attribute of each variable as a column, as "A.price", and those of
+        results; see match_frames.py. attributes are those that are shown, None for all. Raises IllFormed for one that
+        no event has.
         """
+        if stream is not None:
+            from cerify.semantics.match_frames import MatchColumns, table_of_columns
+
+            return table_of_columns(MatchColumns(self, stream, attributes, self.open).columns())
         from cerify.semantics.match_tables import RESULT, table_of_matches
 
         written = [None if m.result is None else m.result.written for m in self]
         return table_of_matches(self).set_column(3, RESULT.field("result"), pa.array(written, pa.string()))
 
-    def to_pandas(self) -> Any:
-        """A pandas data frame with one row for each match and the columns of RESULT; bindings are dicts.
+    def to_pandas(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:
+        """The table of to_arrow as a pandas data frame; bindings are dicts.
 
-        Raises ImportError where pandas is not installed.
+        Positions count rows from 0, whatever the labels of a frame's rows are: of a frame that was filtered,
+        `frame.iloc[list(match.events)]` are the rows of a match. Raises ImportError where pandas is not installed.
         """
-        return self.to_arrow().to_pandas(maps_as_pydicts="strict")
+        return self.to_arrow(stream, attributes).to_pandas(maps_as_pydicts="strict")
+
+    def to_polars(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:
+        """The table of to_arrow as a frame of polars. Raises ImportError where polars is not installed."""
+        with naming_extras():
+            import polars
+
+        table = self.to_arrow(stream, attributes)
+        if stream is None:  # polars has no maps
+            kind = pa.list_(pa.struct([("variable", pa.string()), ("positions", pa.list_(pa.int64()))]))
+            pairs = [None if m.bindings is None else _pairs(m) for m in self]
+            table = table.set_column(2, "bindings", pa.array(pairs, kind))
+        return polars.from_arrow(table)
+
+
+def _pairs(match: Match) -> list[dict[str, Any]]:
+    return [{"variable": variable, "positions": list(places)} for variable, places in match.bindings or ()]

@@ -7,37 +7,56 @@ position, from 0.
 
 from __future__ import annotations
 
+import dataclasses
+import glob
 import io
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import IO, Any, Literal, get_args
+from types import MappingProxyType
+from typing import IO, Any, Literal, cast, get_args
 
+from cerify.semantics.default_type import typed
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.events import TIME, TYPE, Events, Schema, Stream, is_table, items_of, observed, require_schema
-from cerify.semantics.json_events import (
-    BYTE_ORDER_MARK,
-    parse_json,
-    read_json_lines,
-    reserving,
-    schema_of_json,
-    typed,
-    with_type,
+from cerify.semantics.events import (
+    TIME,
+    TYPE,
+    Events,
+    Schema,
+    Stream,
+    is_table,
+    items_of,
+    observed,
+    require_schema,
+    warn_of_units,
 )
+from cerify.semantics.file_joins import joined_streams, sorted_by_time, text_in_some
+from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked, what_line_log, with_commas
+from cerify.semantics.json_events import parse_json, schema_of_json
+from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving
+from cerify.semantics.object_rows import ObjectRows
 from cerify.semantics.packages import installed, naming_extras, pa
 from cerify.semantics.tables import CsvSource, line_of, native_buffer, native_file, require_text, stream_of_csv
-from cerify.semantics.values import ValueType
+from cerify.semantics.time_columns import FieldReading, TimeReading, TimeUnit
+from cerify.semantics.values import KIND_OF, ValueKind, ValueType, kind
 
-Format = Literal["csv", "jsonl", "parquet", "arrow"]
+Format = Literal["csv", "jsonl", "parquet", "arrow", "xes", "ocel"]
 
 STDIN = "-"
 SUFFIXES: Mapping[str, Format] = {
     ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "jsonl",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".xes": "xes",
+    ".xmlocel": "ocel",
+    ".jsonocel": "ocel",
+    ".sqlite": "ocel",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
@@ -52,7 +71,7 @@ LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte,
 
 
 def read(
-    source: str | Path,
+    source: str | Path | Sequence[str | Path],
     *,
     format: Format | None = None,
     schema: Schema | None = None,
@@ -60,6 +79,14 @@ def read(
     time_column: str | None = None,
     default_type: str | None = None,
     attributes: Set[str] | None = None,
+    time_unit: TimeUnit | None = None,
+    time_format: str | None = None,
+    round_times: bool = False,
+    texts: Set[str] = frozenset(),
+    rename_types: Mapping[str, str] = MappingProxyType({}),
+    records: str | None = None,
+    object_type: str | None = None,
+    sort: bool = False,
 ) -> Stream:
     """Read the events of a file, or of standard input if the source is "-". Raises InputError.
 
@@ -70,32 +97,31 @@ def read(
       Event(type='B', attributes={'x': 2})
 
     The format is that of the file's suffix, or else of its first bytes, unless it is given. With a schema every
-    value has to fit it. type_column and time_column are the fields that hold an event's type and its time, which become
-    "type" and "time"; a time is in whole seconds, or ISO 8601 or a timestamp. default_type is the type of events
-    without that field; None makes them an error. attributes are those that are wanted, None for all: of Parquet other
-    columns are not read, and the types are not unpacked.
+    value has to fit it. Without one, fields that cannot be attributes are left out, and `Stream.require_read` raises
+    the reason. type_column and time_column are the fields that hold an event's type and its time, which become "type"
+    and "time"; both may be paths into objects. default_type is the type of events without that field; None makes them
+    an error. attributes are those that are wanted, None for all: of Parquet other columns are not read, and the types
+    are not unpacked.
+
+    A time is ISO 8601, a timestamp, or a number since 1970. time_unit is the unit of such numbers ("s", "ms", "us",
+    "ns"); None finds it out, with an InputWarning where it is not seconds. time_format is how texts write the time, as
+    strptime has it. round_times cuts digits beyond microseconds off; without it they are not read. texts are the
+    attributes whose texts stay texts even where they all look like times. rename_types gives event types other names:
+    {"start": "begin"} reads events of the type start as of begin. records is the path to the list of the events in a
+    file that is one object of JSON, as "Records". object_type is the type of the objects of an OCEL log whose lives are
+    read; None is all events. With sort the events are put in the order of their times, and positions count in it.
+
+    Files are unpacked (gzip, Zstandard), and their fields may be separated by semicolons, tabs or bars. Several files,
+    or a pattern as "logs/*.jsonl", are one stream in their order, those of a pattern by name.
     """
-    require_schema(schema)
-    if format is not None and format not in get_args(Format):
-        raise InputError(f"no format {format!r}; there is {', '.join(get_args(Format))}")
-    reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
-    with _reading(str(source)):
-        opened = _source(str(source))
-        match format or SUFFIXES.get(Path(source).suffix.lower()) or _sniffed(opened):
-            case "csv":
-                return _csv(opened, schema, reserved, default_type)
-            case "jsonl":
-                return read_json_lines(opened, schema, reserved, default_type)
-            case "parquet":
-                rows = with_type(_read_parquet(opened, reserved, attributes), type_column, default_type)
-                return _positioned(rows, schema, reserved, opened.name, attributes is not None)
-            case "arrow":
-                rows = with_type(_read_ipc(opened), type_column, default_type)
-                return _positioned(rows, schema, reserved, opened.name)
+    times = TimeReading(time_unit, time_format, round_times)
+    reading = FieldReading(type_column, time_column, default_type, times, texts, rename_types, records, object_type)
+    S = _read_all(source, reading, format, schema, attributes)
+    return sorted_by_time(S) if sort else S
 
 
 def as_stream(
-    source: Events | str | Path,
+    source: Events | str | Path | Sequence[str | Path],
     *,
     schema: Schema | None = None,
     format: Format | None = None,
@@ -103,6 +129,14 @@ def as_stream(
     time_column: str | None = None,
     default_type: str | None = None,
     attributes: Set[str] | None = None,
+    time_unit: TimeUnit | None = None,
+    time_format: str | None = None,
+    round_times: bool = False,
+    texts: Set[str] = frozenset(),
+    rename_types: Mapping[str, str] = MappingProxyType({}),
+    records: str | None = None,
+    object_type: str | None = None,
+    sort: bool = False,
 ) -> Stream:
     """Return the stream of any source of events: a Stream, what a Stream is made from, or a file by its path.
 
@@ -112,55 +146,186 @@ def as_stream(
 
     The options are those of `read`: with a schema every value has to fit it, type_column and time_column name the
     columns, or keys, of an event's type and time, and default_type is the type of events without one; format is for
-    files alone. Raises InputError.
+    files alone. texts are the attributes whose texts stay texts even where they all look like times. Raises InputError.
     """
-    if isinstance(source, str | Path):
-        return read(
-            source,
-            format=format,
-            schema=schema,
-            type_column=type_column,
-            time_column=time_column,
-            default_type=default_type,
-            attributes=attributes,
-        )
-    if schema is not None:
-        require_schema(schema)
+    times = TimeReading(time_unit, time_format, round_times)
+    reading = FieldReading(type_column, time_column, default_type, times, texts, rename_types, records, object_type)
+    if isinstance(source, str | Path) or _are_paths(source):
+        S = _read_all(source, reading, format, schema, attributes)
+    else:
+        S = _convert_events(cast("Events", source), reading, schema)
+    return sorted_by_time(S) if sort else S
+
+
+def _are_paths(source: object) -> bool:
+    return isinstance(source, list | tuple) and bool(source) and all(isinstance(one, str | Path) for one in source)
+
+
+def _read_all(
+    source: Any, reading: FieldReading, format: Format | None, schema: Schema | None, attributes: Set[str] | None
+) -> Stream:
+    """Return the stream of `read`, from one file or several."""
+    require_schema(schema)
+    if format is not None and format not in get_args(Format):
+        raise InputError(f"no format {format!r}; there is {', '.join(get_args(Format))}")
+    given = [source] if isinstance(source, str | Path) else list(source)
+    paths = [path for one in given for path in _matching(str(one))]
+    if len(paths) == 1:
+        return _read_file(paths[0], reading, format, schema, attributes)
+    parts = [(path, _read_file(path, reading, format, schema, attributes)) for path in paths]
+    if schema is None and (mixed := text_in_some(parts)):
+        reading = dataclasses.replace(reading, texts=reading.texts | mixed)
+        parts = [(path, _read_file(path, reading, format, schema, attributes)) for path in paths]
+    return joined_streams(parts, schema)
+
+
+def _matching(path: str) -> list[str]:
+    """The files that a path names, in order: itself, or those that it is a pattern of. Raises InputError."""
+    if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
+        return [path]
+    found = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
+    if not found:
+        raise InputError(f"no file {path}, and none that it is a pattern of")
+    return found
+
+
+def _read_file(
+    source: str, reading: FieldReading, format: Format | None, schema: Schema | None, attributes: Set[str] | None
+) -> Stream:
+    """Return the stream of `read`, from one file."""
+    with _reading(source):
+        opened = unpacked(_source(source))
+        found = format or _format_of(Path(source)) or _sniffed(opened)
+        if found == "jsonl" and format is None and _is_ocel(opened):
+            found = "ocel"
+        if found in ("csv", "jsonl"):
+            require_known_kind(opened)
+        match found:
+            case "csv":
+                return _csv(opened, schema, reading)
+            case "jsonl":
+                return read_json_lines(opened, schema, reading)
+            case "parquet":
+                rows = _read_parquet(opened, reading.reserved, attributes)
+                return _positioned(rows, schema, reading, opened.name, attributes is not None)
+            case "arrow":
+                return _positioned(_read_ipc(opened), schema, reading, opened.name)
+            case "xes" | "ocel":
+                from cerify.semantics.process_logs import read_ocel, read_xes
+
+                S = read_xes(opened, reading) if found == "xes" else read_ocel(opened, reading)
+                return S if schema is None else _convert_events(S, FieldReading(), schema)
+
+
+def _format_of(path: Path) -> Format | None:
+    """Return the format for the suffix of a file, ignoring the suffix of a compression; None if it has no known one."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in PACKED:
+        suffixes.pop()
+    return SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+def _convert_events(source: Events, reading: FieldReading, schema: Schema | None) -> Stream:
+    """Return the stream of `as_stream`, from a source that is not a file."""
+    require_schema(schema)
     if isinstance(source, Stream) and schema in (None, source.schema):
         return source
-    reserved = {type_column: TYPE} | ({} if time_column is None else {time_column: TIME})
     given = source.table if isinstance(source, Stream) else source
     if not is_table(given):
-        items = (
-            reserving(typed(item, type_column, default_type), reserved, f"event {n}")
+        items = list(items_of(source))
+        if schema is None and items and all(isinstance(item, Mapping) for item in items):
+            return _stream_of_objects(items, reading)
+        typed_items = (
+            _renamed(
+                reserving(typed(item, reading.type_column, reading.default_type), reading.reserved, f"event {n}"),
+                reading,
+            )
             if isinstance(item, Mapping)
             else item
-            for n, item in enumerate(items_of(source))
+            for n, item in enumerate(items)
         )
-        S = Stream(items, schema)
+        S = Stream(typed_items, schema)
         if schema is None:
             return S
-        given, reserved = S.table, {TYPE: TYPE}
+        given, reading = S.table, FieldReading(times=reading.times)
     from cerify.semantics.arrow_columns import arrow_table
 
-    table = with_type(arrow_table(given), type_column, default_type)
-    if schema is None and reserved == {TYPE: TYPE}:
-        return Stream(table)
-    return _fitted(table, schema, reserved, "the events", "event {}".format)
+    unread: dict[str, str] = {}
+    table = arrow_table(given, unread if schema is None else None)
+    S = _stream_of_table(table, schema, reading, "the events", "event {}".format)
+    S.unread = {**unread, **S.unread}
+    return S
+
+
+def _renamed(obj: Mapping[str, Any], reading: FieldReading) -> Mapping[str, Any]:
+    """The object with the type by which it is read."""
+    type_ = obj.get(TYPE)
+    return {**obj, TYPE: reading.types[type_]} if isinstance(type_, str) and type_ in reading.types else obj
+
+
+def _stream_of_objects(items: list[Any], reading: FieldReading) -> Stream:
+    rows = ObjectRows(reading, "", "event {}".format)
+    for item in items:
+        rows.add(item)
+    events = rows.events()
+    if reading.time_column is not None and not rows.has(TIME):
+        raise InputError(f"no event has the field {reading.time_column!r} for the time")
+    warn_of_units("the events", rows.notes)
+    return Stream.of_checked(events, rows.unread)
+
+
+def kinds_of_times(S: Stream, names: Set[str] | None = None) -> Iterator[tuple[str, ValueKind]]:
+    """Yield the attributes, among these names or all, that have texts or times, or for the time numbers, with the kind.
+
+    The kind is that of the first value.
+    """
+    if S.is_columnar:
+        from cerify.semantics.arrow_types import VALUE_TYPES
+
+        for name, column in zip(S.table.column_names, S.table.columns, strict=True):
+            value_type = VALUE_TYPES.get(column.type, "string")  # of a dictionary of texts
+            looked_at = name != TYPE and (names is None or name in names) and column.null_count < len(column)
+            if looked_at and (name == TIME or value_type in ("string", "timestamp")):
+                yield name, KIND_OF[value_type]
+        return
+    pending = None if names is None else set(names)
+    seen = set[str]()
+    for event in S.events:
+        for name, value in event.attributes.items():
+            if name not in seen and (pending is None or name in pending):
+                seen.add(name)
+                if isinstance(value, str | datetime) or name == TIME:
+                    yield name, kind(value)
+        if pending is not None and len(seen) == len(pending):
+            return
 
 
 def read_schema(
-    text: str, *, type_column: str = TYPE, time_column: str | None = None, default_type: str | None = None
+    text: str,
+    *,
+    type_column: str = TYPE,
+    time_column: str | None = None,
+    default_type: str | None = None,
+    times: TimeReading = TimeReading(),
 ) -> Schema:
     """The schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed.
 
     Of a file of events, by its suffix, it is the schema that the events show; the columns and default type are those
-    of `read`.
+    of `read`, and times says how it reads the time.
     """
     if text.lstrip().startswith("{"):
         return schema_of_json(parse_json(text, "schema"))
-    if Path(text).suffix.lower() in SUFFIXES:
-        return observed(read(text, type_column=type_column, time_column=time_column, default_type=default_type))
+    if _format_of(Path(text)) is not None and Path(text).suffix.lower() != ".json":  # which a schema is in, too
+        S = read(
+            text,
+            type_column=type_column,
+            time_column=time_column,
+            default_type=default_type,
+            time_unit=times.unit,
+            time_format=times.format,
+            round_times=times.round_times,
+        )
+        return observed(S)
     with _reading(text):
         source = _source(text)
         require_text(source)
@@ -206,50 +371,91 @@ def _sniffed(source: CsvSource) -> Format:
         return "parquet"
     if start.startswith((IPC_FILE, IPC_STREAM)):
         return "arrow"
-    return "jsonl" if start.removeprefix(BYTE_ORDER_MARK).lstrip().startswith((b"{", b"[")) else "csv"
+    text = start.removeprefix(BYTE_ORDER_MARK).lstrip()
+    if start.startswith(b"SQLite format 3"):
+        return "ocel"
+    if text.startswith(b"<") and b"<log" in text:
+        return "ocel" if b"<object-types" in text or b"<event-types" in text else "xes"
+    return "jsonl" if text.startswith((b"{", b"[")) else "csv"
 
 
-def _csv(source: CsvSource, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None) -> Stream:
+def _is_ocel(source: CsvSource) -> bool:
+    """Whether a file of JSON begins as an OCEL 2.0 log does."""
+    with source.open() as file:
+        start = file.read(4096).removeprefix(BYTE_ORDER_MARK).lstrip()
+    return start.startswith(b"{") and (b'"objectTypes"' in start or b'"eventTypes"' in start)
+
+
+def _csv(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Stream:
     """The stream of a CSV file: of a small one in plain Python, if it is clear what each column is; else by Arrow.
 
     Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
     """
     require_text(source)
-    if (not source.is_large and default_type is None) or not installed("pyarrow"):
+    if what := what_line_log(source):
+        raise InputError(f"{source.name}: {what}")
+    shape = with_commas(source)
+    source = shape.source
+    reading = dataclasses.replace(reading, default_type=reading.default_type or shape.default_type)
+    if (not source.is_large and reading.default_type is None) or not installed("pyarrow"):
         try:
-            return stream_of_csv(source, schema, reserved, default_type)
+            return stream_of_csv(source, schema, reading, lenient=not installed("pyarrow"))
         except InputError:
             if not installed("pyarrow"):
                 raise
     from cerify.semantics.tables import read_csv
 
-    fields = {meant: name for name, meant in reserved.items()}
-    known: dict[str, ValueType] = {fields[TYPE]: "string"}
+    known: dict[str, ValueType] = {reading.type_column: "string"}
+    for name in reading.texts:
+        known[name] = "string"
+    if reading.times.format is not None:
+        known[reading.time_column or TIME] = "string"
     for name, value_type in schema.attributes.items() if schema is not None else ():
-        known[fields.get(name, name)] = value_type
-    table = with_type(read_csv(source, known), fields[TYPE], default_type)
-    return _fitted(table, schema, reserved, source.name, lambda row: line_of(source, row))
+        known[reading.field(name)] = value_type
+    unread: dict[str, str] = {}
+    table = read_csv(source, known, unread if schema is None else None)
+    S = _stream_of_table(table, schema, reading, source.name, lambda row: line_of(source, row))
+    left_out = {
+        TIME if name == reading.time_column else name: reason
+        for name, reason in unread.items()
+        if name != TIME or reading.time_column in (None, TIME)
+    }
+    S.unread = {**left_out, **S.unread}
+    S.columns = [*(S.columns or ()), *(name for name in left_out if name not in (S.columns or ()))]
+    return S
 
 
-def _fitted(
+def _stream_of_table(
     table: pa.Table,
     schema: Schema | None,
-    reserved: Mapping[str, str],
+    reading: FieldReading,
     name: str,
     place: Callable[[int], str],
     coded: bool = False,
 ) -> Stream:
-    from cerify.semantics.tables import fitted_table
+    """The stream of a table's rows: leniently without a schema, and with one so that each value fits it."""
+    if schema is None:
+        from cerify.semantics.arrow_rows import rows_of_table
 
-    S = Stream(fitted_table(table, schema, reserved, name, place, coded), schema)
+        found = rows_of_table(table, reading, name, place, coded)
+        warn_of_units(name, found.notes)
+        S = Stream.from_table(found.table)
+        S.unread, S.columns = found.unread, [*found.table.column_names, *found.unread]
+    else:
+        from cerify.semantics.arrow_rows import timed_table
+        from cerify.semantics.tables import fitted_table
+
+        table, notes = timed_table(table, schema, reading, name, place)
+        warn_of_units(name, notes)
+        S = Stream.from_table(fitted_table(table, schema, reading.reserved, name, place, coded), schema)
     S.fits = True
     return S
 
 
 def _positioned(
-    table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, coded: bool = False
+    table: pa.Table, schema: Schema | None, reading: FieldReading, name: str, coded: bool = False
 ) -> Stream:
-    return _fitted(table, schema, reserved, name, lambda row: f"{name}, position {row}", coded)
+    return _stream_of_table(table, schema, reading, name, lambda row: f"{name}, position {row}", coded)
 
 
 def _read_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Set[str] | None) -> pa.Table:
@@ -275,7 +481,10 @@ def _read_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Se
         texts = [field.name for field in parquet.schema_arrow if is_text(field.type)]
         parquet = pq.ParquetFile(native, metadata=data, read_dictionary=texts)
         if attributes is not None and len(set(names)) == len(names):
-            return _validated(parquet.read([name for name in names if reserved.get(name, name) in {TYPE, *attributes}]))
+            wanted = {TYPE, *attributes, *reserved}
+            roots = {name[:i] for name in wanted for i, sign in enumerate(name) if sign == "."}  # of paths into structs
+            kept = [name for name in names if reserved.get(name, name) in wanted or name in roots]
+            return _validated(parquet.read(kept))
         return _validated(parquet.read())
 
 
@@ -341,6 +550,25 @@ def write_whole(path: Path, text: str) -> None:
             if target.exists():
                 with target.open("rb+"):  # a file that may not be written to is not replaced either
                     shutil.copymode(target, beside)
+            os.replace(beside, target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace what is in a file by these bytes; as `write_whole`. Raises InputError."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        target = path.resolve()
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            beside.write_bytes(data)
+            if target.exists():
+                shutil.copymode(target, beside)
             os.replace(beside, target)
         finally:
             beside.unlink(missing_ok=True)

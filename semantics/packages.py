@@ -53,7 +53,10 @@ EXTRAS: Mapping[str, str] = {
 
 def installed(name: str) -> bool:
     """Whether a package is there to be imported."""
-    return name in sys.modules or find_spec(name) is not None
+    try:
+        return name in sys.modules or find_spec(name) is not None
+    except ModuleNotFoundError:  # a finder that refuses it
+        return False
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from cerify.semantics.errors import BudgetExceeded, ParseError, Span, errors_in
 from cerify.semantics.events import TYPE
 from cerify.semantics.networks import pattern_of_network
 from cerify.semantics.patterns import flaw
-from cerify.semantics.predicates import mentions
+from cerify.semantics.predicates import is_plain_name, mentions
 from cerify.semantics.values import encodable, parse_time
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -120,6 +120,9 @@ MOST_READ = 2_000  # characters of a text that is read anew with another sign
 CONNECTIVES = {"AND", "OR"}
 SIGNS = (";", ":", ",", ")", "}", "]")
 """What is forgotten between two parts of a text, or after them."""
+
+LEFT_OUT = (*SIGNS, "(", "{", "[")
+"""Signs without which a query asks the same; without any other it may ask for something else, as ORDER BY -x."""
 CONJUNCTIONS = (("AND",), ("and",))
 """What is forgotten before a word or a bracket, where it is no sign."""
 
@@ -132,6 +135,8 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
     span = place_of(error, text)
     word = text[span.start : span.end]
     if isinstance(error, UnexpectedCharacters):
+        if word == '"':
+            return ParseError('a name in double quotes that does not end; a " inside of a name is written ""', span)
         if word == "'":
             return ParseError("a string that does not end; a ' inside of a string is written ''", span)
         names = "" if word.isascii() else "; a name has letters, digits and _"
@@ -166,7 +171,10 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
 
 
 def place_of(error: UnexpectedInput, text: str) -> Span:
-    """Where the character or the token stands that is not expected; the empty span at the end where it is the end."""
+    """Return the place of the unexpected character or token.
+
+    If the text ends too early, it is the empty span at the end.
+    """
     if isinstance(error, UnexpectedCharacters):
         at = error.pos_in_stream or 0
         return Span(at, at + 1)
@@ -178,7 +186,7 @@ def place_of(error: UnexpectedInput, text: str) -> Span:
 def _unclosed(text: str) -> int | None:
     """The place of the last ( that no ) follows; brackets in strings do not count."""
     opened: list[int] = []
-    for found in re.finditer(r"'[^']*'|[()]", text):
+    for found in re.finditer(r"'[^']*'|\"[^\"]*\"|[()]", text):
         if found[0] == "(":
             opened.append(found.start())
         elif found[0] == ")" and opened:
@@ -198,7 +206,7 @@ def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> Parse
             if found := [sign for sign in signs if _is_sentence(f"{before} {sign} {after}", parser)]:
                 missing = " or ".join(map(repr, found))
                 return ParseError(f"{missing} is missing before {text[place.start : place.end]!r}", place)
-    if tokens and not word.isalnum() and _is_sentence(f"{text[: span.start]} {text[span.end :]}", parser):
+    if tokens and word in LEFT_OUT and _is_sentence(f"{text[: span.start]} {text[span.end :]}", parser):
         return ParseError(f"{word!r} is not expected here; leave it out", span)
     return None
 
@@ -268,7 +276,16 @@ def parser_of(*packages: str) -> Lark:
     """The LALR parser for the grammars of some packages, which may be in a zip file, one after the other."""
     files = {PREDICATES: "predicates.lark"}
     grammar = "\n".join(str(get_data(one, files.get(one, "grammar.lark")) or b"", "utf-8") for one in packages)
-    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+    return Lark(
+        grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False, lexer_callbacks={"NAME": unquoted}
+    )
+
+
+def unquoted(token: Token) -> Token:
+    """Return the token of a name without the double quotes around it; its place in the text stays."""
+    if not token.startswith('"'):
+        return token
+    return token.update(value=token[1:-1].replace('""', '"'))
 
 
 def parsed(
@@ -356,6 +373,11 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
         return pred.Arithmetic("-", pred.Constant(0), term)
 
     def attribute(self, meta: Meta, name: Token) -> pred.Term:
+        span = span_of(name)
+        if span.end - span.start != len(name) and is_plain_name(name):  # in other languages quotes make a string
+            string = "'" + name.replace("'", "''") + "'"
+            message = f'is "{name}" a string? Write {string}; or an attribute? It needs no quotes: {name}'
+            raise ParseError(message, span)
         return pred.Attribute(attribute_name(name))
 
     def mention(self, meta: Meta, variable: Token, name: Token) -> pred.Term:
@@ -413,7 +435,7 @@ def require_variables(predicate: pred.Predicate, variable: str, events: str, exa
 
 
 def span_of(at: Meta | Token) -> Span:
-    """Where a rule or a token stands in the text."""
+    """Return the place of a rule or a token in the text."""
     if isinstance(at, Meta) and at.empty:
         return Span(0, 0)
     return Span(cast("int", at.start_pos), cast("int", at.end_pos))

@@ -84,7 +84,7 @@ class Characters:
 
 @dataclass(frozen=True)
 class RegexTest:
-    """What stands before and after, without a character of its own."""
+    """A test of the characters before and after, without a character of its own."""
 
     kind: Assertion
 
@@ -388,7 +388,7 @@ class Pattern:
 
 
 def _kind(c: str) -> str:
-    """What assertions see of a character: "" for none, a newline, "w" for one of a word, "." for any other."""
+    """Return the kind of a character for assertions: "" for none, a newline, "w" for one of a word, "." for others."""
     return c if c in ("", "\n") else "w" if contains(WORD, ord(c)) else "."
 
 
@@ -494,7 +494,10 @@ def matches(pattern: str, value: object) -> bool:
 
 
 def flaw(pattern: str) -> str | None:
-    """Why a text is no regular expression in RE2's syntax; None if it is one. Raises MissingPackage, see matches."""
+    """Return why a text is no regular expression in RE2's syntax; None if it is one.
+
+    Raises MissingPackage, see matches.
+    """
 
     try:
         Pattern(pattern)

@@ -14,13 +14,14 @@ The rules, which every evaluator has to keep:
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, assert_never
 
-from cerify.semantics.arguments import listed, nearest
+from cerify.semantics.arguments import format_names, nearest
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.patterns import matches
@@ -175,7 +176,7 @@ def holds(predicate: Predicate, event: Event) -> bool:
     return satisfied(predicate, lambda attribute: event.get(attribute.name), event.type)
 
 
-def chosen(predicates: Sequence[Predicate], event: Event) -> frozenset[int]:
+def classify_event(predicates: Sequence[Predicate], event: Event) -> frozenset[int]:
     """The type of an event: the numbers of the predicates that it is in (tods21, Definition 5.6)."""
     return frozenset(i for i, P in enumerate(predicates) if holds(P, event))
 
@@ -275,7 +276,7 @@ def combined(
     conjunction: Callable[[T, T], T],
     disjunction: Callable[[T, T], T],
 ) -> T:
-    """What `of_atom` gives for the atomic predicates, combined as these are in the predicate."""
+    """Combine the results of `of_atom` for the atomic predicates as these are combined in the predicate."""
 
     def of(P: Predicate) -> T:  # no cycle of references, which would keep what of_atom holds, such as a table of events
         return combined(P, of_atom, negation, conjunction, disjunction)
@@ -362,6 +363,29 @@ def _is_number(value: Value | None) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # The text of tuple predicates, terms and values; it parses back to what it was made from.
 
+PLAIN_NAME = re.compile(r"[^\W\d]\w*")
+RESERVED_TERMS = frozenset({"true", "false", "not"})
+"""Words that are no attribute where one stands alone."""
+
+RESERVED_VARIABLES = frozenset({"true", "false"})
+"""Words that are no variable at the beginning of a term."""
+
+
+class WrittenTerm(Attribute):
+    """A term whose name is its text already."""
+
+    __slots__ = ()
+
+
+def is_plain_name(name: str, reserved: Set[str] = RESERVED_TERMS) -> bool:
+    """Return whether a name is written without quotes; reserved are words of the language at its place."""
+    return PLAIN_NAME.fullmatch(name) is not None and name not in reserved
+
+
+def show_name(name: str, reserved: Set[str] = frozenset()) -> str:
+    """Return the text of a name, in double quotes where it needs them; reserved are words of the language there."""
+    return name if is_plain_name(name, reserved) else '"' + name.replace('"', '""') + '"'
+
 
 def show_predicate(predicate: Predicate) -> str:
     """The text of a predicate, which parses back to it (Anything and OfType stand for themselves)."""
@@ -396,8 +420,12 @@ def _show(predicate: Predicate, level: int) -> str:
 def show_term(term: Term, level: int = 0) -> str:
     """The text of a term, in parentheses if it binds less tightly than the level: 0 sum, 1 product, 2 factor."""
     match term:
+        case WrittenTerm(name):
+            return name
         case Attribute(name, variable):
-            return name if variable is None else f"{variable}.{name}"
+            if variable is None:
+                return show_name(name, RESERVED_TERMS)
+            return f"{show_name(variable, RESERVED_VARIABLES)}.{show_name(name)}"
         case Constant(value):
             return show_value(value)
         case Arithmetic(("+" | "-") as symbol, left, right):
@@ -510,20 +538,28 @@ class Problem:
     @property
     def hinted(self) -> str:
         """The message, with the name that was probably meant."""
-        return self.message if self.meant is None else f"{self.message}; did you mean {listed([self.meant])}?"
+        return self.message if self.meant is None else f"{self.message}; did you mean {format_names([self.meant])}?"
 
     @property
     def mend(self) -> str:
-        """What to do about it."""
+        """Return what to do about the problem."""
         mend = self.advice or MENDS[self.rule]
-        return mend if self.meant is None else f"did you mean {listed([self.meant])}? Or {mend}"
+        return mend if self.meant is None else f"did you mean {format_names([self.meant])}? Or {mend}"
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
+def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like this one, if any does; one that differs in case alone does most."""
     by_folded = {one.casefold(): one for one in known}
     near = nearest(name.casefold(), by_folded)
+    if near is None:  # "check" for "check ticket": a query without quotes has the first word
+        near = next((one for one in by_folded if re.match(rf"{re.escape(name.casefold())}\W", one)), None)
     return None if near is None else by_folded[near]
+
+
+def meant_name(name: str, known: Iterable[str]) -> str | None:
+    """The known name that looks most like this one, if any does, as a query writes it."""
+    found = find_nearest_name(name, known)
+    return None if found is None else show_name(found)
 
 
 def unknown_type(
@@ -532,8 +568,11 @@ def unknown_type(
     """The problem of an event type that the schema does not have; operators: what may have been meant besides types."""
     if schema is not None and name not in schema.types:
         whose = "the schema has" if schema.timed else "the events have"
-        message = f"unknown event type {name}; {whose} {listed(schema.types)}"
-        yield Problem("event_type", message, span, meant(name, (*schema.types, *operators)))
+        message = f"unknown event type {name}; {whose} {format_names(schema.types)}"
+        found = find_nearest_name(name, (*schema.types, *operators))
+        yield Problem(
+            "event_type", message, span, show_name(found) if found is not None and found in schema.types else found
+        )
 
 
 def timeless(types: Iterable[Iterable[str]], span: Span | None) -> Iterator[Problem]:
@@ -567,8 +606,12 @@ def lacking(
     names = {name: None for S in found for name in schema.types[S]}
     which = "" if holder == R and not more else f", which {holder} may hold,"
     verb, it = ("have", "they have") if more else ("has", "it has")
-    message = f"{', '.join(found)}{which} {verb} no attribute {attribute!r}; {it} {listed(names)}"
-    yield Problem("attribute", message, span, meant(attribute, names), len(found) < len(known))
+    message = f"{', '.join(found)}{which} {verb} no attribute {attribute!r}; {it} {format_names(names)}"
+    meant = meant_name(attribute, names)
+    if meant is None and not PLAIN_NAME.fullmatch(attribute):  # which was written in double quotes
+        string = attribute.replace("'", "''")
+        message += f"; a string is written in single quotes: '{string}'"
+    yield Problem("attribute", message, span, meant, len(found) < len(known))
 
 
 def never_true(
@@ -579,10 +622,10 @@ def never_true(
     span: Span | None,
     always: frozenset[str] = frozenset(),
 ) -> Iterator[Problem]:
-    """The problem of a predicate on all events of the holder that none makes true, or none of a type that is there.
+    """Yield the problem of a predicate on all events of the holder that is never true for them, or for a certain type.
 
-    always: the types of which the holder has an event whenever it has any. There is no problem where no type has an
-    attribute, see `lacking`: here each type lacks one of those that are needed together.
+    always: the types of which the holder has an event whenever it has any. This function reports types that each lack
+    one of the attributes needed together. For an attribute that no type has, see `lacking`.
     """
     if schema is None:
         return
@@ -590,13 +633,13 @@ def never_true(
     each = all(any(schema.has(R, a.name) for R in known) for a in mentions(predicate))
     never = [R for R in known if not outcomes(predicate, partial(_possible, R=R, schema=schema))[0]]
     for R in sorted(always.intersection(never))[:1] if each else ():
-        have = listed([a for a in schema.types[R] if a != TIME])
+        have = format_names([a for a in schema.types[R] if a != TIME])
         every = f"and a condition on {holder} has to hold of every event of {holder}"  # tods21, Definition 4.1
         message = f"{holder} always holds an event of {R}, for which this is never true, {every}; {R} has {have}"
         yield Problem("attribute", message, span)
         return
     if never and each and never == known:
-        have = "; ".join(f"{R} has {listed([a for a in schema.types[R] if a != TIME])}" for R in known)
+        have = "; ".join(f"{R} has {format_names([a for a in schema.types[R] if a != TIME])}" for R in known)
         yield Problem("attribute", f"this is never true for the types that {holder} may hold: {have}", span)
 
 
@@ -656,7 +699,10 @@ def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Ite
 def _compared_with(
     term: Term, values: tuple[Value, ...], comparator: str, schema: Schema, span: Span | None
 ) -> Iterator[Problem]:
-    """Of the values that do not fit the first is enough: they are compared with the same term."""
+    """Yield the problems of the first value that does not fit.
+
+    It is enough, because all are compared with the same term.
+    """
     for value in values:
         if found := list(_compared(term, Constant(value), comparator, schema, span)):
             yield from found

@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from types import MappingProxyType
 from typing import BinaryIO, NoReturn
 
-from cerify.semantics.arguments import did_you_mean, listed
+from cerify.semantics.arguments import did_you_mean, format_names
 from cerify.semantics.arrow_columns import (
     RowLocation,
     canonical,
@@ -34,7 +33,25 @@ from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 from cerify.semantics.packages import arrow_csv, pa, pc
-from cerify.semantics.values import BLANKS, EXACT, INT64, PATTERNS, Value, ValueType, blanks_around, parse_time, shown
+from cerify.semantics.time_columns import (
+    BadTime,
+    FieldReading,
+    TimeReading,
+    are_date_times,
+    times_of_column,
+    times_of_texts,
+)
+from cerify.semantics.values import (
+    BLANKS,
+    EXACT,
+    INT64,
+    PATTERNS,
+    Value,
+    ValueType,
+    blanks_around,
+    parse_time,
+    quote_text,
+)
 
 BLOCK = 2**20  # bytes; also how many Arrow reads at a time, and in these a row ends
 
@@ -56,11 +73,6 @@ CLEAR: Mapping[ValueType, Sequence[re.Pattern[str]]] = {
     "int": [re.compile(r"-?[0-9]{1,18}")],
     "bool": [re.compile("true|True|TRUE|false|False|FALSE")],
     "float": [re.compile(r"-?[0-9]{1,15}(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")],
-    "timestamp": [
-        re.compile(r"\d{4}-\d\d-\d\d"),
-        re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"),
-        re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\dZ"),
-    ],
 }
 """Of each value type, forms of cells; where all cells of a column have one form, the column is of that type."""
 
@@ -90,7 +102,7 @@ NEEDS_ARROW = "take Arrow's reader: pip install 'cerify[columns]'; or give a sch
 
 
 def what_else(data: bytes) -> str:
-    """What a file that begins so is, if it is known to be no text in UTF-8; else ""."""
+    """Return a sentence about a file that begins so, if it is known to be no text in UTF-8; else ""."""
     return next((what for mark, what in MARKS.items() if data.startswith(mark)), "")
 
 
@@ -140,7 +152,7 @@ def require_closed_quotes(source: CsvSource) -> None:
 
 
 def not_csv(source: CsvSource, reason: str) -> str:
-    """Why a file could not be read, with the line: a second pass, slow and only on this path."""
+    """Explain why a file could not be read, with the line. This is a second pass, slow and only for this error."""
     try:
         header: list[str] | None = None
         for line, record in records(source):
@@ -187,7 +199,8 @@ def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> lis
             for other in names:
                 if other.strip() == column:
                     hint = f"; the blanks around {other!r} belong to its name: leave them out"
-            raise InputError(f"{name}: no column {column!r} for {purpose}; the columns are {', '.join(names)}{hint}")
+            there = f"the columns are {', '.join(names)}" if names else "there are no columns"
+            raise InputError(f"{name}: no column {column!r} for {purpose}; {there}{hint}")
     found = [reserved.get(column, column) for column in names]
     if (doubled := first_doubled(found)) is not None:
         origin = next((column for column, meant in reserved.items() if meant == doubled and column != doubled), None)
@@ -203,18 +216,17 @@ def first_doubled(names: Sequence[str]) -> str | None:
 
 
 def stream_of_csv(
-    source: CsvSource, schema: Schema | None, reserved: Mapping[str, str], default_type: str | None = None
+    source: CsvSource, schema: Schema | None, reading: FieldReading = FieldReading(), lenient: bool = False
 ) -> Stream:
-    """The stream of a CSV file; schema and reserved are as for `fitted_table`, default_type as for `read`.
+    """The stream of a CSV file; schema and reading are as for `read`.
 
     Raises InputError, also where it takes Arrow's reader: for quotes, columns without names, and values of which it is
-    not clear what type Arrow would give to their column.
+    not clear what type Arrow would give to their column. With lenient such columns are left out of the events.
     """
     header, rows, lines = _table(source)
-    field = next(name for name, meant in reserved.items() if meant == TYPE)
-    if default_type is not None and field not in header:
-        header, rows = [*header, field], [[*row, default_type] for row in rows]
-    return stream_of_rows(source.name, header, rows, [f"line {line}" for line in lines], schema, reserved)
+    if reading.default_type is not None and reading.type_column not in header:
+        header, rows = [*header, reading.type_column], [[*row, reading.default_type] for row in rows]
+    return stream_of_rows(source.name, header, rows, [f"line {line}" for line in lines], schema, reading, lenient)
 
 
 def stream_of_rows(
@@ -223,18 +235,28 @@ def stream_of_rows(
     rows: Sequence[Sequence[str]],
     places: Sequence[str],
     schema: Schema | None = None,
-    reserved: Mapping[str, str] = MappingProxyType({TYPE: TYPE}),
+    reading: FieldReading = FieldReading(),
+    lenient: bool = False,
 ) -> Stream:
-    """The stream of rows of cells, "" being none; for messages, name is that of the whole and places of the rows."""
+    """The stream of rows of cells, "" being none; for messages, name is that of the whole and places of the rows.
+
+    With lenient and without a schema, columns whose cells have no clear type are left out with the reason.
+    """
     declared: Mapping[str, ValueType] = {} if schema is None else schema.attributes
+    hidden = reading.hidden(header)
+    kept = [i for i, column in enumerate(header) if column not in hidden]
     columns: dict[str, list[Value | None]] = {}
-    for i, attribute in enumerate(renamed(header, reserved, name)):
+    unread: dict[str, str] = {}
+    names = renamed([header[i] for i in kept], reading.reserved, name)
+    for i, attribute in zip(kept, names, strict=True):
         column = _Column(name, header[i], [row[i] for row in rows], places)
-        value_type = "string" if attribute == TYPE else declared.get(attribute) or column.inferred(attribute == TIME)
-        columns[attribute] = [
-            None if not cell else column.value(row, value_type) for row, cell in enumerate(column.cells)
-        ]
-    types = columns.pop(TYPE)
+        try:
+            columns[attribute] = column.values(attribute, declared.get(attribute), reading)
+        except InputError as error:
+            if not lenient or schema is not None or attribute == TYPE:
+                raise
+            unread[attribute] = error.message
+    types = [type_ if type_ is None else reading.types.get(str(type_), type_) for type_ in columns.pop(TYPE)]
     events = []
     for row, type_ in enumerate(types):
         attributes = {name: value for name, values in columns.items() if (value := values[row]) is not None}
@@ -242,12 +264,12 @@ def stream_of_rows(
             raise InputError(f"{name}, {places[row]}: no event type; every event has one")
         known = attributes if schema is None else schema.types.get(str(type_))
         if known is None:
-            raise InputError(f"{name}, {places[row]}: unknown event type {shown(str(type_))}")
+            raise InputError(f"{name}, {places[row]}: unknown event type {quote_text(str(type_))}")
         if unknown := attributes.keys() - known.keys() - {TIME}:
             raise InputError(f"{name}, {places[row]}: {type_} has no attribute {', '.join(sorted(unknown))}")
         events.append(Event(str(type_), attributes))
-    S = Stream(events, schema, [TYPE, *columns])
-    S.fits = True
+    S = Stream(events, schema, [TYPE, *columns, *unread])
+    S.fits, S.unread = True, unread
     return S
 
 
@@ -282,14 +304,30 @@ class _Column:
     cells: Sequence[str]
     places: Sequence[str]
 
-    def inferred(self, is_time: bool) -> ValueType:
+    def values(self, attribute: str, declared: ValueType | None, reading: FieldReading) -> list[Value | None]:
+        """The values of the cells, None for an empty one. Raises InputError, with the place of the cell."""
+        if attribute == TIME and declared is None:
+            try:
+                times, note = times_of_column([cell or None for cell in self.cells], self.field, reading.times)
+            except BadTime as error:
+                raise InputError(f"{self.file}, {self.places[error.row]}, field {self.field!r}: {error}") from None
+            if note is not None:
+                warnings.warn(InputWarning(f"{self.file}, {note}"), stacklevel=5)
+            for row, time in enumerate(times):
+                if isinstance(time, int) and time not in INT64:
+                    self._refuse(row, "does not fit in 64 bits")
+            return times
+        is_text = attribute == TYPE or attribute in reading.texts
+        value_type = "string" if is_text else declared or self.inferred()
+        if value_type == "timestamp" and reading.times.round_times:
+            return times_of_texts([cell or None for cell in self.cells], TimeReading(round_times=True))
+        return [None if not cell else self.value(row, value_type) for row, cell in enumerate(self.cells)]
+
+    def inferred(self) -> ValueType:
         """The type that Arrow infers. Raises InputError where that is not clear."""
         cells = list(filter(None, self.cells))
-        if is_time and cells and not any(_all(cells, form) for form in (*CLEAR["int"], *CLEAR["timestamp"])):
-            row = self._deviating((*CLEAR["int"], *CLEAR["timestamp"]))
-            first = not any(self.cells[:row])
-            problem = "is not of a form that is read" if first else "is not of one form with the times before it"
-            self._refuse(row, problem, "; a time is in whole seconds or ISO 8601")
+        if are_date_times(cells):
+            return "timestamp"
         for value_type, forms in CLEAR.items():
             if any(_all(cells, form) for form in forms):
                 return value_type
@@ -341,7 +379,7 @@ class _Column:
     def _refuse(self, row: int, problem: str, advice: str = "") -> NoReturn:
         cell = self.cells[row]
         end = blanks_around(cell) or advice
-        raise InputError(f"{self.file}, {self.places[row]}, field {self.field!r}: {shown(cell)} {problem}{end}")
+        raise InputError(f"{self.file}, {self.places[row]}, field {self.field!r}: {quote_text(cell)} {problem}{end}")
 
 
 def _all(cells: Sequence[str], form: re.Pattern[str]) -> bool:
@@ -379,8 +417,11 @@ def native_file(file: BinaryIO) -> pa.NativeFile:
 # and without values, as trailing commas write it, is left out with an InputWarning; one with values is refused.
 
 
-def read_csv(source: CsvSource, known: Mapping[str, ValueType]) -> pa.Table:
-    """The table of a CSV file, given the value types of some of its columns, or of others too. Raises InputError."""
+def read_csv(source: CsvSource, known: Mapping[str, ValueType], unread: dict[str, str] | None = None) -> pa.Table:
+    """The table of a CSV file, given the value types of some of its columns, or of others too. Raises InputError.
+
+    With unread, columns that floats would round are left out of the table, and the reasons are added there.
+    """
     require_closed_quotes(source)
     texts = dict.fromkeys(known, pa.string())
     table = _parsed(source, texts)
@@ -405,7 +446,13 @@ def read_csv(source: CsvSource, known: Mapping[str, ValueType]) -> pa.Table:
     if large := [name for name in inferred if pc.any(may_be_rounded(table[name])).as_py()]:  # seldom: read twice
         written = _parsed(source, dict.fromkeys(large, pa.string()))
         for name in large:
-            require_kept(written[name], table[name], name, place)
+            try:
+                require_kept(written[name], table[name], name, place)
+            except InputError as error:
+                if unread is None:
+                    raise
+                unread[name] = error.message
+                table = table.drop_columns([name])
     return table
 
 
@@ -437,8 +484,8 @@ def _named(source: CsvSource, table: pa.Table) -> pa.Table:
     for i in unnamed:
         if (row := first(table.column(i).is_valid())) is not None:
             raise InputError(
-                f"{line_of(source, row)}, column {i + 1}: {shown(str(table.column(i)[row].as_py()))}, but the column "
-                "has no name in line 1; name it there, or write the file without it"
+                f"{line_of(source, row)}, column {i + 1}: {quote_text(str(table.column(i)[row].as_py()))}, "
+                "but the column has no name in line 1; name it there, or write the file without it"
             )
     if not unnamed:
         return table
@@ -502,8 +549,8 @@ def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Row
         unknown = pc.invert(pc.is_in(types, pa.array(list(schema.types), ARROW["string"])))
         if (row := first(unknown)) is not None:
             raise InputError(
-                f"{place(row)}, field {field!r}: unknown event type {shown(types[row].as_py())}; "
-                f"the schema has {listed(schema.types)}"
+                f"{place(row)}, field {field!r}: unknown event type {quote_text(types[row].as_py())}; "
+                f"the schema has {format_names(schema.types)}"
             )
     return types
 

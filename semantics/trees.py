@@ -157,7 +157,7 @@ A suffix is a postfix operator after which no other one may stand without parent
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What is data about one operator.
+    """The data of one operator.
 
     node: the class of its nodes; node.operands names the fields that hold its operands.
     name: a word in lower case: in profiles of generators, in names of mutants, and the feature of the suite.
@@ -205,7 +205,7 @@ def table(*operators: Operator) -> Operators:
     return MappingProxyType({operator.node: operator for operator in operators})
 
 
-def named(operators: Operators) -> Mapping[str, Operator]:
+def index_by_name(operators: Operators) -> Mapping[str, Operator]:
     """The operators by name."""
     return {operator.name: operator for operator in operators.values()}
 

@@ -45,10 +45,16 @@ PATTERNS: Mapping[ValueType, tuple[str, str]] = {
 }
 """How cells of a column with a known value type are written, and what a message calls them."""
 
+FRACTION = re.compile(r"([.,]\d{6})(\d+)", re.ASCII)
+"""The digits of a second: six that a timestamp has, and those beyond."""
+
+BEYOND_MICROSECONDS = "has digits beyond microseconds; --round-times cuts them off, in Python round_times=True"
+"""What is wrong with a time, as the end of a message."""
+
 BLANKS = "; the blanks around it belong to the value: leave them out"
 
 
-def shown(text: str) -> str:
+def quote_text(text: str) -> str:
     """The text in quotes for a message, cut where it is long."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
@@ -149,7 +155,7 @@ def value_type_of(value: Value) -> ValueType:
 
 
 def kind(value: Value) -> ValueKind:
-    """What a value can be compared with."""
+    """Return the kind of a value, by which values can be compared."""
     match value:
         case bool():
             return "bool"
@@ -189,6 +195,8 @@ def parse_time(text: str) -> datetime:
 
     Raises ValueError, whose message says of the text what is wrong, as in "is not an ISO 8601 time".
     """
+    if (fraction := FRACTION.search(text)) is not None and fraction[2].strip("0"):  # which Python drops
+        raise ValueError(BEYOND_MICROSECONDS)
     try:
         time = datetime.fromisoformat(text)
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cerify.api import generate as generate
     from cerify.api import laws as laws
     from cerify.api import match as match
+    from cerify.api import near_misses as near_misses
     from cerify.api import parse as parse
     from cerify.api import show as show
     from cerify.api import simplify as simplify
@@ -153,7 +154,7 @@ def _files() -> ModuleType:
 
 
 _NAMES: Mapping[Callable[[], ModuleType], str] = {
-    _api: "check compile contained count equivalent explain generate laws match parse show simplify",
+    _api: "check compile contained count equivalent explain generate laws match near_misses parse show simplify",
     _evaluator: "Consumption Evaluator",
     _run: "conform",
     _differential: "differ",

@@ -315,7 +315,7 @@ class CrossCondition:
 
 @dataclass(frozen=True)
 class ChainSpan:
-    """What holds of the steps from `first` to `last`: they are within a window, or agree on a key.
+    """A restriction on the steps from `first` to `last`: they are within a window, or agree on a key.
 
     kind: "events" (last position - first position < width), "time" (seconds, the width is in), "attribute" (the width
     of its values) or "key" (all have the same value of the attribute, and none lacks it).

@@ -24,6 +24,7 @@ from cerify.draw.recording import Recording
 from cerify.equivalence.verdict import Level, Order, Undecided, Verdict
 from cerify.explanations.explanation import Request
 from cerify.languages import COMMON, DEFAULT, LANGUAGES, LanguageName, language_named, language_of
+from cerify.languages.attributes import attributes_in
 from cerify.languages.language import (
     Checked,
     DecisionQuestion,
@@ -35,6 +36,7 @@ from cerify.languages.language import (
     without_numba,
 )
 from cerify.plan import FirstBatch, Plan, Want, plan, warn_of_misfits
+from cerify.query_json import query_of_json
 from cerify.semantics.arguments import (
     MOST,
     Budget,
@@ -66,6 +68,7 @@ from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
 if TYPE_CHECKING:
     from cerify.equivalence.rewrite.laws import Law
     from cerify.equivalence.rewrite.simplify import Simplified
+    from cerify.explanations.near_misses import Funnel
 
 BOUND = DecisionQuestion.bound
 NOTHING: Mapping[str, Any] = {}
@@ -73,13 +76,14 @@ NOTHING: Mapping[str, Any] = {}
 
 
 def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple[Language[Any], Any]:
-    """Return the language and the syntax tree of a query, which is a text of the language, or a tree of any.
+    """Return the language and the syntax tree of a query: a text of the language or its JSON form, or a tree of any.
 
     With a schema the query is checked against it. Raises ParseError, IllFormed.
     """
     if schema is not None:
         require_schema(schema)
     with errors_in(_text_of(query)), depth_limited():
+        query = query_of_json(query, language) if isinstance(query, Mapping) else query
         lang = language_named(language) if isinstance(query, str) else language_of(query)
         tree = _parsed(lang, query) if isinstance(query, str) else query
         if schema is not None:
@@ -114,10 +118,10 @@ def _parsed(language: Language[Any], text: str) -> Any:
         others = [
             name for name, one in LANGUAGES.items() if one != language and one.marks(text) >= own and _parses(one, text)
         ]
-        there = _marked(language, text)
-        hint = f"it is a query in another language: {_named(others)}" if others else ""
+        there = _guess_other_language(language, text)
+        hint = f"it is a query in another language: {_format_language_options(others)}" if others else ""
         if there is not None and there.name not in others:
-            hint = f"this looks like {there.looks_like(text)}: {_named([there.name])}"
+            hint = f"this looks like {there.looks_like(text)}: {_format_language_options([there.name])}"
         elif there is None and (found := _foreign_sign(language, text, error.span)) is not None:
             sign, span = found
             wrong = f"{text[span.start : span.end]!r} is not expected here; in {language.title} it is written {sign}"
@@ -128,13 +132,13 @@ def _parsed(language: Language[Any], text: str) -> Any:
         raise ParseError(f"{wrong}; {hint}", error.span) from None
 
 
-def _named(languages: Iterable[str]) -> str:
+def _format_language_options(languages: Iterable[str]) -> str:
     """The argument that chooses one of these languages."""
     return " or ".join(f'language="{name}"' for name in languages)
 
 
 def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tuple[str, Span] | None:
-    """What the language says for the word or sign at an error, or for one before it, which it read otherwise.
+    """Return the language's hint about the word or sign at an error, or just before it, with its place; None if none.
 
     What stands before that word or sign may be a part of what the language speaks of: "WHERE {" is "{" after WHERE.
     """
@@ -150,7 +154,9 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
     for start in starts:
         preceding = re.search(r"(\w+|[^\w\s])\s*\Z", text[:start])
         found = re.match(r"\w+|[^\w\s]+", text[start:])
-        signs = [] if found is None else [found[0]] if found[0].isalnum() else accumulate(found[0])
+        signs = [] if found is None else [found[0]] if found[0].isalnum() else list(accumulate(found[0]))
+        if found is not None and (following := re.match(r"\w+\s+\w+", text[start:])) is not None:
+            signs.append(" ".join(following[0].split()))
         for sign in sorted(signs, key=len, reverse=True):
             for key in (f"{preceding[1]} {sign}" if preceding else sign, sign):
                 if key.upper() in language.foreign:
@@ -158,7 +164,7 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
     return None
 
 
-def _marked(language: Language[Any], text: str) -> Language[Any] | None:
+def _guess_other_language(language: Language[Any], text: str) -> Language[Any] | None:
     """The other language of which a text has the most marks, if it has none of this one."""
     best, most = language, 0
     for other in LANGUAGES.values():
@@ -174,18 +180,20 @@ def _parses(language: Language[Any], text: str) -> bool:
     return False
 
 
-def parse(text: str, language: LanguageName | str = DEFAULT) -> Any:
+def parse(text: str | Mapping[str, Any], language: LanguageName | str = DEFAULT) -> Any:
     """Parse the text of a query; return its syntax tree.
 
       >>> import cerify
       >>> cerify.parse("A ; B")
       Seq(left=EventAtom(type='A'), right=EventAtom(type='B'))
 
-    text: the query.
+    text: the query, or the JSON form of a tree as the protocol has it.
     language: one of cerify.LANGUAGES: "cel", "core-cel", "event-expression", "sase", "row-pattern", or a plug-in.
 
-    Raises ParseError, which shows the place in the text, and IllFormed.
+    Raises ParseError, which shows the place in the text, IllFormed, and InputError for JSON that stands for no query.
     """
+    if isinstance(text, Mapping):
+        return query_of_json(text, language)
     require_kind("a query", text, str, "a text")
     with errors_in(text):
         return language_named(language).parse(text)
@@ -204,7 +212,7 @@ def show(query: Any) -> str:
         return language_of(query).show(query)
 
 
-def planned(
+def plan_query(
     query: Any,
     language: str,
     schema: Schema | None,
@@ -251,6 +259,7 @@ def match(
     evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
+    limit: int | None = None,
     budget: Budget = Budget(),
     predicates: Predicates = NOTHING,
     aggregates: Operations = NOTHING,
@@ -272,6 +281,7 @@ def match(
     evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
+    limit: int | None = None,
     budget: Budget = Budget(),
     predicates: Predicates = NOTHING,
     aggregates: Operations = NOTHING,
@@ -292,6 +302,7 @@ def match(
     evaluator: EvaluatorName | str | None = None,
     selection: Selection | str = Selection.ALL,
     strict: bool = False,
+    limit: int | None = None,
     budget: Budget = Budget(),
     predicates: Predicates = NOTHING,
     aggregates: Operations = NOTHING,
@@ -333,6 +344,8 @@ def match(
     """
     if unknown:
         require_keywords(match, unknown)
+    if limit is not None:
+        require_whole("limit", limit, 1)
     chosen = Options(
         "matches" if output == "rows" else output,
         budget,
@@ -353,7 +366,10 @@ def match(
             warn_of_misfits(lang, made.query, S, text=text, strict=strict, stacklevel=2)
             if output == "rows":
                 return lang.output_table(made.query, S, made.unsorted(S), chosen)
-            return Matches(made.all_matches(S))
+            found = Matches(made.all_matches(S) if limit is None else made.first_matches(S, limit))
+            if (is_open := lang.open_test(made.query, S, chosen)) is not None and any(map(is_open, found)):
+                found.open = [is_open(one) for one in found]
+            return found
 
 
 def count(
@@ -402,6 +418,7 @@ def count(
             if made.batches is None:
                 return len(made.unsorted(S))
             running = _parallel(made.batches, workers)
+            running.needed = made.batches.needed
             return running.count(S) + len(running.finish())
 
 
@@ -449,12 +466,15 @@ def compile(
     chosen = Options(
         output, budget, predicates, aggregates, reading, row_reading, eql_reading, _consumption(consumption), options
     )
-    made = planned(query, language, schema, chosen, evaluator, selection, batches=True)
+    made = plan_query(query, language, schema, chosen, evaluator, selection, batches=True)
     with errors_in(_text_of(query)):
         if made.batches is None:
             raise list(made.why_not.values())[-1]
     running = _parallel(made.batches, workers)
-    if schema is None:
+    running.needed = attributes_in(made.language, made.query)
+    if schema is not None:
+        running.texts = frozenset(name for name, value_type in schema.attributes.items() if value_type == "string")
+    else:
         running.check = FirstBatch(made.language, made.query, _text_of(query), strict)
     return running
 
@@ -559,8 +579,43 @@ def explain(
             return explanation
 
 
+def near_misses(
+    query: Any,
+    events: Events | str | Path,
+    *,
+    limit: int = 1_000,
+    language: LanguageName | str = DEFAULT,
+    strict: bool = False,
+    budget: Budget = Budget(),
+) -> Funnel:
+    """Return how far the sequences of a query came: for each first step the steps that followed, or why none did.
+
+    The query is a sequence of single events, joined by `;` or `:`, with `+`, `{n}` and UNLESS around single ones, in
+    windows, PARTITION BY and PER KEY. The answer has the number of starts that reached each step, and the near misses,
+    the deepest first, `limit` of them: the partial match, what it lacks, and the event that is the cause if there is
+    one. What is left out is counted. Warns as match does;
+    strict makes warnings errors.
+
+    >>> from cerify import near_misses
+    >>> funnel = near_misses("A ; B WITHIN 10 seconds", [{"type": "A", "time": 0}, {"type": "B", "time": 12}])
+    >>> funnel.reached, funnel.misses[0].message
+    ((1, 0), 'event 1 takes the step B, 12 seconds after the start')
+
+    Raises ParseError, IllFormed, InputError, Unsupported for a query that is no such sequence, BudgetExceeded.
+    """
+    from cerify.explanations.near_misses import near_misses as followed
+
+    require_kind("budget", budget, Budget, "a cerify.Budget")
+    with budget.timed():
+        lang, tree, S = read_query_and_events(query, events, language)
+        text = _text_of(query)
+        with errors_in(text), budget.timed():
+            warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
+            return followed(lang.cel_formula(tree, budget), S, limit, budget)
+
+
 def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
-    """What is to be explained. Raises IllFormed for an argument of a wrong kind, BudgetExceeded."""
+    """Return the request to explain with these arguments. Raises IllFormed for a wrong kind, BudgetExceeded."""
     require_whole("count", count, 1)
     if at is not None:
         _position(at, "at")
@@ -682,12 +737,12 @@ def _compared(left: Any, right: Any, languages: tuple[str, str], question: Decis
         raise IllFormed(f"languages: expected a pair of names of languages, not {short_repr(languages)}")
     try:
         with question.budget.timed():
-            return _decided(left, right, languages, question)
+            return _compare_queries(left, right, languages, question)
     except BudgetExceeded as error:
         return Undecided(error.message)
 
 
-def _decided(left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion) -> Verdict:
+def _compare_queries(left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion) -> Verdict:
     (mine, phi), (theirs, psi) = (
         read_query(query, name, question.schema) for query, name in zip((left, right), languages, strict=True)
     )
@@ -811,10 +866,10 @@ def diagram_of(
 def preference_tree(
     query: str, events: Events | str | Path, row: int, language: LanguageName | str = "row-pattern"
 ) -> Diagram:
-    """The labellings of a row pattern at a row as a tree, the most preferred one first, with why each other one fails.
+    """Draw the labellings of a row pattern at a row as a tree, the preferred one first, and why each other one fails.
 
-    Raises ParseError, IllFormed, InputError where there is no such row, Unsupported for a language that has no order of
-    preferment, and BudgetExceeded.
+    Raises ParseError, IllFormed, InputError where there is no such row, Unsupported for a language without preferences,
+    and BudgetExceeded.
     """
     lang, tree, S = read_query_and_events(query, events, language)
     with errors_in(query):

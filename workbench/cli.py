@@ -27,6 +27,7 @@ COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
     "claims": "Check what five papers claim.",
     "conform": "Put an engine under test.",
+    "count": "Print how many matches a query has over a file of events.",
     "demo": "Run queries over real flights, put a built-in engine under test, write the report.",
     "diff": "Say which detection rules in EQL changed their meaning.",
     "draw": "Draw the automaton of a query, or a stream with its matches.",
@@ -39,7 +40,9 @@ COMMANDS = {
     "grade": "Practise: write a formula for a sentence.",
     "identify": "Find out what an engine means by its queries.",
     "match": "Print the matches of a query over a file of events.",
+    "misses": "Print how far the sequences of a query came, and what the others lacked.",
     "normalize": "Rewrite a formula to a normal form.",
+    "schema": "Print what a file of events has: types, attributes, kinds, ranges.",
     "simplify": "Write a query smaller, with the same meaning.",
     "step": "Show the evaluator at work, step by step.",
     "translate": "Write a query in another language.",
@@ -69,7 +72,10 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """What the command returns. Exits where nobody reads standard output any more: click's status 1 means "no"."""
+        """Return the result of the command.
+
+        Exits where nobody reads standard output any more: click's status 1 means "no".
+        """
         try:
             status = super().invoke(ctx)
             sys.stdout.flush()
@@ -173,7 +179,7 @@ def _refuse() -> None:
 
 
 def _ledger() -> click.Command:
-    """Return the ledger's own command; where there is no checkout, one that says so."""
+    """Return the ledger's own command; without a checkout, a command that reports that it is missing."""
     source = Path(__file__).resolve().parent.parent  # of an editable install
     root = next((root for root in (source, Path.cwd()) if (root / "proofs_tests" / "claims").is_dir()), None)
     if root is None:
@@ -189,92 +195,78 @@ def _ledger() -> click.Command:
 def load_command(name: str) -> click.Command:
     """Import the command of that name, one of COMMANDS."""
     match name:
-        case "check":
-            from cerify.commands.simplify import check_command
-
-            return check_command
         case "claims":
             return _ledger()
-        case "conform":
-            from cerify.commands.conform import conform_command
+        case "conform" | "engines" | "identify" | "trend":
+            from cerify.commands import conform
 
-            return conform_command
+            return {
+                "conform": conform.conform_command,
+                "engines": conform.engines_command,
+                "identify": conform.identify_command,
+                "trend": conform.trend_command,
+            }[name]
+        case "count":
+            from cerify.commands import count
+
+            return count.count_command
         case "demo":
-            from cerify.commands.demo import demo_command
+            from cerify.commands import demo
 
-            return demo_command
+            return demo.demo_command
         case "diff":
-            from cerify.commands.diff import diff_command
+            from cerify.commands import diff
 
-            return diff_command
-        case "draw":
-            from cerify.commands.explain import draw_command
-
-            return draw_command
+            return diff.diff_command
         case "engine":
-            from cerify.commands.engine import engine_command
+            from cerify.commands import engine
 
-            return engine_command
-        case "engines":
-            from cerify.commands.conform import engines_command
+            return engine.engine_command
+        case "equiv" | "vectors" | "verify":
+            from cerify.commands import equiv
 
-            return engines_command
-        case "equiv":
-            from cerify.commands.equiv import equiv_command
+            return {"equiv": equiv.equiv_command, "vectors": equiv.vectors_command, "verify": equiv.verify_command}[
+                name
+            ]
+        case "draw" | "explain" | "step":
+            from cerify.commands import explain
 
-            return equiv_command
-        case "explain":
-            from cerify.commands.explain import explain_command
-
-            return explain_command
+            return {"draw": explain.draw_command, "explain": explain.explain_command, "step": explain.step_command}[
+                name
+            ]
         case "funnel":
-            from cerify.commands.funnel import funnel_command
+            from cerify.commands import funnel
 
-            return funnel_command
+            return funnel.funnel_command
         case "fuzz":
-            from cerify.commands.fuzz import fuzz_command
+            from cerify.commands import fuzz
 
-            return fuzz_command
+            return fuzz.fuzz_command
         case "grade":
-            from cerify.commands.grade import grade_command
+            from cerify.commands import grade
 
-            return grade_command
-        case "identify":
-            from cerify.commands.conform import identify_command
-
-            return identify_command
+            return grade.grade_command
         case "match":
-            from cerify.commands.match import match_command
+            from cerify.commands import match
 
-            return match_command
-        case "normalize":
-            from cerify.commands.simplify import normalize_command
+            return match.match_command
+        case "misses":
+            from cerify.commands import misses
 
-            return normalize_command
-        case "simplify":
-            from cerify.commands.simplify import simplify_command
+            return misses.misses_command
+        case "schema":
+            from cerify.commands import schema
 
-            return simplify_command
-        case "step":
-            from cerify.commands.explain import step_command
+            return schema.schema_command
+        case "check" | "normalize" | "simplify" | "translate":
+            from cerify.commands import simplify
 
-            return step_command
-        case "translate":
-            from cerify.commands.simplify import translate_command
-
-            return translate_command
-        case "trend":
-            from cerify.commands.conform import trend_command
-
-            return trend_command
-        case "vectors":
-            from cerify.commands.equiv import vectors_command
-
-            return vectors_command
-        case "verify":
-            from cerify.commands.equiv import verify_command
-
-            return verify_command
+            return {
+                "check": simplify.check_command,
+                "normalize": simplify.normalize_command,
+                "simplify": simplify.simplify_command,
+                "translate": simplify.translate_command,
+            }[name]
         case _:
             raise InternalError(f"no command {name!r}")
 

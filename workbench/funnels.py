@@ -28,7 +28,7 @@ from cerify.automata.funnels import (
     sorted_by_time,
 )
 from cerify.equivalence.rewrite.translate.funnel_cel import query_text
-from cerify.semantics.arguments import did_you_mean, listed, require_kind
+from cerify.semantics.arguments import did_you_mean, format_names, require_kind
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import TIME, TYPE, Events, Stream
@@ -46,7 +46,7 @@ MICROSECONDS = 1_000_000
 
 @dataclass(frozen=True)
 class StepCount:
-    """How many keys reached a step.
+    """The number of keys that reached a step.
 
     rate is their share of those that reached the first step, of_previous of those that reached the step before. median
     is the median time from the step before, in seconds (or in the unit of the attribute of the window); None for the
@@ -317,7 +317,7 @@ def funnel(
     [('view', 2), ('cart', 1)]
     """
     question = _question(steps, by, within, start, order, between, mode)
-    S = _read(events, question)
+    S = _read_stream(events, question)
     _warn_of_steps(question, S)
     return _answered(question, S, events if isinstance(events, str | Path) else None)
 
@@ -378,7 +378,7 @@ def _question(
             raise IllFormed(f"{name}: expected {' or '.join(known)}, not {value!r}{did_you_mean(str(value), known)}")
     if mode is not None:
         if mode not in MODES:
-            raise IllFormed(f"there is no mode {mode!r}{did_you_mean(mode, MODES)}; there is {listed(MODES)}")
+            raise IllFormed(f"there is no mode {mode!r}{did_you_mean(mode, MODES)}; there is {format_names(MODES)}")
         if within is None:
             raise IllFormed("a mode of ClickHouse's windowFunnel needs a window: within='7 days'")
         if start != "best" or order != "stream" or between is not None:
@@ -394,7 +394,7 @@ def _question(
     )
 
 
-def _read(events: Events | str | Path, question: FunnelQuestion) -> Stream:
+def _read_stream(events: Events | str | Path, question: FunnelQuestion) -> Stream:
     """Return the stream of the events; of a file of Parquet only the attributes that the funnel needs."""
     if not isinstance(events, str | Path):
         return as_stream(events)
@@ -419,9 +419,11 @@ def _warn_of_steps(question: FunnelQuestion, S: Stream) -> None:
     if len(S) == 0:
         return
     types, columns = _types(S), set(S.table.column_names)
+    predicates = [step.predicate for step in (*question.steps, question.between) if step is not None]
+    S.require_read({attribute.name for p in predicates if p is not None for attribute in mentions(p)})
     for step in (*question.steps, *([question.between] if question.between else [])):
         if step.type is not None and step.type not in types:
-            hint = did_you_mean(step.type, types) or f"; there is {listed(types)}"
+            hint = did_you_mean(step.type, types) or f"; there is {format_names(types)}"
             _warn(f"no event has the type {step.type!r} of the step {step.text!r}{hint}")
         for attribute in {a.name: a for a in mentions(step.predicate)} if step.predicate is not None else ():
             if attribute not in columns:
@@ -444,8 +446,10 @@ def _types(S: Stream) -> list[str]:
 def _column(S: Stream, name: str, what: str) -> Any:
     """Return a column of the stream's table. Raises InputError, which says what it is needed for."""
     names = [column for column in S.table.column_names if column != TYPE]
+    if name != TIME:  # an event without a time stands apart
+        S.require_read([name])
     if name not in names:
-        hint = did_you_mean(name, names) or f"; there is {listed(names)}"
+        hint = did_you_mean(name, names) or f"; there is {format_names(names)}"
         raise InputError(f"no event has the attribute {name!r} for {what}{hint}")
     return S.table[name]
 

@@ -99,7 +99,7 @@ def steps(
 def explanation(
     query: str, events: Events | str | Path, match: Iterable[int] | None = None, language: LanguageName | str = DEFAULT
 ) -> Page:
-    """Why positions are a match, or why they are none, as `cerify explain --html` writes it; None: all matches.
+    """Explain why positions are a match, or why not, as `cerify explain --html` does; None: all matches.
 
     Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
@@ -138,9 +138,9 @@ def explore(query: str = "", events: Events | str | Path = (), language: Languag
 
 
 def evaluated_html(query: str, events: str, language: str) -> str:
-    """What a query matches in events written as CSV, as HTML, after warnings; or the error, with its place."""
+    """Return the matches of a query in events written as CSV, as HTML, after warnings; or the error, with its place."""
     try:
-        S = stream_of_csv(CsvSource("events", partial(BytesIO, events.encode())), None, {TYPE: TYPE})
+        S = stream_of_csv(CsvSource("events", partial(BytesIO, events.encode())), None)
         with catch_warnings(record=True) as warned:
             simplefilter("always", QueryWarning)
             found = match(query, S, language=language)

@@ -16,8 +16,9 @@ from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 
 from cerify.automata.evaluate.scope import SECONDS, ReachBounds
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
+from cerify.languages.attributes import attributes_in
 from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options
-from cerify.semantics.arguments import CHECKED_TOGETHER, check_time, listed, require_kind, short_repr
+from cerify.semantics.arguments import CHECKED_TOGETHER, check_time, format_names, require_kind, short_repr, timed_items
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import extents
 from cerify.semantics.cel.syntax import Formula
@@ -37,7 +38,7 @@ from cerify.semantics.events import (
 from cerify.semantics.packages import pa
 from cerify.semantics.predicates import Problem, Rule
 from cerify.semantics.trees import children
-from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, shown, value_type_of
+from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, quote_text, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------
 # An evaluator of batches for every language: it evaluates the definition again over all events so far.
@@ -65,7 +66,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         self._events = Stream([], schema)
 
     def read(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """As `push`, of a Stream. Raises BudgetExceeded; then nothing has changed."""
+        """Read a stream's next events and return the new matches. Raises BudgetExceeded; then nothing has changed."""
         events, first, begin = Stream([*self._events, *S], self.schema), len(self._events), self._begin
         found: list[Match] = []
         if self.options.consumption is Consumption.ANY:
@@ -139,7 +140,7 @@ AUTOMATIC = ("automaton", "denotational")
 
 @dataclass(frozen=True)
 class Want:
-    """What is wanted of a query: the options of its evaluation, and the evaluator; None leaves the choice to plan.
+    """A request for an evaluation: its options, and the evaluator; None leaves the choice to plan.
 
     batches: whether the stream comes batch by batch. counting: whether only the number of matches is wanted, for which
     an evaluator reads the stream in batches where it can.
@@ -178,6 +179,11 @@ class Plan(Generic[F]):
         found = self.unsorted(S)
         return found if self.language.keeps_order else sorted(found)
 
+    def first_matches(self, S: Stream, limit: int) -> list[Match]:
+        """Return the first `limit` matches found, sorted. Raises Unsupported, BudgetExceeded."""
+        found = list(timed_items(islice(self.matches(S), limit)))
+        return found if self.language.keeps_order else sorted(found)
+
     def unsorted(self, S: Stream) -> list[Match]:
         """All matches. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
         limit = self.options.budget.matches
@@ -191,7 +197,7 @@ class Plan(Generic[F]):
         return found
 
     def with_values(self, S: Stream) -> Iterable[Match]:
-        """As matches, with the values of attribute variables where the language has any."""
+        """Return the matches, with the values of attribute variables where the language has any."""
         if self.options.consumption is not Consumption.NONE:
             return self.matches(S)
         return self.language.with_values(self.query, S, self.chosen, self.options)
@@ -233,7 +239,7 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
 def _whole(
     language: Language[F], name: str, query: F, schema: Schema | None, want: Want
 ) -> tuple[Evaluation, None] | Unsupported:
-    """What evaluates the query over a whole stream, or why the evaluator of that name does not."""
+    """Return a function that evaluates the query over a whole stream, or why the evaluator of that name cannot."""
     if want.options.consumption is not Consumption.NONE:
         in_batches = _in_batches(language, name, query, schema, want)
         if isinstance(in_batches, Unsupported):
@@ -251,11 +257,16 @@ def _whole(
 def _in_batches(
     language: Language[F], name: str, query: F, schema: Schema | None, want: Want
 ) -> tuple[None, Evaluator] | Unsupported:
-    """What evaluates the query batch by batch, or why the evaluator of that name does not."""
+    """Return an evaluator that reads batches, or the reason why the evaluator of that name cannot."""
     make = language.evaluators[name].batches
     if make is not None:
         made = make(query, schema, want.options)
-        return made if isinstance(made, Unsupported) else (None, made)
+        if isinstance(made, Unsupported):
+            return made
+        if want.counting and not made.counts:
+            return Unsupported(f"the evaluator {name} of {language.title} counts these matches as it lists them")
+        made.needed = attributes_in(language, query)
+        return None, made
     if name != DENOTATIONAL:
         return Unsupported(f"the evaluator {name} of {language.title} evaluates whole streams")
     refused = language.evaluators[name].prepare(query, schema, want.options)
@@ -263,7 +274,9 @@ def _in_batches(
         return refused
     if schema is None and language.needs_schema(query):
         return Unsupported("which attribute an argument means depends on all events to come; give a schema")
-    return None, DefinitionEvaluator(language, query, language.waits(query), want.options, schema)
+    evaluator = DefinitionEvaluator(language, query, language.waits(query), want.options, schema)
+    evaluator.needed = attributes_in(language, query)
+    return None, evaluator
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -275,7 +288,7 @@ KINDS: frozenset[Rule] = frozenset({"kind", "arithmetic", "order", "like"})
 
 
 def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Problem]:
-    """What a query names that the schema or the query does not have, and what it compares with values of another kind.
+    """Yield problems with names that the schema or the query lacks, and with values compared to another kind.
 
     Of a schema made from events (`observed`) an attribute counts as missing if no event type that the variable can hold
     has it, and comparisons of attributes with values of several types are not looked at.
@@ -295,6 +308,8 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     IllFormed, InputError.
     """
     missing: list[Problem] = []
+    if S.unread:
+        S.require_read(attributes_in(language, query))
     if S.schema is not None:
         language.require_typed(query, S.schema)
         require_events_fit(S, S.schema)
@@ -307,6 +322,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
             raise InputError(f"event {n}: its type is empty; every event has a type")
         misfitting = misfits(language, query, seen) if seen.types else ()
         found = [_with_text(problem, S, seen, language) for problem in misfitting]
+        found += language.stream_problems(query, S)
         columns = S.columns or ()
         if seen.types or {*columns} - {TYPE}:  # without rows a file may be read without its header
             missing = [] if S.columns is None else list(language.missing_columns(query, columns))
@@ -340,19 +356,21 @@ def require_events_fit(S: Stream, schema: Schema) -> None:
 
 def _require_event_fits(event: Event, n: int, schema: Schema) -> None:
     if (types := schema.types.get(event.type)) is None:
-        raise InputError(f"event {n}: unknown event type {event.type!r}; the schema has {listed(schema.types)}")
+        raise InputError(f"event {n}: unknown event type {event.type!r}; the schema has {format_names(schema.types)}")
     for name, value in event.attributes.items():
         if (wanted := types.get(name)) is not None:
             if (reason := _unfit(value, wanted)) is not None:
                 raise InputError(f"event {n}, attribute {name!r}: {reason}")
         elif name != TIME:
-            raise InputError(f"event {n}, attribute {name!r}: unknown attribute; {event.type} has {listed(types)}")
+            raise InputError(
+                f"event {n}, attribute {name!r}: unknown attribute; {event.type} has {format_names(types)}"
+            )
         elif isinstance(value, str | bool):
             raise InputError(f"event {n}, attribute {name!r}: {TEXT_AS_TIME}")
 
 
 def _unfit(value: Value, wanted: ValueType) -> str | None:
-    """Why the value is none of that type, which an exact integer is of floats; None if it is one."""
+    """Return the reason why a value does not have the type, which an exact integer has for floats; None if it has."""
     found = value_type_of(value)
     if found != wanted and (found, wanted) != ("int", "float"):
         return f"{found}, where the schema has {wanted}"
@@ -370,7 +388,7 @@ def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Lang
         if named and value_type == "string" and name not in seen.mixed and (found := text_among_numbers(S, name)):
             n, text = found
             item = "event" if language.row_type is None else language.row_type
-            message = f"{problem.message}; {name} is {shown(text)} in {item} {n} and a number in others"
+            message = f"{problem.message}; {name} is {quote_text(text)} in {item} {n} and a number in others"
             return replace(problem, message=message)
     return problem
 

@@ -31,7 +31,7 @@ Message = Literal["start", "started", "run", "answer", "stop"]
 
 @dataclass(frozen=True)
 class EngineInfo:
-    """What an engine says of itself when it is started; claims has for a language what it claims of it, as JSON."""
+    """An engine's description of itself when it starts; claims: by language the engine's claims about it, as JSON."""
 
     name: str
     version: str
@@ -173,7 +173,7 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
 
 
 def _sort_key(match: Match) -> tuple[object, ...]:
-    """What orders matches as they order themselves; there may be millions, and tuples are compared in C."""
+    """Return a tuple that sorts matches in their own order; there may be millions, and C compares tuples."""
     return (match.at, match.events, match.bindings, match.result, match)
 
 

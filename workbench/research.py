@@ -109,7 +109,7 @@ def sizes(case: ExperimentCase, budget: Budget) -> Row:
 
 
 def evaluation(evaluator: EvaluatorName | str) -> Measure:
-    """What one evaluator does on the stream, in columns that begin with its name.
+    """Return a measure of one evaluator on the stream, in columns that begin with its name.
 
     matches; nodes and visited: nodes made and states visited (see Evaluator.counters); update: seconds per event to
     read the stream and count the matches, which are not built where the evaluator can do without; delay: seconds per

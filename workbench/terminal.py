@@ -26,7 +26,7 @@ LAYOUT = "\n\t"  # all that a text itself may have of characters that are not pr
 
 
 class _Unfailing(io.FileIO):
-    """What is written to standard error; it is lost where there is no room, or nobody reads it."""
+    """A writer to standard error; its text is lost where there is no room, or nobody reads it."""
 
     def write(self, data: Any) -> int:
         try:
@@ -236,7 +236,7 @@ def screen(**options: Any) -> Console:
 
     class Screen(Console):
         def print(self, *objects: Any, **options: Any) -> None:
-            """As rich's, but a text is one line."""
+            """Print like rich's console, but each text as one line."""
             super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:

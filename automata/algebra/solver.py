@@ -102,7 +102,7 @@ def _solve(
 
 
 def _possible(names: Sequence[str], kinds: Sequence[Sequence[Sort | None]], tests: Mapping[Test, bool]) -> Solution:
-    """What the solver says of each choice of kinds."""
+    """Ask the solver about each choice of kinds; return the first solution, or whether some choice was too hard."""
 
     unknown = False
     for count, shape in enumerate(product(*kinds)):
@@ -110,7 +110,7 @@ def _possible(names: Sequence[str], kinds: Sequence[Sequence[Sort | None]], test
             return POSSIBLE
         check_time()
         try:
-            found = _asked(dict(zip(names, shape, strict=True)), tests)
+            found = _solve_tests(dict(zip(names, shape, strict=True)), tests)
         except TooHard:
             unknown = True
             continue
@@ -169,7 +169,7 @@ def _plain(value_type: ValueType | None) -> list[Value | None]:
             return [DEFAULT[value_type], None]
 
 
-def _asked(shape: Mapping[str, Sort | None], tests: Mapping[Test, bool]) -> Values | None:
+def _solve_tests(shape: Mapping[str, Sort | None], tests: Mapping[Test, bool]) -> Values | None:
     """Values of these kinds with the wanted results of the tests; None if there are none. Raises TooHard."""
 
     solver = z3.Solver()

@@ -120,8 +120,11 @@ def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a string stands among sorted constants: it is greater than those before low, begins those from low up to
-    high, of which it has the length, and is less than the others."""
+    """The place of a string among sorted constants.
+
+    The constants before low are less than the string. Those from low up to high begin with it, and it has the given
+    length. The others are greater.
+    """
 
     low: int
     high: int
@@ -258,7 +261,7 @@ def _translated(pattern: str) -> str | None:
 
 
 def _token(token: re.Match[str], fold: bool) -> str | None:
-    """What greenery writes for a token; None for a character beyond ASCII where the case of letters is ignored."""
+    """Return a token as greenery writes it; None for a character beyond ASCII where the case of letters is ignored."""
     match token.lastgroup:
         case "any":
             return r"[^\n]"
@@ -333,19 +336,21 @@ def tested_attribute(test: pred.Predicate) -> str | None:
 
 
 def pieces(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> dict[Truth, Value | None]:
-    """What can be true of the simple tests of one attribute together, each with its simplest value, None for absent.
+    """Return the truth values that the simple tests of one attribute can have together, each with its simplest value.
+
+    The value None stands for an absent attribute.
 
     value_type is the type that the schema gives the attribute; None lets a value be of any kind. Raises BudgetExceeded.
     """
     found: dict[Truth, Value | None] = {}
-    passed = [_passed(test) for test in tests]
+    passed = [_compile_test(test) for test in tests]
     for value in _candidates(tests, value_type):
         check_time()
         found.setdefault(tuple(passes(value) for passes in passed), value)
     return found
 
 
-def _passed(test: pred.Predicate) -> Callable[[Value | None], bool]:
+def _compile_test(test: pred.Predicate) -> Callable[[Value | None], bool]:
     """Whether the attribute passes the test with a value; thousands of constants are looked up, not gone through."""
     if isinstance(test, pred.OneOf):
         constants = {(kind(c), c) for c in test.values if not _is_nan(c)}

@@ -24,7 +24,6 @@ from typing import TypeAlias
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition, intersection
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.syntax import ContiguousRepeat, Repeat
 from cerify.semantics.predicates import Anything, OfType, Predicate
 
 Link: TypeAlias = tuple[tuple[Predicate, Marks], ...]
@@ -41,17 +40,22 @@ class Chain:
 
 def chain_of(phi: cel.Formula) -> Chain | None:
     """The chain that a formula is; None for a formula that is none, by its form."""
+    while isinstance(phi, cel.Derived):  # {n} is a sequence, and {n,} ends with +
+        phi = phi.expansion
     match phi:
-        case cel.Plus() | Repeat(most=None) if not isinstance(phi, ContiguousRepeat):
-            link = _links(phi.phi)
-            least = 1 if isinstance(phi, cel.Plus) else phi.least
-            return None if link is None or len(link) != 1 else Chain(link * least, endless=True)
+        case cel.Plus(psi):
+            links = _links(psi)
+            return None if links is None or len(links) != 1 else Chain(links, endless=True)
+        case cel.Seq(left, cel.Plus(psi)):
+            links, last = _links(left), _links(psi)
+            alike = links is not None and last is not None and {*links} == {*last}
+            return Chain((*links, *last), endless=True) if alike and links and last else None
     links = _links(phi)
     return None if links is None else Chain(links)
 
 
 def last_of_kind(phi: cel.Formula) -> int | None:
-    """Of LAST of so many events of one kind, in a fixed number, how many; None of any other formula."""
+    """Return the number n if phi is LAST of exactly n events of one kind; None for any other formula."""
     chain = chain_of(phi.phi) if isinstance(phi, cel.Last) else None
     return None if chain is None or chain.endless or len(set(chain.links)) > 1 else len(chain.links)
 
@@ -73,9 +77,8 @@ def _links(phi: cel.Formula) -> tuple[Link, ...] | None:
             one, two = _links(left), _links(right)
             single = one is not None and two is not None and len(one) == len(two) == 1
             return ((*one[0], *two[0]),) if single and one and two else None
-        case Repeat(psi, least, most) if least == most and not isinstance(phi, ContiguousRepeat):
-            links = _links(psi)
-            return None if links is None else links * least
+        case cel.Derived():
+            return _links(phi.expansion)
     return None
 
 
@@ -96,7 +99,7 @@ def _filtered(links: tuple[Link, ...], condition: cel.Condition) -> tuple[Link, 
 def greatest_of_chain(strategy: cel.Next | cel.Last, chain: Chain, algebra: Algebra) -> CEA:
     """The automaton of LAST or NXT of a chain. State k has taken k events. Raises BudgetExceeded."""
     links, n = chain.links, len(chain.links)
-    others = {link: _others(link, algebra) for link in dict.fromkeys(links)}
+    others = {link: _negate_link(link, algebra) for link in dict.fromkeys(links)}
     transitions = []
     for k, link in enumerate(links):
         if chain.endless:
@@ -115,7 +118,7 @@ def greatest_of_chain(strategy: cel.Next | cel.Last, chain: Chain, algebra: Alge
     return CEA(n + 2 if chain.endless else n + 1, tuple(transitions), frozenset({0}), frozenset({n}))
 
 
-def _others(link: Link, algebra: Algebra) -> Predicate:
+def _negate_link(link: Link, algebra: Algebra) -> Predicate:
     """The events that cannot stand at this place."""
     taken = reduce(or_, (algebra.mask(P) for P, _ in link))
     return algebra.predicate(algebra.everything & ~taken)

@@ -456,7 +456,10 @@ class CachedCompiler(Generic[F, Made]):
         self._equal.clear()
 
     def __call__(self, phi: F, budget: Budget = Budget()) -> Made:
-        """What the compiler makes of a query. Raises what the compiler raises."""
+        """Return the result of the compiler for a query, from the cache if it is there.
+
+        Raises what the compiler raises.
+        """
         if not self.retained:
             return self._compiler(phi, budget)
         if id(phi) not in self._same:

@@ -209,7 +209,7 @@ def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) ->
     return reachable_cea(starts, successors, accepts, algebra.budget, "the automaton of the strategy")
 
 
-def iterated(A: CEA, W: Variables, algebra: Algebra) -> CEA:
+def iterate_automaton(A: CEA, W: Variables, algebra: Algebra) -> CEA:
     """One round of A after the other, all with the same W, which need positions. Raises BudgetExceeded.
 
     Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So the
@@ -428,7 +428,10 @@ def _generators(phi: core.Formula) -> Iterator[Predicate]:
 
 
 def _open(phi: core.Formula, around: Variables) -> Iterator[tuple[str, Span | None]]:
-    """Where the variables around it are bound; iterations and the rivals of a strategy choose those of phi anew."""
+    """Yield the variables of filters that are bound neither in phi nor around it, with their spans.
+
+    Iterations and the rivals of a strategy choose their own variables of phi anew.
+    """
     around = around | bound(phi)
     match phi:
         case core.CoreFilter(_, condition):
@@ -473,7 +476,7 @@ def _case(phi: core.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
             return A
         case core.CorePlus(psi):
             A, W = _surrounded(psi, A, algebra.budget)
-            return iterated(A, W, algebra)
+            return iterate_automaton(A, W, algebra)
         case core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
             A, W = _surrounded(psi, A, algebra.budget)
             return apply_strategy(A, W, CHOICES[type(phi)], algebra)

@@ -267,11 +267,11 @@ LOOKED_AFTER = 0.01  # seconds of building states
 
 
 class Determinized:
-    """The I/O-determinization of a CEA, built as far as a stream asks for it.
+    """The I/O-determinization of a CEA, built as far as a stream needs it.
 
     An event's type is given as a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial; subsets
-    has the states of A that each stands for. named makes the error more telling for whoever knows what the automaton
-    was made of.
+    has the states of A that each stands for, and known the steps that were built so far, by type. named adds to an
+    error what the automaton was made of.
     """
 
     def __init__(
@@ -286,7 +286,7 @@ class Determinized:
         self._number: dict[Subset, int] = {A.initial: 0}
         self.subsets = [A.initial]
         self.final = [bool(A.initial & A.final)]
-        self._steps: list[dict[int, Steps]] = [{}]
+        self.known: list[dict[int, Steps]] = [{}]
         self._spent = 0.0  # seconds on steps that no event had asked for before
         self._looked = 0.0  # what had been spent when the clock of the call was last looked at
 
@@ -296,7 +296,7 @@ class Determinized:
 
     def step(self, state: int, type_: int) -> Steps:
         """The pairs (marks, next state) of a state on an event of the type. Raises BudgetExceeded."""
-        known = self._steps[state].get(type_)
+        known = self.known[state].get(type_)
         if known is None:
             if self._spent - self._looked > LOOKED_AFTER:  # most steps take less than it takes to look at the clock
                 self._looked = self._spent
@@ -304,16 +304,17 @@ class Determinized:
             begun = time.monotonic()
             targets = _step(self.A, self.subsets[state], type_)
             known = tuple((marks, self._numbered(subset)) for marks, subset in targets)
-            self._steps[state][type_] = known
+            self.known[state][type_] = known
             self._spent += time.monotonic() - begun
             if self._budget.seconds is not None and self._spent > self._budget.seconds:
                 too_slow = f"it takes more than {self._budget.seconds} seconds to build {self.described()}"
                 raise self.named(BudgetExceeded(too_slow))
         return known
 
-    def steps(self, states: Iterable[int], type_: int) -> list[Steps]:
-        """The steps of several states on an event of the type, as `step` has them. Raises BudgetExceeded."""
-        return [self._steps[state].get(type_) or self.step(state, type_) for state in states]
+    def build(self, states: Iterable[int], type_: int) -> None:
+        """Make the steps of several states on an event of the type known. Raises BudgetExceeded."""
+        for state in states:
+            self.step(state, type_)
 
     def numbered(self, subset: Subset) -> int:
         """The state that stands for a subset of the states of A. Raises ValueError if it is none, BudgetExceeded."""
@@ -322,7 +323,7 @@ class Determinized:
         return self._numbered(subset)
 
     def described(self) -> str:
-        """What it is made of, and what to try where that is too much."""
+        """Describe the automaton and its size, and what to try where it is too large, as a part of a message."""
         return (
             f"the I/O-deterministic automaton, which is made out of one of {self.A.states} states and "
             f"{len(self.A.transitions)} transitions: too many different sets of runs are under way, {ADVICE}"
@@ -336,7 +337,7 @@ class Determinized:
                 raise self.named(BudgetExceeded(too_large))
             self.subsets.append(subset)
             self.final.append(bool(subset & self.A.final))
-            self._steps.append({})
+            self.known.append({})
         return number
 
 

@@ -304,7 +304,7 @@ def _relaxed(A: CEA) -> CEA:
 
 @dataclass(frozen=True)
 class _Kind:
-    """What one event is: of one of these types, and bound to these variables, none if it is only to be skipped."""
+    """The kind of one event: one of these types, bound to these variables, or to none if it is only to be skipped."""
 
     types: Mask
     marks: Marks
@@ -437,7 +437,7 @@ class _Rewriting:
         return [R for R, mask in self.types if kind.types & mask]
 
     def _bound(self, kind: _Kind, R: str) -> Marks:
-        """What an event of the type is bound to in the end."""
+        """Return the variables to which an event of the type is bound in the end."""
         return frozenset({R}) if kind.marks and self.level == "events" else kind.marks
 
     def _never(self) -> cel.Formula:

@@ -39,7 +39,10 @@ class ReadableExpressionEvaluator(Evaluator):
             self._machine = ParametricMonitor(automaton, budget)
 
     def read(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """As `push`, of a Stream. Raises BudgetExceeded also for more than budget.matches."""
+        """Return the matches of the next events like `push`, but for a Stream.
+
+        Raises BudgetExceeded also for more than budget.matches.
+        """
         positions = self._positions(S)[:limit].tolist()
         if limit is None and len(positions) > self.budget.matches:
             self._whole = False
@@ -47,7 +50,7 @@ class ReadableExpressionEvaluator(Evaluator):
         return [Match(e, (e,)) for e in positions]
 
     def tally(self, S: Stream) -> int:
-        """As `count`, without a match for each position."""
+        """Return the number of matches like `count`, without building a match for each position."""
         return len(self._positions(S))
 
     @property
@@ -92,7 +95,10 @@ class ReadableExpressionEvaluator(Evaluator):
 
 
 class CompiledExpressionEvaluator(ReadableExpressionEvaluator):
-    """As ReadableEvaluator, in compiled loops. Raises Unsupported at the first batch where numba is not installed."""
+    """Evaluate like ReadableExpressionEvaluator, but in compiled loops.
+
+    Raises Unsupported at the first batch where numba is not installed.
+    """
 
     def __init__(self, automaton: DFA, budget: Budget = Budget()) -> None:
         super().__init__(automaton, budget)

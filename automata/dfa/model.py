@@ -23,7 +23,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, InternalError, Unsupported
 from cerify.semantics.event_expressions.syntax import START
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.predicates import Predicate, chosen
+from cerify.semantics.predicates import Predicate, classify_event
 
 Names: TypeAlias = frozenset[str]
 Symbol: TypeAlias = tuple[int, Names]
@@ -42,7 +42,7 @@ class Alphabet:
 
     def type_of(self, event: Event) -> int:
         """The number of the event's type."""
-        return self.number(chosen(self.predicates, event))
+        return self.number(classify_event(self.predicates, event))
 
     def number(self, chosen: frozenset[int]) -> int:
         """The number of the type whose events are in these predicates and in no other."""
@@ -67,7 +67,7 @@ class Alphabet:
 
 @dataclass(frozen=True)
 class DFA:
-    """Of each state, the one that follows it for each symbol; and the states that accept.
+    """A deterministic automaton: for each state the next state by symbol, and the accepting states.
 
     variables are those whose place the automaton reads; an automaton of a whole expression has none.
     """
@@ -115,7 +115,11 @@ def require_first(event: Event, position: int) -> None:
 
 def late_start(position: int) -> InputError:
     """The error for a start event at this position."""
-    return InputError(f"event {position} is a {START} event; a history has one at its beginning or none")
+    return InputError(
+        f"event {position} is a {START} event; a history has one at its beginning or none; if {START} is an ordinary "
+        f"type here, read it by another name: --rename-type {START}=begin, in Python "
+        f'as_stream(events, rename_types={{"{START}": "begin"}})'
+    )
 
 
 def symbols(variables: Names, types: Iterable[int]) -> list[Symbol]:
@@ -211,7 +215,7 @@ def accepted_word(A: DFA, among: Collection[int] | None = None, budget: Budget =
 
 def shortest_extension(A: DFA, q: int, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
     """Fewest events to come after which A takes place, once some events have led to q; None if it no more can."""
-    coming = _chosen(A.alphabet.coming, among)
+    coming = _restrict_types(A.alphabet.coming, among)
 
     def edges(node: tuple[int, bool]) -> Iterator[tuple[int, tuple[int, bool]]]:
         return ((a, (A.step(node[0], a), True)) for a in coming)
@@ -221,7 +225,7 @@ def shortest_extension(A: DFA, q: int, among: Collection[int] | None = None, bud
 
 def coaccessible_states(A: DFA, among: Collection[int] | None = None) -> frozenset[int]:
     """The states from which some events to come, one or more, lead to an accepting state."""
-    coming = _chosen(A.alphabet.coming, among)
+    coming = _restrict_types(A.alphabet.coming, among)
     sources: dict[int, list[int]] = {}
     for q in range(len(A.following)):
         for a in coming:
@@ -269,8 +273,8 @@ def _of_both(
         raise InternalError("the two automata are over different alphabets")
     if A.variables or B.variables:
         raise InternalError("an automaton of a whole expression reads no variables")
-    later = _chosen(A.alphabet.coming, among)
-    first = (*later, *_chosen(A.alphabet.starts, among))
+    later = _restrict_types(A.alphabet.coming, among)
+    first = (*later, *_restrict_types(A.alphabet.starts, among))
 
     def edges(node: tuple[Pair, bool]) -> Iterator[tuple[int, tuple[Pair, bool]]]:
         (p, q), begun = node
@@ -279,7 +283,7 @@ def _of_both(
     return shortest(((0, 0), False), edges, lambda node: wanted(node[0]), budget)
 
 
-def _chosen(types: Iterable[int], among: Collection[int] | None) -> tuple[int, ...]:
+def _restrict_types(types: Iterable[int], among: Collection[int] | None) -> tuple[int, ...]:
     return tuple(a for a in types if among is None or a in among)
 
 

@@ -73,7 +73,9 @@ class Symbolic:
 
 
 def why_not(E: expr.Expression, schema: Schema | None, budget: Budget = Budget()) -> Unsupported | None:
-    """Why no automata follow the expression event by event on streams of the schema (None: of any); None if they do.
+    """Return why no automata can follow the expression event by event on streams of the schema; None if they can.
+
+    The schema None stands for streams of any schema.
 
     Raises BudgetExceeded.
     """
@@ -207,7 +209,9 @@ class ParametricMonitor:
 
     def state(self) -> list[tuple[list[list[str | Value] | None], States]]:
         """The choices of values, each with the states of the automata, for resume; JSON can hold them."""
-        return [([None if v is None else _written(v) for v in key], group.states) for key, group in self._group.items()]
+        return [
+            ([None if v is None else _encode_value(v) for v in key], group.states) for key, group in self._group.items()
+        ]
 
     def resume(self, state: list[tuple[list[list[str | Value] | None], list[int]]], position: int) -> None:
         """Continue with these choices at a position.
@@ -315,7 +319,7 @@ class ParametricMonitor:
         return self._number[tuple(satisfied(P, lambda X: values.get(X.name)) for P in self.symbolic.constraints)]
 
 
-def _written(v: KindedValue) -> list[str | Value]:
+def _encode_value(v: KindedValue) -> list[str | Value]:
     """A value as JSON can hold it, with its kind."""
     return [v[0], v[1].isoformat() if isinstance(v[1], datetime) else v[1]]
 

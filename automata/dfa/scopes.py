@@ -173,7 +173,10 @@ def with_terms(
     order: ArgumentOrder,
     budget: Budget = Budget(),
 ) -> expr.Expression:
-    """As grounded, with any terms for the variables; decide gives the truth of each constraint between terms."""
+    """Ground the expression like `grounded`, but with any terms for the variables.
+
+    The function decide gives the truth of each constraint between terms.
+    """
     found = tried_with_terms(E, terms, decide, definitions, order, budget)
     if isinstance(found, Unsupported):
         raise found
@@ -188,7 +191,7 @@ def tried_with_terms(
     order: ArgumentOrder,
     budget: Budget = Budget(),
 ) -> expr.Expression | Unsupported:
-    """As with_terms, with the error as a value. Raises BudgetExceeded."""
+    """Ground the expression like `with_terms`, but return Unsupported instead of raising it. Raises BudgetExceeded."""
     grounding = _Grounding(decide, definitions, order, budget)
     found = grounding.expression(E, terms)
     return grounding.refused or found

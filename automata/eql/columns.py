@@ -87,7 +87,7 @@ class EqlColumns:
     # --- truth --------------------------------------------------------------------------------------------------------
 
     def _truth(self, condition: eql.Condition) -> tuple[Mask, Mask]:
-        """Where a condition is true, and where it is false; elsewhere it has no truth value."""
+        """Return the mask where a condition is true and the mask where it is false; elsewhere it has no truth value."""
         match condition:
             case eql.AllConditions(parts) | eql.AnyConditions(parts):
                 return self._joined([self._truth(part) for part in parts], isinstance(condition, eql.AllConditions))

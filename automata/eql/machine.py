@@ -195,7 +195,7 @@ class SlotMachine(Evaluator):
                 at.waiting = [p for p in at.waiting if p.positions[-1] == self.position or (p.time or 0) < limit]
 
     def _released(self) -> list[Match]:
-        """What waited for missing events until a time that is over."""
+        """Return the matches that waited for missing events until a time that is over, and stop waiting for them."""
         found: list[Match] = []
         while self._deadlines and self._latest is not None and self._deadlines[0][0] < self._latest:
             deadline, last, K = heappop(self._deadlines)

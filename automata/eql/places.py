@@ -24,7 +24,7 @@ class Pending:
 
 @dataclass(slots=True)
 class Places:
-    """What is known of one key: the sequence at each step, the last missing events, and what waits for its gap to end.
+    """The state of one key: the sequence at each step, the last missing events, and sequences that wait for their gap.
 
     missed: for each missing step between two others the last position of such an event. before: the latest time of one
     in front. waiting: sequences that are complete but for missing events behind them.

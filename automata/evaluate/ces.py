@@ -198,7 +198,10 @@ def enumerate_(node: Node, low: Sequence[int] | Mapping[int, int]) -> Iterator[l
 
 
 def number(node: Node, low: Sequence[int] | Mapping[int, int]) -> int:
-    """How many complex events enumerate_ would list, in time linear in the number of nodes for each ending position."""
+    """Return the number of complex events that enumerate_ would list.
+
+    It takes time linear in the number of nodes for each ending position.
+    """
     total, ends = 0, [node]
     while ends:
         end = ends.pop()

@@ -1,7 +1,7 @@
-"""The match store for LAST of so many events of one kind, as LAST(A{60}): the positions of the last ones of each key.
+"""Store the matches of LAST of n events of one kind, as LAST(A{60}): the positions of the last n events of each key.
 
-What sixty states and their nodes hold for the automaton of such a chain (cea/chains.py) are the last sixty events of
-the kind: an event is added in the same time, however many are asked for.
+The automaton of such a chain (cea/chains.py) holds the last sixty events of the kind in sixty states and their nodes.
+This store holds the events alone, so that the time to add one does not depend on n.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ FRONT = "lists grow at the front"
 
 
 def divided_twice() -> Unsupported:
-    """Why the compiled loops do not evaluate a partition under PER KEY on another attribute."""
+    """Return the error for a partition under PER KEY on another attribute, which the compiled loops do not evaluate."""
     return Unsupported(
         "the compiled loops carry PER KEY, and a partition on its own attributes, but none on another one; write both "
         "as PER KEY [a, b] if that is meant, or use evaluator='automaton', which carries it"
@@ -141,7 +141,10 @@ class CompiledState(AutomatonEvaluator):
 
     @property
     def identity(self) -> str:
-        """As of all evaluators; without windows also the layout of the nodes, which was another in release 0.1."""
+        """Return the identity of the query and the options.
+
+        Without windows it also names the layout of the nodes, which was different in release 0.1.
+        """
         if not self.unwindowed:
             return super().identity if self.last_of is None else f"{super().identity} the last {self.last_of}"
         return f"{super().identity} {FRONT}"
@@ -182,7 +185,7 @@ class CompiledState(AutomatonEvaluator):
         return Counters(self.position - self._first, self.store.made, len(self.automaton.subsets))
 
     def fresh(self) -> Self:
-        """As Evaluator.fresh, with the same automaton and tables.
+        """Return an evaluator of the same query that has read nothing, with the same automaton and tables.
 
         Evaluators that share these may run in several threads, each of them in one.
         """
@@ -267,7 +270,10 @@ class CompiledEvaluator(CompiledState):
     """An I/O-determinized automaton on its way through a stream, within windows; ReadableEvaluator is the twin."""
 
     def read(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> list[Match]:
-        """As `push`; classes: those of the events, from `classes`, if they have been looked up."""
+        """Return the matches of the next events like `push`, but for a Stream.
+
+        The argument classes has those of the events, from `classes`, if they have been looked up.
+        """
         found = []
         for matches in self._limited(S, limit, classes):
             names, ends = self.tables.labels, matches.offsets.tolist()
@@ -281,7 +287,7 @@ class CompiledEvaluator(CompiledState):
         return sorted(found)
 
     def push_arrow(self, batch: Batch, limit: int | None = None, classes: Classes | None = None) -> pa.Table:
-        """As `read`; the matches as a table with the columns at and events, in the order in which they are found."""
+        """Return the matches like `read`, but as a table with the columns at and events, in the order as found."""
         ats, lists = [], []
         for matches in self._limited(self._opened(batch, limit), limit, classes):
             ats.append(pa.array(matches.at))
@@ -294,7 +300,7 @@ class CompiledEvaluator(CompiledState):
         )
 
     def tally(self, S: Stream, classes: Classes | None = None) -> int:
-        """As `count`; the matches are not enumerated.
+        """Return the number of matches like `count`, without enumerating them.
 
         Without a partition that takes about as much time as reading, in windows if the numbers are below 2^61; else
         time linear in the nodes of the window for each position with matches.
@@ -302,7 +308,7 @@ class CompiledEvaluator(CompiledState):
         return sum(total(numbers) for _, numbers in self.tallies(S, classes))
 
     def tallies(self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS) -> Iterator[Numbers]:
-        """As `tally`, the positions and the numbers of matches; begins: as in `advance`."""
+        """Yield the positions and the numbers of matches; begins means the same as in `advance`."""
         for batch in self.event_batches(S, classes, begins):
             yield from self.store.numbers(batch, self.transitions)
 
@@ -424,9 +430,12 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
 
 
 def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
-    """As `matches`, of a formula's plan; a window on values that decrease is checked for each match."""
+    """Return all matches like `matches`, but from a formula's plan.
+
+    A window on values that decrease is checked for each match.
+    """
     if not isinstance(plan, AutomatonPlan) or plan.checks:
-        return streaming.at_most(budget.matches, streaming.found(plan, S, output, budget, passing))
+        return streaming.at_most(budget.matches, streaming.found(plan, S, output, budget, filter_valuations))
     if plan.scope.divided:
         return sorted(streaming.planned(plan, S, output, budget))
     widths = tuple((a, width) for a, width in plan.scope.widths if ascends(S.table, a))
@@ -435,7 +444,7 @@ def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget:
     return [m for m in found if all(within_width(width, [S[i].get(a) for i in m.events]) for a, width in checked)]
 
 
-def passing(
+def filter_valuations(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that satisfy its filters; each is abandoned at the first event with which one fails.
@@ -446,10 +455,10 @@ def passing(
     if not query.scope.everything:
         return streaming.count_passing(query, automaton, S, budget, spending)
     checker = CorrelatedFilterChecker(query.checks, S, spending)
-    return _passing(unwindowed_store(labelled=True), automaton, S, checker, budget)
+    return _filter_valuations(unwindowed_store(labelled=True), automaton, S, checker, budget)
 
 
-def _passing(
+def _filter_valuations(
     store: MatchStore, automaton: Determinized, S: Stream, checker: CorrelatedFilterChecker, budget: Budget
 ) -> Iterator[tuple[int, Valuation]]:
     classes, types = classified(automaton.A.predicates, S)
@@ -476,7 +485,10 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
     def advance(
         self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
     ) -> Iterator[NDArray[np.int64]]:
-        """As in CompiledEvaluator; of a formula that looks ahead nothing."""
+        """Read all events like CompiledEvaluator.advance, but yield no roots if the formula looks ahead.
+
+        It then keeps the roots at the last position that has any.
+        """
         for roots in super().advance(S, classes, begins):
             if self.waits:
                 self.last = roots[roots[:, 0] == roots[-1, 0]].copy()
@@ -484,7 +496,7 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
                 yield roots
 
     def tally(self, S: Stream, classes: Classes | None = None) -> int:
-        """As `count`."""
+        """Return the number of matches like `count`."""
         if not self.waits:
             return super().tally(S, classes)
         return len(self.read(S, None, classes))

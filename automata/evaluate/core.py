@@ -37,13 +37,13 @@ from cerify.semantics.trees import children, rebuilt
 
 def matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
     """All matches, sorted. Raises Unsupported where filters compare events, and BudgetExceeded."""
-    return streaming.at_most(budget.matches, found(phi, S, budget))
+    return streaming.at_most(budget.matches, enumerate_matches(phi, S, budget))
 
 
-def found(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> Iterator[Match]:
+def enumerate_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> Iterator[Match]:
     """The matches, lazily and in the order of positions, if phi does not look ahead."""
     A, waits = COMPILED_CORE_CEL(phi, budget)
-    return read(Determinized(A, budget), S, waits)
+    return run_automaton(Determinized(A, budget), S, waits)
 
 
 def automaton(phi: core.Formula, budget: Budget) -> tuple[CEA, bool]:
@@ -55,7 +55,7 @@ def automaton(phi: core.Formula, budget: Budget) -> tuple[CEA, bool]:
 COMPILED_CORE_CEL = CachedCompiler(automaton)
 
 
-def read(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
+def run_automaton(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
     """The matches in the order in which an automaton says them. Raises BudgetExceeded."""
     evaluation = Evaluation(D)
     for n, type_ in enumerate(timed_items(classify(D.A.predicates, S)), 1):
@@ -112,7 +112,10 @@ class _Check:
         return next(self._ways(phi, C, nu), None) is not None
 
     def _ways(self, phi: core.Formula, C: Positions, nu: Places) -> Iterator[Places]:
-        """How nu is extended so that C is in [phi](S, nu), for all variables that are not at an event of C too."""
+        """Yield each extension of nu with which C is in [phi](S, nu).
+
+        It covers all variables, also those that are not at an event of C.
+        """
         self._spending.spend()
         match phi:
             case core.CoreEventAtom(R, x):

@@ -177,7 +177,7 @@ def _partitioned(psi: Formula, conditions: list[Condition]) -> Formula | None:
 
 
 def _filters(phi: Formula) -> tuple[Formula, list[Condition]]:
-    """What stands in some filters, and their conditions, the innermost first."""
+    """Return the formula inside nested filters, and the conditions of these filters, the innermost first."""
     found: list[Condition] = []
     while isinstance(phi, cel.Filter):
         pending = [phi.condition]
@@ -372,7 +372,7 @@ class _Decorrelator:
             case _:
                 check = ResidualFilter.of(condition, self._mark, rounds)
                 self.checks.append(check)
-                return _marked(psi, check.marks)
+                return _mark_variables(psi, check.marks)
 
     def _checked(
         self, phi: cel.PartitionBy | cel.Within, condition: Condition | ValueWindow, rounds: tuple[Colours, ...]
@@ -471,28 +471,28 @@ def binding_subformulas(phi: Formula) -> Iterator[Formula]:
     return subtrees(phi, lambda psi: (psi.left,) if isinstance(psi, cel.Unless) else children(psi))
 
 
-def _marked(phi: Formula, marks: Mapping[str, str]) -> Formula:
+def _mark_variables(phi: Formula, marks: Mapping[str, str]) -> Formula:
     """phi where the events that a variable binds have the variable's mark too."""
     match phi:
         case cel.EventAtom(R):
             return cel.In(phi, marks[R]) if R in marks else phi
         case cel.In(psi, A):
-            below = replace(phi, phi=_marked(psi, {B: mark for B, mark in marks.items() if B != A}))
+            below = replace(phi, phi=_mark_variables(psi, {B: mark for B, mark in marks.items() if B != A}))
             return cel.In(below, marks[A]) if A in marks else below
         case cel.Project(L, psi):
             kept = {A: mark for A, mark in marks.items() if A in L}
-            return replace(phi, variables=L | frozenset(kept.values()), phi=_marked(psi, kept))
+            return replace(phi, variables=L | frozenset(kept.values()), phi=_mark_variables(psi, kept))
         case cel.Unless(left, _):
-            return replace(phi, left=_marked(left, marks))
+            return replace(phi, left=_mark_variables(left, marks))
         case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All():
-            return replace(phi, left=_marked(phi.left, marks), right=_marked(phi.right, marks))
+            return replace(phi, left=_mark_variables(phi.left, marks), right=_mark_variables(phi.right, marks))
         case (
             cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start()
             | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey()
         ):  # fmt: skip
-            return replace(phi, phi=_marked(phi.phi, marks))
+            return replace(phi, phi=_mark_variables(phi.phi, marks))
         case cel.Derived():
-            return _marked(phi.expansion, marks)
+            return _mark_variables(phi.expansion, marks)
         case _:
             assert_never(phi)
 
@@ -572,7 +572,10 @@ EvaluationPlan: TypeAlias = AutomatonPlan | CheckedPlan | CollectedPlan | PerKey
 
 
 def evaluation_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan | Unsupported:
-    """How automata evaluate the formula; Unsupported for registered predicates. Raises BudgetExceeded."""
+    """Return the plan by which automata evaluate the formula; Unsupported for registered predicates.
+
+    Raises BudgetExceeded.
+    """
     one_event_at_a_time = True  # as long as no filter, partition or window compares events
     for psi in cel.subformulas(phi):
         if isinstance(psi, cel.Filter):
@@ -585,11 +588,11 @@ def evaluation_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan |
     if one_event_at_a_time:
         return AutomatonPlan(Scope(core=phi))
     with depth_limited(phi.span):
-        return _planned(phi, budget)
+        return _plan_evaluation(phi, budget)
 
 
 def required_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan:
-    """As `evaluation_plan`. Raises Unsupported for registered predicates, and BudgetExceeded."""
+    """Return the plan of `evaluation_plan`. Raises Unsupported for registered predicates, and BudgetExceeded."""
     plan = evaluation_plan(phi, budget)
     if isinstance(plan, Unsupported):
         raise plan
@@ -597,7 +600,7 @@ def required_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan:
 
 
 def _one_variable(A: CEA) -> CEA:
-    """The automaton with one variable in place of those that are no marks."""
+    """Return the automaton with all variables except marks replaced by a single one."""
 
     own = {L: frozenset(filter(is_mark, L)) for L in A.marks}
     return A.remarked({L: marks | (MARKED if len(marks) < len(L) else UNMARKED) for L, marks in own.items()})
@@ -608,19 +611,19 @@ def rebinds(phi: cel.In) -> bool:
     return any(phi.variable in kind for kind in analyze_bindings(phi.phi).possible)
 
 
-def _planned(phi: Formula, budget: Budget) -> EvaluationPlan:
+def _plan_evaluation(phi: Formula, budget: Budget) -> EvaluationPlan:
     carried = _automaton_plan(phi, budget)
     if isinstance(carried, AutomatonPlan):
         return carried
     match phi:
         case cel.Derived():
-            return _planned(phi.expansion, budget)
+            return _plan_evaluation(phi.expansion, budget)
         case cel.Next() | cel.Last() | cel.Max() | cel.Project():
-            return CollectedPlan(phi, _planned(phi.phi, budget), carried)
+            return CollectedPlan(phi, _plan_evaluation(phi.phi, budget), carried)
         case cel.In() if rebinds(phi):
-            return CollectedPlan(phi, _planned(phi.phi, budget), carried)
+            return CollectedPlan(phi, _plan_evaluation(phi.phi, budget), carried)
         case cel.PerKey():
-            return PerKeyPlan(phi, _planned(phi.phi, budget), carried)
+            return PerKeyPlan(phi, _plan_evaluation(phi.phi, budget), carried)
         case (
             cel.EventAtom() | cel.In() | cel.Filter() | cel.Seq() | cel.Plus() | cel.ContiguousSeq()
             | cel.ContiguousPlus()

@@ -50,7 +50,7 @@ def compiled(loop: Callable[..., Any]) -> Any:
 
 
 def bare(loop: Callable[..., Any]) -> Any:
-    """As `compiled`, for a loop that allocates nothing: no references are counted in it."""
+    """Compile a loop that allocates nothing, without counting references in it; otherwise like `compiled`."""
     return cached(njit(**NO_ALLOCATION)(loop))
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from cerify.automata.evaluate.jit import bare, compiled, part
-from cerify.automata.evaluate.scoped_kernels import LAST_BIT, NODES, SIZE, WHOLE, _insert, _put, _whole
+from cerify.automata.evaluate.scoped_kernels import LAST_BIT, NODES, SIZE, WHOLE, _add_output, _insert, _whole
 
 STREAM, ORIGIN, STATES, HOME = range(4)
 COUNT = 1  # of the kind, in the place of ORIGIN
@@ -123,7 +123,7 @@ def update_keyed(  # type: ignore[no-untyped-def]
             if unmarked >= 0:
                 unmarked = skip[c, unmarked]
         for m in range(count):
-            nodes = _put(flat, first + into[m] * row_width, made[m], nodes, tree)
+            nodes = _add_output(flat, first + into[m] * row_width, made[m], nodes, tree)
         for f in range(finals.size):
             row = first + finals[f] * row_width
             for x in range(flat[row + SIZE]):

@@ -53,7 +53,7 @@ class KeyedStore(MatchStore):
 
     @property
     def labels(self) -> NDArray[np.int32]:
-        """How the nodes are marked; 0 for unions."""
+        """Return the label of each node; 0 for unions."""
         labels: NDArray[np.int32] = np.maximum(-self.tree["right"][: self.nodes], 0)
         return labels
 

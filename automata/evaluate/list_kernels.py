@@ -1,4 +1,4 @@
-"""Evaluation without windows in compiled loops: Algorithm 2 of tods21, on lists of nodes in one flat array.
+"""Evaluate without windows in compiled loops: Algorithm 2 of tods21, on lists of nodes in one flat array.
 
 The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
 The readable twins are streaming.Evaluation (update) and ces.CompactComplexEventSet (the data structure, enumeration).
@@ -156,7 +156,7 @@ def _apply(found, number, base, offset, ops, tree, nodes, refs, runs, roots, com
 
 
 @part
-def _marked(c, begin, marks, refs, runs, made):  # type: ignore[no-untyped-def]
+def _write_nodes(c, begin, marks, refs, runs, made):  # type: ignore[no-untyped-def]
     """Write (children, label, target, number) for each node that an event of the class makes; how many there are."""
     count = 0
     for t in range(begin[c], begin[c + 1]):
@@ -244,7 +244,7 @@ def update_lists(  # type: ignore[no-untyped-def]
             for a in range(alive):
                 refs[live[a]], runs[live[a]] = 0, 0
             refs[0], runs[0], live[0], alive, mask, c = -1, 1, 0, 1, np.uint64(1), -1 - c
-        count = _marked(c, begin, marks, refs, runs, made)
+        count = _write_nodes(c, begin, marks, refs, runs, made)
         if mask & moving[c] != 0:
             alive, mask, nodes = _moved(skip, c, ended, live, alive, tree, nodes, refs, runs, had, ran)
             changed = True
@@ -351,7 +351,7 @@ def _firsts(firsts, w, number, size, written, events):  # type: ignore[no-untype
 
 @part
 def _place(n, leaves, places, filled):  # type: ignore[no-untyped-def]
-    """Where the node is among the leaves, or -1."""
+    """Return the index of the node among the leaves, or -1."""
     w = places[n & (places.size - 1)]
     return w if w < filled and leaves[w] == n else -1
 
@@ -460,7 +460,7 @@ def _leaves_of_set(n, low, tree, leaves, firsts, places):  # type: ignore[no-unt
 
 @part
 def _within(low, w, filled, firsts):  # type: ignore[no-untyped-def]
-    """How many leaves from w on are not before a position; they descend."""
+    """Return the number of leaves from w on that are not before a position; the leaves descend."""
     below, above = w, filled
     if firsts[filled - 1] >= low:
         below = filled

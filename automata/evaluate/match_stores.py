@@ -104,8 +104,11 @@ class UnwindowedStore(MatchStore):
         return np.ones(1, np.bool_)
 
     def _scratch(self, transitions: TransitionTables) -> tuple[NDArray[Any], ...]:
-        """What update_lists works with: the states that have runs, two copies of what these have, the nodes that one
-        event makes, and a plan with what it finds in a block of events."""
+        """Return the working memory of update_lists.
+
+        It consists of the states that have runs, two copies of what these have, the nodes that one event makes, and a
+        plan with what it finds in a block of events.
+        """
         states, classes = self.refs.size, len(transitions.skip)
         return (
             np.empty(states, np.int32), np.empty(states, np.int32), np.empty(states, np.int64),
@@ -307,7 +310,7 @@ class WindowedStore(MatchStore):
 
     @property
     def labels(self) -> NDArray[np.int32]:
-        """How the nodes are marked; 0 for unions."""
+        """Return the label of each node; 0 for unions."""
         labels: NDArray[np.int32] = np.maximum(-self.tree["right"][: self.nodes], 0)
         return labels
 
@@ -396,7 +399,9 @@ class WindowedStore(MatchStore):
         return found
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
-        """As of MatchStore. Without keys, most are counted without nodes, which are made of the last window only.
+        """Read events and yield the positions and the exact numbers of matches, like MatchStore.numbers.
+
+        Without keys, most matches are counted without nodes; only the last window gets nodes.
 
         So it is where all windows lie in what is known: this batch, and of the one before it, if it was counted so too,
         the last window.

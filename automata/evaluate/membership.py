@@ -9,7 +9,7 @@ which an interval begins, and looked up. All positions here are those of the who
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from heapq import merge
@@ -108,8 +108,10 @@ class _Atom:
 class CorrelatedFilterChecker:
     """The filters of a formula over a stream; each event of a path that they are checked on is spent."""
 
-    def __init__(self, checks: Sequence[ResidualFilter], S: Sequence[Event], spending: Spending) -> None:
-        events = tuple(S)
+    def __init__(
+        self, checks: Sequence[ResidualFilter], S: Sequence[Event] | Mapping[int, Event], spending: Spending
+    ) -> None:
+        events = S if isinstance(S, Mapping) else tuple(S)
         self.spend = spending.spend
         self.checks = [_Compiled(check, events, self.spend) for check in checks]
         self.start: Rounds = tuple(check.start for check in self.checks)
@@ -140,7 +142,9 @@ class CorrelatedFilterChecker:
 class _Compiled:
     """A filter with its variables and atoms as numbers."""
 
-    def __init__(self, check: ResidualFilter, S: Sequence[Event], spend: Callable[[], None]) -> None:
+    def __init__(
+        self, check: ResidualFilter, S: Sequence[Event] | Mapping[int, Event], spend: Callable[[], None]
+    ) -> None:
         self._S = S
         self._spend = spend
         self._rounds = check.rounds
@@ -595,7 +599,7 @@ def _greatest(mus: set[Valuation], above: Callable[[ComplexEvent, ComplexEvent],
 
 
 def _ends(left: Formula, mu: Valuation, i: int, j: int) -> Iterable[int]:
-    """Where the interval of a left operand may end: at an event of it, unless it is projected away."""
+    """Return where the interval of a left operand may end: at one of its events, unless it is projected away."""
     if any(isinstance(psi, cel.Project | cel.Derived) for psi in cel.subformulas(left)):
         return range(i, j)
     return sorted({p for _, p in mu if p < j})

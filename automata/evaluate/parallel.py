@@ -75,7 +75,10 @@ class ParallelEvaluator(Evaluator):
         return found[:limit]
 
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
-        """As CompiledEvaluator.push_arrow; where keys are divided, the matches of one thread after those of another."""
+        """Return the matches like CompiledEvaluator.push_arrow.
+
+        Where keys are divided, the matches of one thread come after those of another.
+        """
         with self.budget.timed():
             S = self._opened(batch, limit)
             found = pa.concat_tables(self._each(S, lambda E, part, c: E.push_arrow(part, limit, c)))
@@ -92,7 +95,7 @@ class ParallelEvaluator(Evaluator):
             raise too_many_matches(self.budget.matches)
 
     def _each(self, S: Stream, work: Work[T]) -> list[T]:
-        """What the work is for each part of a batch, which is read."""
+        """Read a batch and return the result of the work for each part of it."""
         self._require_whole()
         self._whole = False
         with ThreadPoolExecutor(self.workers) as pool:
@@ -197,7 +200,7 @@ class _Threads:
         return [self._pool.submit(copy_context().run, work, item).result for item in items]
 
     def all(self, work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
-        """What the work is for each item."""
+        """Return the result of the work for each item."""
         return [result() for result in self.start(work, items)]
 
 

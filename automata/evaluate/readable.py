@@ -143,9 +143,11 @@ class ReadableEvaluator(AutomatonEvaluator):
     """An I/O-determinized automaton on its way through a stream, within windows.
 
     low: how far back a match reaches that ends at a position, for the positions at which one may still end.
+    overall: how far back one reaches that ends at the last position or later.
     """
 
     STATE = "readable"
+    overall = 0
 
     def _start(self, automaton: Determinized) -> None:
         self.evaluation = KeyedEvaluation(automaton, self.scope.windowed)
@@ -158,7 +160,7 @@ class ReadableEvaluator(AutomatonEvaluator):
         return self.evaluation.automaton
 
     def read(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """As `push`, of a Stream."""
+        """Return the matches of the next events like `push`, but for a Stream."""
         found: list[Match] = []
         for node in self._ends(S):
             most = self.budget.matches + 1 if limit is None else limit
@@ -169,13 +171,18 @@ class ReadableEvaluator(AutomatonEvaluator):
         return sorted(found)
 
     def tally(self, S: Stream) -> int:
-        """As `count`: by paths in the sets of complex events, which are not enumerated."""
+        """Return the number of matches like `count`, from paths in the sets of complex events, without listing them."""
         total = sum(number(node, self.low) for node in self._ends(S))
         self._whole = True
         return total
 
     def _ends(self, S: Stream) -> Iterator[Node]:
-        """Read all events; the sets of complex events at each. A batch that is out of order changes nothing."""
+        """Read all events; the sets of complex events at each."""
+        for _ in self._pushed(S):
+            yield from self._completed()
+
+    def _pushed(self, S: Stream) -> Iterator[int]:
+        """Read all events; the position of each, once it is read. A batch that is out of order changes nothing."""
         self._require_whole()
         bounds = self.bounds.copy()
         reached = [bounds.read(self.position + i, event) for i, event in enumerate(S)]
@@ -186,8 +193,9 @@ class ReadableEvaluator(AutomatonEvaluator):
             of_key = max(low, bounds.of_key(self.position, stream))
             self.low[self.position] = of_key
             self.evaluation.push(type_, stream, key, of_key, low)
+            self.overall = low
             self.position += 1
-            yield from self._completed()
+            yield self.position - 1
             if self.reports_at_last_event:
                 self.low.clear()
 

@@ -42,9 +42,10 @@ class Unordered(InputError):
 
 def decrease(attribute: str, position: int, row: int = -1) -> Unordered:
     """The error for an event, at this position and in this row, that is less than one before."""
+    how = ": --sort, in Python sort=True of as_stream" if attribute == TIME else ""
     error = Unordered(
         f"position {position}: {attribute!r} is less than before; "
-        "a window on it needs events in its order, so sort the stream by it"
+        f"a window on it needs events in its order, so sort the stream by it{how}"
     )
     error.attribute, error.row = attribute, row
     return error
@@ -139,7 +140,7 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
 
 
 def _inside(core: Formula) -> Unsupported | None:
-    """Why what is left cannot be carried: a window, a partition or PER KEY stands inside it."""
+    """Return Unsupported if a window, a partition or PER KEY stands inside the remaining formula; None if none does."""
     for psi in cel.subformulas(core):
         if isinstance(psi, cel.PerKey):
             return Unsupported(
@@ -185,7 +186,7 @@ def fingerprint(A: CEA, windows: Windows, options: str) -> str:
 
 
 def key_of(attributes: Sequence[str], event: Event) -> Key | None:
-    """What the event agrees with others on; None if it agrees not even with itself (absent, or not a number)."""
+    """Return the key that an event shares with others; None if a value is absent or NaN, which equals no other."""
     key = []
     for a in attributes:
         value = event.get(a)
@@ -197,7 +198,7 @@ def key_of(attributes: Sequence[str], event: Event) -> Key | None:
 
 @dataclass(frozen=True)
 class LookbackBounds:
-    """How far back a match may begin: one whose last event is at i has its first at low[i] or after.
+    """Bounds for the beginning of a match: if its last event is at i, its first event is at low[i] or later.
 
     low never decreases, or with a window of events of a key not along the stream of that key. marks[i] is false if the
     event at i is in no match. unordered: the windows on attributes whose values go back along the stream, so that no

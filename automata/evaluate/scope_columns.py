@@ -142,7 +142,10 @@ def _begins(values: NDArray[Any], kind: str, width: Width) -> NDArray[np.intp]:
 
 
 def _begins_in_streams(values: NDArray[Any], kind: str, width: Width, firsts: Longs) -> NDArray[np.intp]:
-    """As _begins, for the values of several streams; the values of a stream begin at each index in firsts."""
+    """Return the indices of `_begins` for the values of several streams.
+
+    The values of a stream begin at each index in firsts.
+    """
     edges = np.unique(np.concatenate([[0], firsts[firsts < values.size]]))
     if edges.size == 1:
         return _begins(values, kind, width)
@@ -191,7 +194,9 @@ class KeyWindowState:
     positions: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def read(self, numbers: NDArray[np.int32], base: int, begins: NDArray[np.bool_]) -> Longs:
-        """How far back each of the next events reaches, given the number of its key or -1, from position base on.
+        """Return how far back each of the next events reaches.
+
+        The arguments are the number of the key of each, or -1, and the position base of the first.
 
         begins: where a new stream begins.
         """

@@ -98,7 +98,7 @@ def _enter(flat, row, k, s, first, keys):  # type: ignore[no-untyped-def]
 
 
 @part
-def _put(flat, row, node, nodes, tree):  # type: ignore[no-untyped-def]
+def _add_output(flat, row, node, nodes, tree):  # type: ignore[no-untyped-def]
     """Add an output to the series of a row; returns the number of nodes."""
     if flat[row + SIZE] == 0:
         flat[row + SIZE], flat[row + WHOLE], flat[row + NODES] = 1, node, node
@@ -271,7 +271,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
                 alive += not ended[q]
             row = (k * states + slot[q]) * row_width
             members += _enter(flat, row, k, slot[q], first, keys)
-            nodes = _put(flat, row, made[m], nodes, tree)
+            nodes = _add_output(flat, row, made[m], nodes, tree)
         for f in range(finals.size):
             if slot[finals[f]] >= 0:
                 s = slot[finals[f]]

@@ -195,7 +195,7 @@ def _joined(one: dict[Key, ces.Series], other: dict[Key, ces.Series]) -> dict[Ke
 def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
     unordered = lookback_bounds(scope, S).unordered
-    for n, nodes, low in _read(scope, S, output == "valuations", budget):
+    for n, nodes, low in _run_scope(scope, S, output == "valuations", budget):
         for node in nodes:
             for path in ces.enumerate_(node, low):
                 events = ces.complex_event(path)
@@ -203,12 +203,12 @@ def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = 
                     yield Match(n, events, bindings_of(ces.valuation(path)) if output == "valuations" else None)
 
 
-def passing(
+def filter_valuations_in_scope(
     automaton: Determinized, scope: Scope, S: Stream, checker: CorrelatedFilterChecker
 ) -> Iterator[tuple[int, Valuation]]:
     """The valuations of an automaton that are in scope and satisfy the filters, in the order of positions."""
     unordered = lookback_bounds(scope, S).unordered
-    for n, nodes, low in read(automaton, scope, S):
+    for n, nodes, low in run_automaton(automaton, scope, S):
         for node in nodes:
             for path in in_node(node, low, checker):
                 if all(within_width(width, [S[i].get(a) for i in ces.complex_event(path)]) for a, width in unordered):
@@ -229,18 +229,20 @@ def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
                 raise BudgetExceeded(f"more than {budget.matches} matches at a position, on a stream not in order")
         yield from numbers
     else:
-        for _, nodes, low in _read(scope, S, False, budget):
+        for _, nodes, low in _run_scope(scope, S, False, budget):
             yield sum(ces.number(node, low) for node in nodes)
 
 
-def _read(
+def _run_scope(
     scope: Scope, S: Stream, variables: bool, budget: Budget
 ) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
-    """As read, for the automaton of the scope's formula."""
-    return read(lazily(scope.core, budget, None if variables else single_variable), scope, S)
+    """Yield the positions and sets of complex events like `read`, for the automaton of the scope's formula."""
+    return run_automaton(lazily(scope.core, budget, None if variables else single_variable), scope, S)
 
 
-def read(automaton: Determinized, scope: Scope, S: Stream) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
+def run_automaton(
+    automaton: Determinized, scope: Scope, S: Stream
+) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
     """For each position the position, the sets of complex events there, and how far back each position reaches."""
     evaluation = KeyedEvaluation(automaton, scope.windowed)
     reached = lookback_bounds(scope, S)
@@ -290,10 +292,12 @@ class Evaluation:
     def push(self, type_: int) -> None:
         """Read the next event, given its type as a bit mask (the update phase: lines 5 to 14)."""
         self.position += 1
-        D, T = self.D, self.T
+        D, T, known = self.D, self.T, self.automaton.known
         T_: dict[int, NodeList] = {}
-        for nodes, steps in zip(T.values(), self.automaton.steps(T, type_), strict=True):
-            for marks, q in steps:
+        for p, nodes in T.items():
+            if type_ not in known[p]:  # rarely; what is known is looked up here, as this is done for every event
+                self.automaton.build(T, type_)
+            for marks, q in known[p][type_]:
                 if marks:
                     n = D.extend(self.position, marks, nodes)
                     start, end = n, n
@@ -343,7 +347,7 @@ def iterate_matches(phi: Formula, S: Stream, output: Output = "matches", budget:
 
 
 def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
-    """As `found`, of a formula's plan."""
+    """Yield the matches like `found`, but from a formula's plan."""
     if not isinstance(plan, AutomatonPlan) or plan.checks:
         return found(plan, S, output, budget, count_passing)
     scope = plan.scope
@@ -357,11 +361,17 @@ def count_passing(
 ) -> Iterator[tuple[int, Valuation]]:
     """The valuations of a formula that satisfy its filters; each is abandoned where the first one fails."""
     scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, spending)
-    pass_ = _passing(automaton, S, checker) if scope.everything else passing(automaton, scope, S, checker)
+    pass_ = (
+        _filter_valuations(automaton, S, checker)
+        if scope.everything
+        else filter_valuations_in_scope(automaton, scope, S, checker)
+    )
     return ((n, without_marks(mu)) for n, mu in pass_)
 
 
-def _passing(automaton: Determinized, S: Stream, checker: CorrelatedFilterChecker) -> Iterator[tuple[int, Valuation]]:
+def _filter_valuations(
+    automaton: Determinized, S: Stream, checker: CorrelatedFilterChecker
+) -> Iterator[tuple[int, Valuation]]:
     evaluation = Evaluation(automaton)
     for n, type_ in enumerate(timed_items(classify(evaluation.automaton.A.predicates, S))):
         evaluation.push(type_)

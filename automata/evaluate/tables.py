@@ -19,7 +19,7 @@ from cerify.semantics.arguments import Budget, timed_items
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TYPE, Event, Stream
 from cerify.semantics.packages import installed, np, pa, pc
-from cerify.semantics.predicates import atoms, chosen, combined
+from cerify.semantics.predicates import atoms, classify_event, combined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -192,7 +192,7 @@ def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray
 
 
 def _of_events(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[list[int], list[int]]:
-    """As `classified`, event by event."""
+    """Return the classes of the events and the types of the classes like `classified`, event by event."""
     events = S.events
     if all(map(_of_types, predicates)):
         by_type = {R: _mask(predicates, event) for R, event in {event.type: event for event in events}.items()}
@@ -205,7 +205,7 @@ def _of_events(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[list[in
 
 
 def _mask(predicates: Sequence[pred.Predicate], event: Event) -> int:
-    return sum(1 << i for i in chosen(predicates, event))
+    return sum(1 << i for i in classify_event(predicates, event))
 
 
 def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[NDArray[np.int32], list[int]]:
@@ -445,7 +445,7 @@ class MatchStore(ABC):
     @property
     @abstractmethod
     def labels(self) -> NDArray[np.int32]:
-        """How each node is marked, as an index into Tables.labels."""
+        """Return the label of each node, as an index into Tables.labels."""
 
     @property
     @abstractmethod

@@ -59,7 +59,7 @@ class EdgeTest:
 
 @dataclass(frozen=True, slots=True)
 class EdgeLayout:
-    """What stands on the edges of an automaton whose states are those of some components.
+    """The conditions on the edges of an automaton whose states are those of some components.
 
     strategies and cuts are by variable; a pair of equivalences is an attribute and whether it defines the partition.
     """

@@ -299,11 +299,11 @@ class CompiledBlockRunner:
         self.position = start
 
     def bound(self, S: Stream) -> list[Bindings]:
-        """What the events of a batch complete."""
+        """Read a batch and return the bindings that its events complete."""
         return self.rows(self.read(S))
 
     def bound_at_end(self) -> list[Bindings]:
-        """What the end of the stream completes."""
+        """End the stream and return the bindings that its end completes."""
         return self.rows(self.finish())
 
     def read(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table:
@@ -311,7 +311,10 @@ class CompiledBlockRunner:
         return _certain(self.tried(batch))
 
     def tried(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
-        """As `read`, or why the batch cannot be read; if it is not the first one, the runner is of no use then."""
+        """Return the matches of a batch like `read`, or Unsupported if the batch cannot be read.
+
+        If it is not the first batch, the runner cannot be used afterwards.
+        """
         tables = []
         for S in pieces(batch, PIECE):
             found = self._piece(S, True)
@@ -330,7 +333,7 @@ class CompiledBlockRunner:
         return _certain(self.tried_count(batch))
 
     def tried_count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int | Unsupported:
-        """As `count`, or why the batch cannot be read; see `tried`."""
+        """Return the number of matches like `count`, or Unsupported if the batch cannot be read; see `tried`."""
         number = 0
         for S in pieces(batch, PIECE):
             found = self._piece(S, False)
@@ -568,7 +571,7 @@ def _inexact() -> Unsupported:
 
 
 def _certain(found: T | Unsupported) -> T:
-    """What was found. Raises it where it is Unsupported."""
+    """Return the result. Raises it where it is Unsupported."""
     if isinstance(found, Unsupported):
         raise found
     return found

@@ -68,7 +68,7 @@ class Past(Stream):
 
 
 class NfabAbsences:
-    """What the negated components of a query forbid, over the events read so far."""
+    """The events that the negated components of a query forbid, over the events read so far."""
 
     def __init__(self, q: sase.SaseQuery, reading: Reading, budget: Budget, operations: Operations) -> None:
         self.q, self.reading, self.past = q, reading, Past()

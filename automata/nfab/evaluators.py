@@ -164,10 +164,10 @@ def _aggregates(q: sase.SaseQuery) -> Iterator[sase.SaseAggregate]:
 def non_overlapping(
     q: sase.SaseQuery, found: Iterable[Bindings], S: Sequence[Event], reading: Reading
 ) -> list[Bindings]:
-    """The matches that NON-OVERLAP leaves (icde08, section II.C).
+    """Return the matches that NON-OVERLAP leaves (icde08, section II.C).
 
-    Of each partition that is the best match, then the best of those that do not overlap it, and so on; the reading says
-    which is the best.
+    From each partition it takes the best match, then the best match that does not overlap it, and so on. The reading
+    determines which match is the best.
     """
     partitions: dict[object, list[Bindings]] = {}
     for M in found:
@@ -250,7 +250,10 @@ class BlockEvaluator(Evaluator):
         self.begin(0)
 
     def read(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """As `push`, of a Stream. Raises BudgetExceeded also for more than budget.matches."""
+        """Return the matches of the next events like `push`, but for a Stream.
+
+        Raises BudgetExceeded also for more than budget.matches.
+        """
         return self._matches(self._advanced(S, lambda: self._runner.bound(S)), limit)
 
     def rest(self) -> list[Match]:
@@ -258,7 +261,7 @@ class BlockEvaluator(Evaluator):
         return self._matches(self._runner.bound_at_end())
 
     def tally(self, S: Stream) -> int:
-        """As `count`; without HAVING and negated components the matches are not listed."""
+        """Return the number of matches like `count`; without HAVING and negated components they are not listed."""
         if self.q.having is not None or any(k.negated for k in self.q.pattern):
             return len(self.read(S))
         return self._advanced(S, lambda: self._runner.count(S))
@@ -297,7 +300,7 @@ class BlockEvaluator(Evaluator):
 
     @abstractmethod
     def runner(self) -> BlockRunner | CompiledBlockRunner:
-        """What evaluates the block."""
+        """Return the runner that evaluates the block."""
 
     def begin(self, start: int) -> None:
         """Begin with the event at that position."""
@@ -305,7 +308,7 @@ class BlockEvaluator(Evaluator):
         self._runner.begin(start)
 
     def columns(self) -> dict[str, str]:
-        """What has to be saved of the columns."""
+        """Return the data of the columns that has to be saved."""
         return {}
 
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
@@ -320,7 +323,7 @@ class BlockEvaluator(Evaluator):
     # --- for both -----------------------------------------------------------------------------------------------------
 
     def _advanced(self, S: Stream, advance: Callable[[], T]) -> T:
-        """What `advance` returns, which reads the batch, once its events are stored."""
+        """Store the events of a batch and return the result of `advance`, which reads the batch."""
         self._require_whole()
         if self.position - self._events.start > self._most:
             self._delete_unneeded()

@@ -1,4 +1,4 @@
-"""The runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.BlockRunner.
+"""Follow the runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.BlockRunner.
 
 The loops are long, and have a parameter for each array, for the reason that automata/evaluate/jit.py gives.
 

@@ -31,7 +31,7 @@ class NfabState:
 
     @property
     def name(self) -> str:
-        """As Figure 2 writes it: b, a[1], a[i], F."""
+        """Return the name of the state in the notation of Figure 2: b, a[1], a[i], F."""
         match self.kind:
             case "single":
                 return self.variable
@@ -52,7 +52,7 @@ class NfabLabel:
 
     @property
     def name(self) -> str:
-        """As Figure 2 writes it."""
+        """Return the name of the label in the notation of Figure 2."""
         return f"θ_{self.state.name}_{self.part}"
 
 

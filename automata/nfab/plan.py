@@ -209,7 +209,7 @@ class QueryPlan:
         self.routes = routes(self.layout)
 
     def after_selecting(self, state: StatePlan) -> StatePlan | None:
-        """Where a run is after selecting an event there; None if that was the last one."""
+        """Return the state of a run after it selects an event in this state; None if that was the last one."""
         if state.kind == "more":
             return state
         return self.states[state.number + 1] if state.number + 1 < len(self.states) else None

@@ -49,7 +49,7 @@ STATES = 62  # bits of a number
 
 
 def why_not(q: sase.SaseQuery) -> Unsupported | None:
-    """Why the compiled evaluator does not take the query, whatever the stream; None if it does."""
+    """Return why the compiled evaluator does not take the query, whatever the stream; None if it takes it."""
     if sum(1 + k.kleene for k in q.pattern) > STATES:
         return Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
     conditions = [conjunct.condition for block in q.where for conjunct in block.conjuncts]
@@ -107,7 +107,10 @@ class Programs:
         return start, len(self.code)
 
     def elapsed(self, first: str, seconds: float, comparator: pred.Comparator) -> Code:
-        """How the time since the first event, of that variable, compares with some seconds; false without times."""
+        """Return code that compares the time since the first event, of that variable, with some seconds.
+
+        It is false without times.
+        """
         of = self.kinds.get(TIME)
         if of not in ("int", "float", "timestamp"):
             self.column(TIME)  # likewise
@@ -537,7 +540,7 @@ class CompiledPlan:
         return ArrayLayout(programs, rows, work, initial, self._negated(), np.array(begins, np.int64))
 
     def _conditions(self, programs: Programs, state: StatePlan, n: int) -> list[tuple[int, int]]:
-        """Of a state, the n-th of all, the conditions TEST, MARK, END and OVER."""
+        """Return the programs TEST, MARK, END and OVER of a state, the n-th of all."""
         within, first = self.q.within, self.matched.pattern[0].variable
         selecting, over = [programs.condition(p, state, "event") for p in state.on_run], []
         if within is not None and not self.ascending and 0 < n < len(self.matched.states):

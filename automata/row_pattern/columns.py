@@ -75,7 +75,7 @@ class PartitionedTable:
 
     @cached_property
     def number_in_partition(self) -> NDArray[np.int64]:
-        """Of each row how many rows of its partition are before it."""
+        """Return for each row the number of rows of its partition before it."""
         return np.arange(len(self)) - np.repeat(self.starts[:-1], np.diff(self.starts))
 
     @cached_property
@@ -198,7 +198,7 @@ FLOAT: Mapping[str, Callable[[Column, Column], Column]] = {
 
 
 class Inexact(Exception):
-    """What Arrow makes of the columns might not be what the rows have."""
+    """Raised where the result of Arrow for the columns might differ from the result for the rows."""
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ class _Rowwise:
 
 
 def combined(e: rows.Scalar, operands: list[Column]) -> Column:
-    """What an operator makes of the columns of its operands. Raises Inexact, SeveralTypes, and errors of Arrow."""
+    """Apply an operator to the columns of its operands. Raises Inexact, SeveralTypes, and errors of Arrow."""
     match e:
         case rows.RowConstant(value):
             return _constant(value)
@@ -349,7 +349,7 @@ def _constant(value: Nullable) -> pa.Scalar:
 
 
 def _kind(column: Column) -> ValueKind | None:
-    """What the values of a column can be compared with; None if all are NULL."""
+    """Return the kind of the values of a column, by which values can be compared; None if all are NULL."""
     return None if pa.types.is_null(column.type) else KIND_OF[VALUE_TYPES[column.type]]
 
 

@@ -302,7 +302,7 @@ Columns = Mapping[str, Sequence[Nullable]]
 
 
 def why_not(q: MatchRecognize) -> Unsupported | None:
-    """Why a clause is not decided by columns alone; None if it is."""
+    """Return why a clause is not decided by columns alone; None if it is."""
     for one in q.define:
         if (e := _beyond_columns(q, one.variable)) is not None:
             message = f"the condition of {one.variable} looks at what the match has so far, not at columns alone"
@@ -316,13 +316,13 @@ def on_columns(q: MatchRecognize, variable: str) -> bool:
 
 
 def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
-    """What in the condition of a variable looks at more than columns in rows at fixed distances; None if nothing."""
+    """Return what looks beyond columns in rows at fixed distances in a variable's condition; None if nothing does."""
     its = {A for A, members in q.unions.items() if variable in members}
     return next((e for e in rows.lookups(q.conditions[variable]) if not _fixed(e, its)), None)
 
 
 def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
-    """Why the compiled loops cannot carry the automaton of a clause; None if they can. Raises BudgetExceeded."""
+    """Return why the compiled loops cannot carry the automaton of a clause; None if they can. Raises BudgetExceeded."""
     states = len(compile_pattern(searched_pattern(q), budget).places) * (last_place(q) + 1)
     if states <= MOST_STATES:
         return None
@@ -438,7 +438,7 @@ class _Distances:
         return _moved(_without_variables(inner.argument), forward - distance)
 
     def distance(self, function: Literal["FIRST", "LAST"], looked_at: str | None, variable: str) -> int:
-        """How many rows before a row of a variable the first, or last, row of another one is; or NO_ROW, SEVERAL."""
+        """Return the distance from a row of a variable back to the first or last row of another; or NO_ROW, SEVERAL."""
         names = frozenset(self.automaton.variables) if looked_at is None else self.unions.get(looked_at, frozenset())
         of_states = self._of_states(function, names)
         found = {of_states.get(s, NO_ROW) for s, A in enumerate(self.automaton.variables) if variable == A}

@@ -68,7 +68,10 @@ class LabelArrays:
 
     @property
     def ends(self) -> NDArray[np.int64]:
-        """Of each match the row after its last one, in the partitioned table; an empty match counts for one row."""
+        """Return for each match the row after its last row, in the partitioned table.
+
+        An empty match counts for one row.
+        """
         return self.begins + np.maximum(np.diff(self.offsets), 1)
 
     def matches(self, A: Automaton, positions: Places, windows: bool) -> Iterator[NumberedMatch]:
@@ -179,7 +182,7 @@ class CompiledRun:
 
 
 def _tables(A: Automaton, conditioned: Sequence[str]) -> tuple[NDArray[Any], ...]:
-    """What kernels.find calls takes, before, ends, ways, targets and anchors."""
+    """Return the arrays that kernels.find calls takes, before, ends, ways, targets and anchors."""
     number = len(A.variables)
     bits = np.arange(256)[:, None] >> np.arange(8) & 1 == 1  # of a byte
     used = slice(0, 1 << min(8, len(conditioned)))
@@ -310,7 +313,7 @@ class MatchRows:
                 assert_never(e)
 
     def _range(self, semantics: rows.Semantics) -> tuple[RowPlaces, RowPlaces]:
-        """Of each row of the output the labelled rows that it sees: the first, and the one after the last."""
+        """Return for each row of the output the labelled rows that it sees: the first, and the one after the last."""
         return self.block.offsets[self.of], self.ends if semantics == "RUNNING" else self.block.offsets[self.of + 1]
 
     def _rows_of(self, A: str | None) -> tuple[RowPlaces, Mask]:
@@ -426,7 +429,7 @@ def readable_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
 def _blocks(q: MatchRecognize, S: Stream, automaton: Automaton, budget: Budget) -> Iterator[LabelArrays]:
     """The matches of the readable automaton; a state is any that labels a row so."""
     state_of = {label: state for state, label in enumerate(zip(automaton.variables, automaton.excluded, strict=True))}
-    found, failed = evaluate.answers(q, S, budget), None
+    found, failed = evaluate.find_matches(q, S, budget), None
     while failed is None:
         some: list[NumberedMatch] = []
         try:

@@ -128,7 +128,7 @@ class FrameRows:
 
 @dataclass(frozen=True)
 class Number:
-    """How many rows there are of some variables."""
+    """The number of rows of some variables."""
 
     variables: Variables
 
@@ -247,7 +247,7 @@ class RowRegisters:
         return None if A is None else self.unions[A]
 
     def _register(self, e: rows.Lookup) -> Register | None:
-        """What of the rows so far a lookup needs; None if the current row is enough."""
+        """Return what a lookup needs to know of the rows so far; None if the current row is enough."""
         match e:
             case rows.RowColumn(_, A) | rows.Classifier(A):
                 return None if A is None else FrameRows(self.unions[A], False, 1, isinstance(e, rows.Classifier))
@@ -351,7 +351,7 @@ class Backtracking:
 
     @cached_property
     def registers(self) -> RowRegisters:
-        """What the conditions see."""
+        """Return the registers for the conditions that look at what the match has so far."""
         q = self.ahead.q
         return RowRegisters(
             [q.conditions[A] for A in self._contextual], q.unions, self.ahead.columns, self.ahead.length
@@ -412,7 +412,7 @@ class Backtracking:
                 )
 
 
-def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
+def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
     """The matches in the order in which they are found, the partitions in the order of their first row.
 
     Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
@@ -455,7 +455,10 @@ def ranks(values: Sequence[Any] | None, length: int, descending: bool, nulls_fir
 
 
 def _key(value: Value) -> tuple[int, Any]:
-    """What a value is ordered by: first booleans, then numbers, NaN after the others, then strings, then times."""
+    """Return the sort key of a value.
+
+    Booleans come first, then numbers, NaN after the others, then strings, then times.
+    """
     match value:
         case bool():
             return 0, value
@@ -470,7 +473,7 @@ def _key(value: Value) -> tuple[int, Any]:
 
 
 class RowSearch(Protocol):
-    """What finds the match that starts at a row of a partition."""
+    """A search for the match that starts at a row of a partition."""
 
     def match_at(self, s: int, number: int) -> list[int] | None:
         """The states of its rows, if it has this number; None where there is none."""
@@ -488,7 +491,7 @@ class RowPartition:
 
     @cached_property
     def search(self) -> RowSearch:
-        """What finds the match that starts at a row, over all rows."""
+        """Return the search for the match that starts at a row, over all rows."""
         ahead = Lookahead(self.q, self.automaton, self.columns, len(self.places))
         return ahead if why_not(self.q) is None else Backtracking(ahead, self.budget)
 
@@ -553,7 +556,7 @@ def numbered(A: Automaton, at: int, places: Sequence[int], states: Sequence[int]
 
 
 def skip_error(skip: RowSkip, number: int, to_first: bool) -> IllFormed:
-    """That AFTER MATCH SKIP leads to the first row of a match, or to none."""
+    """Return the error for an AFTER MATCH SKIP that leads to the first row of a match, or to none."""
     if to_first:
         return IllFormed(f"AFTER MATCH SKIP: to the first row of match {number}, again and again", skip.span)
     return IllFormed(f"AFTER MATCH SKIP: match {number} has no row of {skip.variable}", skip.span)

@@ -113,7 +113,7 @@ def _parameters(name: str, words: list[str]) -> dict[str, Any]:
     """The arguments and the options that are given to a command."""
     command = cerify.get_command(click.Context(cerify), name)
     values, _, order = command.make_parser(click.Context(command)).parse_args(words)
-    return {one.name: values[one.name] for one in order if isinstance(values[one.name], str | bool | list)}
+    return {one.name: values[one.name] for one in order if isinstance(values[one.name], str | bool | list | tuple)}
 
 
 def _of_command(name: str, given: Mapping[str, Any], files: Mapping[str, str]) -> State | Reason:
@@ -127,9 +127,10 @@ def _of_command(name: str, given: Mapping[str, Any], files: Mapping[str, str]) -
     if name == "grade":
         known = given.get("id") in exercises()
         return exercise_state(given["id"], given.get("formula", "")) if known else Reason.NO_STREAM
-    if "file" not in given:
+    if not given.get("file"):
         return state_of(given["query"], None, language, PANES[name])
-    rows = _rows_of_file(given["file"], files, LANGUAGES[language].row_type)
+    file = given["file"] if isinstance(given["file"], str) else " ".join(given["file"])
+    rows = _rows_of_file(file, files, LANGUAGES[language].row_type)
     if isinstance(rows, Reason):
         return rows
     state = state_of(given["query"], rows, language, PANES[name])

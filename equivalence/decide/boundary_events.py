@@ -17,7 +17,17 @@ from typing import TypeAlias
 
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.events import TIME, Event, Schema
-from cerify.semantics.predicates import Comparison, Constant, InRange, OfType, OneOf, Predicate, chosen, mentions, nodes
+from cerify.semantics.predicates import (
+    Comparison,
+    Constant,
+    InRange,
+    OfType,
+    OneOf,
+    Predicate,
+    classify_event,
+    mentions,
+    nodes,
+)
 from cerify.semantics.values import INT64, Value, ValueType, value_type_of
 
 Test: TypeAlias = Comparison | OneOf | InRange
@@ -34,7 +44,7 @@ def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]],
     None if there is none among those that are tried. Raises BudgetExceeded.
     """
     events = timed_items(_events(predicates, schema), 1)
-    return next((event for event in events if chosen(predicates, event) not in types), None)
+    return next((event for event in events if classify_event(predicates, event) not in types), None)
 
 
 def _events(predicates: Sequence[Predicate], schema: Schema | None) -> Iterator[Event]:

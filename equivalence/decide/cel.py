@@ -58,7 +58,7 @@ class MarkedNFA:
     final: Subset
 
     def after(self, subset: Subset) -> dict[Letter, Subset]:
-        """Where each letter leads that leads anywhere."""
+        """Return the target of each letter, for the letters that have one."""
         reached: dict[Letter, Subset] = {}
         while subset:
             lowest = subset & -subset
@@ -286,7 +286,7 @@ def stream_of(found: Separation, automata: MarkedNFA, schema: Schema | None) -> 
 
 
 def undecidable_reason(schema: Schema | None) -> str:
-    """Why there is no answer where z3 returns unknown for an event type, and what to do."""
+    """Return why there is no answer where z3 returns unknown for an event type, and what to do."""
     kinds = "give a schema, so that the kinds of its attributes are known, or " if schema is None else ""
     return (
         f"z3 returned unknown for an event type that matters; {kinds}write the filters without "

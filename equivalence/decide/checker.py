@@ -32,7 +32,7 @@ States = frozenset[int]
 
 
 def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
-    """What is wrong with a certificate for formulas of CEL; None if it proves its claim.
+    """Return the flaw in a certificate for formulas of CEL; None if it proves its claim.
 
     Raises Unsupported for a certificate of another language, BudgetExceeded.
     """
@@ -63,12 +63,13 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     left_start = left.initial | right_start if certificate.claim == "contained" else left.initial
     for x, y in relation:
         if bool(x & both.final) != bool(y & both.final):
-            return f"of the pair {_shown(x)}, {_shown(y)} one is final and the other is not"
+            return f"of the pair {_format_states(x)}, {_format_states(y)} one is final and the other is not"
     for x, y in [(left_start, right_start), *relation]:
         for x_, y_ in both.steps(x, y):
             check_time()
             if not _are_joined(x_, y_, relation):
-                return f"the pair {_shown(x)}, {_shown(y)} steps to {_shown(x_)}, {_shown(y_)}, which nothing joins"
+                before, after = (", ".join(map(_format_states, pair)) for pair in ((x, y), (x_, y_)))
+                return f"the pair {before} steps to {after}, which nothing joins"
     return None
 
 
@@ -95,7 +96,7 @@ class _Both:
         return [*map(list, self.left.leaving), *shifted]
 
     def steps(self, x: States, y: States) -> Iterator[tuple[States, States]]:
-        """Where the two sets lead, for each type of events and each set of marks that either has."""
+        """Yield the targets of the two sets, for each type of events and each set of marks that either has."""
         enabled = {t.marks for q in x | y for t in self.leaving[q]}
         for type_ in range(len(self.algebra.atoms)):
             for marks in enabled:
@@ -124,7 +125,7 @@ def _joined(states: States, relation: Collection[tuple[States, States]]) -> Stat
         states = grown
 
 
-def _shown(states: States) -> str:
+def _format_states(states: States) -> str:
     return "{" + ", ".join(map(str, sorted(states))) + "}"
 
 
@@ -139,7 +140,7 @@ NOBODY: Names = frozenset()
 
 
 def expression_flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
-    """What is wrong with a certificate for event expressions; None if it proves its claim.
+    """Return the flaw in a certificate for event expressions; None if it proves its claim.
 
     Raises Unsupported for a certificate of another language, BudgetExceeded.
     """

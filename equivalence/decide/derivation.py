@@ -47,6 +47,7 @@ SUBSETS = (
 BLIND = (
     cel.Seq, cel.ContiguousSeq, cel.Plus, cel.ContiguousPlus, cel.Start, cel.Or, cel.All, cel.Unless, cel.Strict,
     cel.Next, cel.Last, cel.Max, cel.In,
+    cel.PerKey,
 )  # fmt: skip
 """The operators whose complex events depend on those of their operands alone."""
 
@@ -315,6 +316,8 @@ class Derivations:
         if isinstance(phi, cel.In) and isinstance(psi, cel.In) and phi.variable != psi.variable and level != "events":
             return None
         if isinstance(phi, cel.Project) and isinstance(psi, cel.Project) and phi.variables != psi.variables:
+            return None
+        if isinstance(phi, cel.PerKey) and isinstance(psi, cel.PerKey) and {*phi.attributes} != {*psi.attributes}:
             return None
         inner: Level = level if isinstance(phi, BLIND) else "valuations"
         parts: list[Derivation] = []

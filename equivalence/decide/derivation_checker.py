@@ -42,7 +42,7 @@ class DerivationCheck:
     flaw: Callable[[Certificate], str | None]
 
     def run(self) -> str | None:
-        """What is wrong with the certificate; None if it proves its claim. Raises BudgetExceeded."""
+        """Return the flaw in the certificate; None if it proves its claim. Raises BudgetExceeded."""
         assert self.certificate.derivation is not None
         phi, psi = (cel.expanded(parse(text)) for text in (self.certificate.left, self.certificate.right))
         try:
@@ -123,6 +123,9 @@ class DerivationCheck:
                 if L != M:
                     raise RuleFails("two projections keep different variables")
                 level = "valuations"
+            case cel.PerKey(_, names), cel.PerKey(_, others):
+                if {*names} != {*others}:
+                    raise RuleFails("two keys are of different attributes")
             case cel.And(), cel.And():
                 level = "valuations"
             case cel.Unless(), cel.Unless():
@@ -213,8 +216,9 @@ class DerivationCheck:
         if width != width or abs(width) == float("inf"):
             return name, width
         if kind == "int":
-            return name, Fraction(width // 1)
+            return name, min(Fraction(width // 1), Fraction(2**65))
         if kind == "timestamp":  # whole microseconds, whose seconds the definition compares as a float
+            width = min(width, 4 * 10**11)  # which is more than between any two timestamps
             ticks = int(Fraction(width) * 10**6)
             return name, Fraction(ticks + 1 if (ticks + 1) / 10**6 <= width else ticks, 10**6)
         return name, width
@@ -265,7 +269,7 @@ class DerivationCheck:
 
 
 def _dropped(phi: cel.Formula) -> cel.Formula:
-    """What a formula only takes matches away from."""
+    """Return the operand of an operator that only takes matches away from it. Raises RuleFails for other operators."""
     match phi:
         case cel.Filter() | cel.Within() | cel.PartitionBy() | cel.Start() | cel.Strict():
             return phi.phi

@@ -9,18 +9,21 @@ What none of them decides is Bounded or Undecided, with the reason that the deci
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 from cerify.automata.cea.compile import compilable
 from cerify.equivalence.decide.cel import contained, equivalent
 from cerify.equivalence.decide.derivation import prove
 from cerify.equivalence.decide.keys_and_windows import compare_reduced
 from cerify.equivalence.decide.single_key import compare_per_key
-from cerify.equivalence.verdict import Bounded, Claim, Level, Order, Undecided, Verdict
+from cerify.equivalence.verdict import Bounded, Claim, Different, Level, Order, Undecided, Verdict
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, MissingPackage, Unsupported
-from cerify.semantics.events import Schema
+from cerify.semantics.events import TIME, Schema, Stream
 
 
 def compare_formulas(
@@ -38,6 +41,36 @@ def compare_formulas(
     At every position of every stream, of the schema if there is one, whose times are in that order. Where that is not
     decided, all streams of up to bound events are searched for a difference.
     """
+    verdict = _compare(phi, psi, claim, level, schema, order, bound, budget)
+    if isinstance(verdict, Different) and not has_order(verdict.stream, order):
+        return Undecided(
+            f"they differ on a stream whose times are not in the order {order}; of others nothing is known"
+        )
+    return verdict
+
+
+def has_order(S: Stream, order: Order) -> bool:
+    """Return whether the times of a stream are in an order; events without a time are in any."""
+    if order == "any":
+        return True
+    times: list[Any] = [time for event in S if (time := event.get(TIME)) is not None]
+    after = operator.lt if order == "strict" else operator.le
+    try:
+        return all(after(one, other) for one, other in pairwise(times))
+    except TypeError:  # times of two kinds have no order
+        return False
+
+
+def _compare(
+    phi: Formula,
+    psi: Formula,
+    claim: Claim,
+    level: Level,
+    schema: Schema | None,
+    order: Order,
+    bound: int,
+    budget: Budget,
+) -> Verdict:
     if compilable(phi) and compilable(psi):
         verdict: Verdict = (equivalent if claim == "equivalent" else contained)(phi, psi, level, schema, budget)
         if isinstance(verdict, Undecided):

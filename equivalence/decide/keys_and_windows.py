@@ -1,10 +1,10 @@
-"""Are two CEL formulas with partitions and windows on time equivalent, or one contained in the other? For all streams.
+"""Decide whether two CEL formulas with partitions and windows on time are equivalent, or one contains the other.
 
-A match that ends with the event at which it is reported can be judged from that event: all its events have one key if
-each of them has the key of the last one, and it fits in a window if each of them is near the last one. So a partition
-or a window around such a match is a filter on single events, "has the key of the last event" and "is near the last
-event", and the two formulas become unary ones over streams whose events say so by attributes that no stream has. Two
-keys are enough: the one of the last event, and another.
+The answer holds for all streams. A match that ends with the event at which it is reported can be judged from that
+event: all its events have one key if each of them has the key of the last one, and it fits in a window if each of them
+is near the last one. So a partition or a window around such a match is a filter on single events, "has the key of the
+last event" and "is near the last event", and the two formulas become unary ones over streams whose events say so by
+attributes that no stream has. Two keys are enough: the one of the last event, and another.
 
 Which of these streams are real? Any choice of "same key" is. An event may be near for a wider window and not for a
 narrower one, but then no event before it is nearer, if times never decrease; and the last event is near itself. A small
@@ -53,12 +53,14 @@ from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Not, Predicate, mentions, satisfied
 from cerify.semantics.trees import children, rebuilt
-from cerify.semantics.values import EPOCH, Value, ValueType
+from cerify.semantics.values import EPOCH, INT64, Value, ValueType
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 HIDDEN = "\0"  # begins the names of attributes that no stream has
 WHOLE = HIDDEN + "match"  # the variable that holds a whole match while it is filtered
 NOTHING = Not(pred.Anything())
+LONGEST = 4 * 10**11  # seconds, which is more than between any two timestamps
+WIDEST = 2**65  # more than between any two whole numbers of 64 bits
 CASES = 256  # combinations of pieces of the values of keys
 
 Width: TypeAlias = int | float
@@ -166,7 +168,7 @@ def window_of(window: cel.Window, schema: Schema | None) -> tuple[str, Width] | 
         return name, width
     match schema.attributes.get(name, "timestamp" if name == TIME else None):
         case "int":
-            width = math.floor(width)
+            width = min(math.floor(width), WIDEST)
         case "timestamp":
             width = float(whole_microseconds(width))
     return name, int(width) if isinstance(width, float) and width.is_integer() else width
@@ -174,6 +176,8 @@ def window_of(window: cel.Window, schema: Schema | None) -> tuple[str, Width] | 
 
 def whole_microseconds(width: Width) -> Fraction:
     """The greatest number of seconds between two timestamps that is within a width of so many seconds."""
+    if width >= LONGEST:
+        return Fraction(LONGEST)
     ticks = math.floor(Fraction(width) * 10**6)
     while (ticks + 1) / 10**6 <= width:  # the definition compares seconds as a float
         ticks += 1
@@ -182,7 +186,7 @@ def whole_microseconds(width: Width) -> Fraction:
 
 @dataclass(frozen=True)
 class Measures:
-    """What two formulas compare events by: keys with the tests of them, and attributes with the widths of windows.
+    """The attributes by which two formulas compare events: keys with their tests, others with the widths of windows.
 
     entangled: an attribute is used in more than one way, or in a test beside others, so that not every stream over
     which the search goes is real. Proofs hold all the same; a difference has to be replayed.
@@ -357,7 +361,7 @@ class Reduction:
         return bit if isinstance(in_piece, pred.Anything) else pred.Both(bit, in_piece)
 
     def last(self, key: str) -> Predicate:
-        """What is true of the last event in this case."""
+        """Return a predicate that is true of the last event in this case."""
         if self.keys[key] is not None:
             return self.same(key)
         found: Predicate | None = None
@@ -547,7 +551,7 @@ class RealStreams:
         self._far = [len(widths) for widths in reduction.measures.widths.values()]
 
     def step(self, state: Real, type_: int) -> Real | None:
-        """What is known after one more event; None if no stream goes on like this."""
+        """Return the state after one more event; None if no stream goes on like this."""
         nearest = []
         for before, zone, far in zip(state, self._zones[type_], self._far, strict=False):
             if zone < far and zone > before:
@@ -807,7 +811,7 @@ def _values_in_zones(
     value_type = measures.type_of(name)
     if value_type in ("string", "bool"):
         return None if any(z < len(widths) for z in zones) else [None] * len(zones)
-    is_time = value_type == "timestamp" or (value_type is None and name == TIME)
+    is_time = value_type == "timestamp" or (value_type is None and name == TIME and widths[-1] < LONGEST / 2)
     if is_time:
         widths = [whole_microseconds(float(w)) for w in widths]
     whole = not is_time and value_type != "float" and all(w.denominator == 1 for w in widths)
@@ -834,6 +838,10 @@ def _values_in_zones(
             return None
         offsets[p] = latest = widths[zone] if at_edges and zone < far else least
     longest = max((o for o in offsets if o is not None), default=Fraction(0))
+    if longest >= (LONGEST / 2 if is_time else INT64.stop):
+        if value_type in ("timestamp", "int"):
+            return None
+        whole = False
     values = [None if o is None else _value_at(longest - o, is_time, whole, value_type) for o in offsets]
     right = all(_zone(v, values[-1], measures.widths[name]) == zone for v, zone in zip(values, zones, strict=True))
     return values if right else None

@@ -33,6 +33,7 @@ from cerify.semantics.values import EPOCH, Value
 
 MARK = "\0match"
 UNITS: Mapping[str, int] = {"second": 1, "minute": 60, "hour": 60 * 60, "day": 24 * 60 * 60}
+LONGEST_TIME = 400_000_000_000  # seconds: more than there are between any two timestamps
 KINDS_OF_VALUE: tuple[Value, ...] = (0, 7, -7, 0.25, "", "z", "k2", True, False, EPOCH)
 States: TypeAlias = frozenset[int]
 Truths: TypeAlias = tuple[bool, ...]
@@ -44,7 +45,7 @@ class NotProved(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a sub-formula stands: up to the end of what is reported, and under operators that judge a match alone."""
+    """The place of a sub-formula: up to the end of what is reported, and under operators that judge a match alone."""
 
     at_end: bool = True
     alone: bool = True
@@ -52,7 +53,7 @@ class Place:
 
 @dataclass
 class Compared:
-    """What the formulas compare events by, collected by walking through them."""
+    """The attributes by which the formulas compare events, collected by walking through them."""
 
     schema: Schema | None
     tests: dict[str, list[Predicate]] = field(default_factory=dict)
@@ -94,9 +95,11 @@ class Compared:
         if not 0 <= width < math.inf:
             return name, width
         if self.type_of(name) == "int":
-            return name, int(width // 1)
+            return name, min(int(width // 1), 2**65)
         if self.type_of(name) == "timestamp":
-            ticks = int(Fraction(width) * 1_000_000) + 2
+            if width >= LONGEST_TIME:
+                return name, LONGEST_TIME
+            ticks = int(Fraction(width) * 1_000_000) + 100  # the definition compares seconds as a float
             while ticks / 1_000_000 > width:
                 ticks -= 1
             width = ticks / 1_000_000
@@ -211,7 +214,7 @@ class UnaryReading:
         return bit if piece is None else pred.Both(bit, piece)
 
     def may_be_last(self, key: str) -> Predicate:
-        """What the last event is in this case."""
+        """Return a predicate that is true of the last event in this case."""
         if self.keys[key] is not None:
             return self.agrees(key)
         tests = self.compared.tests[key]
@@ -346,7 +349,7 @@ def _one_value(compared: Compared, key: str, wanted: Truths) -> bool:
 
 
 def flaw_in_cases(certificate: Certificate, budget: Budget) -> str | None:
-    """What is wrong with a certificate that has cases; None if it proves its claim. Raises BudgetExceeded."""
+    """Return the flaw in a certificate that has cases; None if it proves its claim. Raises BudgetExceeded."""
     assert certificate.cases is not None
     check_time()
     formulas = [cel.expanded(parse(text)) for text in (certificate.left, certificate.right)]
@@ -440,7 +443,7 @@ class _Sides:
                         yield type_, t.marks, target
 
     def stepped(self, states: States) -> dict[tuple[int, Marks], States]:
-        """Where the set leads, for each type of events and each set of marks."""
+        """Return the targets of the set, for each type of events and each set of marks."""
         found: dict[tuple[int, Marks], set[int]] = {}
         for type_, marks, target in self.moves(states):
             found.setdefault((type_, marks), set()).add(target)

@@ -16,7 +16,7 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.events import TYPE, Event, Match, Schema, Stream, bindings_of
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.interpreter import find_matches
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import INT64, Value, ValueType, value_type_of
@@ -102,10 +102,10 @@ def compared(
     budget: Budget,
     why: str,
 ) -> Different | Undecided:
-    """A table of at most `bound` rows on which the matches differ, by the definition; Undecided where none is found.
+    """Return a table of at most `bound` rows on which the matches differ, by the definition; Undecided without one.
 
-    The values of a column are those that it is compared with, some next to them, and NULL. Times are not varied. What
-    takes longer than the budget, or SECONDS, is broken off. why says why the two are not decided.
+    A column has the values that it is compared with, some next to them, and NULL. Times are not varied. The search
+    stops when the budget, or SECONDS, is used up. why is the reason why the two are not decided.
     """
     longest, last, fails = 0, 0, ""
     with suppress(BudgetExceeded), budget.timed(), Budget(seconds=budget.seconds or SECONDS).timed():
@@ -124,7 +124,7 @@ def compared(
 
 
 def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllFormed) -> str:
-    """That one of the two ends in an error on a table, as a part of a sentence; nothing if both do."""
+    """Return a part of a sentence for a table on which one of the two ends in an error; an empty text if both do."""
     failed = []
     for side, q in (("left", left), ("right", right)):
         with suppress(IllFormed):
@@ -151,7 +151,7 @@ def difference_on(
 
 
 def _row_matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
-    return {Match(m.at, tuple(sorted(m.events)), None if level == "events" else m.bindings) for m in answers(q, S)}
+    return {Match(m.at, tuple(sorted(m.events)), None if level == "events" else m.bindings) for m in find_matches(q, S)}
 
 
 def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Schema | None = None) -> Iterator[Stream]:
@@ -184,7 +184,7 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
         for e in (*q.expressions, *q.partition, *(one.column for one in q.order)):
             for node in subtrees(e):
                 if isinstance(node, rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowColumn):
-                    for name, some in _asked(node):
+                    for name, some in _find_columns(node):
                         own = next((one for one in (TYPE, *known, *near) if one.casefold() == name.casefold()), name)
                         near.setdefault(own, set()).update(some)
     found: dict[str, list[Value | None]] = {}
@@ -200,7 +200,7 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
     return found
 
 
-def _asked(e: rows.Expression) -> Iterator[tuple[str, set[Value]]]:
+def _find_columns(e: rows.Expression) -> Iterator[tuple[str, set[Value]]]:
     """The columns of an expression, each with the constants that it has, and the numbers next to them."""
     constants = [one.value for one in subtrees(e) if isinstance(one, rows.RowConstant) and one.value is not None]
     near: set[Value] = set(constants)

@@ -1,9 +1,9 @@
-"""Does a certificate prove what it claims of two clauses of MATCH_RECOGNIZE? It shares nothing with the search.
+"""Check whether a certificate proves its claim about two clauses of MATCH_RECOGNIZE, without code of the search.
 
-What has to be believed: the parser, which conditions there are, and the solver, which is asked about each fact again.
-The patterns are followed by ordered partial derivatives: what of a pattern is left after a row, in the order of
-preferment. On each word that goes against no fact the match is the first that nothing is left of; two matches are the
-same if their rows have the same labels. There are finitely many derivatives, so that it ends.
+The check trusts the parser, the list of conditions, and the solver, which decides each fact again. It follows the
+patterns by ordered partial derivatives: the rests of a pattern after a row, in the order of preference. On each word
+that contradicts no fact, the match is the first derivative with an empty rest. Two matches are the same if their rows
+have the same labels. There are finitely many derivatives, so the check ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cerify.semantics.row_pattern.parse import parse
 
 
 class Iteration(NamedTuple):
-    """That an iteration of a quantifier is over: how many there are, as far as it counts, and whether it has rows."""
+    """The end of an iteration: its quantifier, the count of iterations as far as it counts, and whether it has rows."""
 
     quantifier: rows.Quantified
     number: int
@@ -35,7 +35,7 @@ Rest: TypeAlias = tuple[rows.Pattern | Iteration, ...]
 
 
 class CheckedSide(NamedTuple):
-    """What is left after the rows so far, the preferred first, and the match if none of that is completed.
+    """The rest of the patterns after the rows so far, the preferred first, and the match if none of these is completed.
 
     Each is given with a number, or None for no match: equal numbers are of rows with equal labels.
     """
@@ -52,7 +52,7 @@ class CheckedState(NamedTuple):
 
 
 def row_flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
-    """What is wrong with a certificate for clauses of MATCH_RECOGNIZE; None if it proves its claim.
+    """Return the flaw in a certificate for clauses of MATCH_RECOGNIZE; None if it proves its claim.
 
     Raises Unsupported for a certificate of another language, BudgetExceeded.
     """
@@ -89,7 +89,7 @@ class _Followed:
     budget: Budget
 
     def difference(self) -> str | None:
-        """Where the matches that start at one row differ, if they do."""
+        """Return a message if the matches that start at one row may differ; None if they are the same."""
         contained = self.certificate.claim == "contained" and self.clauses.match_at_each_row
         pending = [CheckedState()]
         seen = set(pending)
@@ -114,7 +114,7 @@ class _Followed:
         begins = not now.letters
         if now.sides is None and not self._impossible(letters := self._recent(now, frozenset()), last=False):
             yield CheckedState(None, letters)
-        starts = tuple(CheckedSide(((_one(q.pattern), 0),)) for q in (self.clauses.left, self.clauses.right))
+        starts = tuple(CheckedSide(((_wrap_pattern(q.pattern), 0),)) for q in (self.clauses.left, self.clauses.right))
         sides = starts if now.sides is None else now.sides
         options = [_options(side, begins) for side in sides]
         asked = sorted(
@@ -221,13 +221,13 @@ def _ways(
         case rows.Quantified():
             yield from _ways((*later, Iteration(part, 0, True)), begins, ends, seen)
         case Iteration():
-            for onward in _iterated(part):
+            for onward in _expand_iteration(part):
                 yield from _ways((*later, *onward), begins, ends, seen)
         case _:
             assert_never(part)
 
 
-def _iterated(now: Iteration) -> list[Rest]:
+def _expand_iteration(now: Iteration) -> list[Rest]:
     """To iterate and to stop, in the order of preferment: no iteration follows one without rows that was not needed."""
     p, number, has_rows = now
     stop: list[Rest] = [()] if number >= p.low else []
@@ -237,7 +237,7 @@ def _iterated(now: Iteration) -> list[Rest]:
     return more + stop if p.greedy else stop + more
 
 
-def _one(p: rows.Pattern) -> Rest:
+def _wrap_pattern(p: rows.Pattern) -> Rest:
     return (p,)
 
 

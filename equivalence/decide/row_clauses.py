@@ -113,7 +113,7 @@ class SeparationSearch:
         return left.ended != right.ended and not missing and may_end(facts, now.known)
 
     def after(self, now: SearchState, facts: Sequence[Fact]) -> Iterator[tuple[Letter, SearchState]]:
-        """What another row leads to, with the least that has to be known of it."""
+        """Yield each letter for another row and the state after it, with the least that has to be known of the row."""
         if now.threads is None:
             begun = tuple(threads_of([(A.first, 0)], None, now.begins) for A in self.automata)
             yield from self._rows(SearchState(_numbered(*begun), now.known, now.begins), facts)
@@ -271,7 +271,7 @@ class ClauseComparison:
 
 
 def _undecided(number: int, skips: bool) -> str:
-    """Why there is no verdict, where the matches may differ on a table of `number` rows."""
+    """Return why there is no verdict, where the matches may differ on a table of `number` rows."""
     table = f"no table of {number} row{'s' * (number != 1)} was found that shows it"
     if skips:
         return (
@@ -477,7 +477,7 @@ class DefineConditions:
 
 @dataclass(frozen=True)
 class _View:
-    """What the condition of a variable sees; depth: of its row in the frame, None for a row anywhere."""
+    """The rows that the condition of a variable sees; depth: of its row in the frame, None for a row anywhere."""
 
     conditions: DefineConditions
     variable: str

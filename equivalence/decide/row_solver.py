@@ -89,17 +89,20 @@ class ClausePair:
         return all(q.skip.to == "next row" or longest(q.pattern) <= 1 for q in (self.left, self.right))
 
     def labels(self, level: Level) -> Level:
-        """What matches that start at one row are compared by: their labels if AFTER MATCH SKIP depends on them."""
+        """Return the level on which to compare matches that start at one row.
+
+        It is their labels if AFTER MATCH SKIP depends on them.
+        """
         return level if self.left.skip.variable is None else "valuations"
 
     def reach(self, function: str) -> int:
-        """How many rows PREV, or NEXT, looks back, or on, at most."""
+        """Return the largest number of rows by which PREV looks back, or NEXT looks ahead."""
         nodes = (node for e in self.conditions for node in trees.subtrees(e))
         return max((e.offset for e in nodes if isinstance(e, rows.Physical) and e.function == function), default=0)
 
 
 def _place(q: MatchRecognize) -> tuple[str, frozenset[str]]:
-    """Where AFTER MATCH SKIP goes: for TO a variable those whose rows it stands for."""
+    """Return where AFTER MATCH SKIP goes, and for TO a variable the variables whose rows it stands for."""
     return q.skip.to, frozenset() if q.skip.variable is None else q.unions[q.skip.variable]
 
 
@@ -134,7 +137,9 @@ def on_row(e: rows.Expression, variable: str) -> rows.Expression:
 def known_after(
     facts: Sequence[Fact], known: frozenset[tuple[int, int]], letter: Letter, first: bool
 ) -> frozenset[tuple[int, int]] | None:
-    """How many rows of which facts the last rows of a word have, after another row; None if it has a whole fact.
+    """Return how many rows of which facts the last rows of a word have, after another row.
+
+    Return None if the word has a whole fact.
 
     One that is a fact at the end of a partition alone is no reason for None.
     """
@@ -343,7 +348,10 @@ class SymbolicRows:
                 return _point(TIME, microseconds(value))
 
     def _calculated(self, sign: str, left: rows.Expression, right: rows.Expression, r: int) -> ValuePoint:
-        """What + - * / % make of numbers, and || of texts; NULL of other values, and where it is too large."""
+        """Return the value of + - * / % for numbers, and of || for texts.
+
+        It is NULL for other values, and where it is too large.
+        """
         x, y = self._value(left, r), self._value(right, r)
         kind = TEXT if sign == "||" else NUMBER
         whole = self._is_whole(left) and self._is_whole(right)
@@ -463,7 +471,7 @@ def _point(kind: int, at: Any) -> ValuePoint:
 
 
 def _unknown(function: str, *of: ValuePoint) -> ValuePoint:
-    """What a function gives, of which nothing is known but that it gives the same of the same."""
+    """Return an unknown value of a function, which is the same whenever the arguments are the same."""
     given = [part for one in of for part in one]
     sorts = [part.sort() for part in given]
     kind, at = (z3.Function(f"{function} {sort}", *sorts, sort) for sort in (z3.IntSort(), z3.RealSort()))
@@ -561,7 +569,7 @@ class _Question:
         return core
 
     def simpler(self) -> Iterator[list[Any]]:
-        """What makes a table simpler, the simplest first."""
+        """Yield constraints that make a table simpler, the simplest table first."""
         cells = [(name, self.rows.cell(name, r)) for name in self.rows.names for r in range(self.rows.number)]
         expected = {name: self._expected(name) for name in self.rows.names}
         usual = [among(x.kind, (NULL, expected[name], *[NAN] * (expected[name] == NUMBER))) for name, x in cells]
@@ -612,7 +620,7 @@ class _Question:
         texts = self._texts(at for kind, at in found.values() if kind == TEXT)
         events = []
         for r in range(self.rows.number):
-            cells = {name: self._typed(name, _read(*found[name, r], texts)) for name in self.rows.names}
+            cells = {name: self._typed(name, _decode_value(*found[name, r], texts)) for name in self.rows.names}
             type_ = cells.pop(TYPE, ROW)
             events.append(Event(str(type_), {name: value for name, value in cells.items() if value is not None}))
         return Stream(events, schema)
@@ -634,7 +642,7 @@ class _Question:
         return found
 
 
-def _read(kind: int, at: Fraction, texts: Mapping[Fraction, str]) -> Value | None:
+def _decode_value(kind: int, at: Fraction, texts: Mapping[Fraction, str]) -> Value | None:
     match kind:
         case 1:
             return int(at) if at.denominator == 1 else float(at)

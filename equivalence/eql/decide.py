@@ -1,15 +1,15 @@
-"""Whether two queries of EQL mean the same on every log, or one contains the other, with a log that says why not.
+"""Decide whether two queries of EQL mean the same on every log, or one contains the other; else give a log.
 
 The machines of two keys share nothing, so that rules with the same keys differ if and only if they differ on a log of
 one key. There both machines are followed side by side, over the letters of their filters (letters.py), as far as the
-sequences that wait in their places can be told apart: by which of their events are the same, and in what order they
+sequences that wait in their places can be distinguished: by which of their events are the same, and in what order they
 came. Of times only one thing counts, which of the waiting sequences are too old. With one window for both rules these
 are always those that began first, and every way to grow old, one by one, is that of some times: the order of the times
 and of the times plus the window can be chosen freely (a semiorder; D. Scott and P. Suppes, 1958).
 
-Values are single at first; where the rules are the same on such logs they are compared again with arrays. Whatever else
-is asked for (missing events, pipes, samples, other keys or windows) is decided if the rules agree step by step, else a
-log is searched for, and without one the answer is Undecided. Each log is replayed by the definition.
+Values are single at first; where the rules are the same on such logs they are compared again with arrays. All other
+features (missing events, pipes, samples, other keys or windows) are decided if the rules agree step by step. Otherwise
+a search tries to find a log, and without one the answer is Undecided. Each log is replayed by the definition.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import product, zip_longest
 from math import prod
 
-from cerify.equivalence.eql.letters import Alphabet, Letter
+from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet
 from cerify.equivalence.eql.slots import (
     SlotRule,
     State,
@@ -54,7 +54,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be decided: the claim, and on which level.
+    """A question to decide: the claim, and on which level.
 
     events: a match is its events. positions: a match is the event at which the rule fires. arrays: whether fields may
     have several values, as they may in an index.
@@ -108,7 +108,7 @@ class _Comparison:
         differs: Undecided | None = None
         for arrays in (False, True) if self.asked.arrays else (False,):
             for key in self._keys() if self._same_keys() else [{}]:
-                alphabet = Alphabet(self.filters, arrays, key)
+                alphabet = FilterAlphabet(self.filters, arrays, key)
                 if self._agree(alphabet):
                     exact &= alphabet.exact
                     continue
@@ -123,10 +123,13 @@ class _Comparison:
         return Same("no log of one key tells the rules apart")
 
     def _over_keys(self, arrays: bool, key: dict[str, Value]) -> Different | Undecided | None:
-        """What is found over the letters of one value of the key; of all of them where the keys differ by step."""
+        """Compare the rules over the letters of one value of the key.
+
+        Where the keys differ by step, compare them over all values.
+        """
         differs: Undecided | None = None
         for one in [key] if self._same_keys() else self._keys():
-            alphabet = Alphabet(self.filters, arrays, one)
+            alphabet = FilterAlphabet(self.filters, arrays, one)
             found = self._over(alphabet.letters(), one)
             if isinstance(found, Different):
                 return found
@@ -152,7 +155,7 @@ class _Comparison:
 
     def _values_of_key(self, names: set[str]) -> list[Value]:
         """A value for each set of tests that it passes as the value of all these fields."""
-        probe = Alphabet(self.filters, False)
+        probe = FilterAlphabet(self.filters, False)
         for name in sorted(names):
             if not probe.is_alone(name):
                 raise BudgetExceeded(f"the key {name} is tested together with another field")
@@ -163,7 +166,7 @@ class _Comparison:
 
     # --- over letters -------------------------------------------------------------------------------------------------
 
-    def _over(self, letters: list[Letter], key: dict[str, Value]) -> Different | Undecided | None:
+    def _over(self, letters: list[EventLetter], key: dict[str, Value]) -> Different | Undecided | None:
         one, other = self.left.body, self.right.body
         if isinstance(one, eql.EventFilter) and isinstance(other, eql.EventFilter):
             if self.left.pipes or self.right.pipes:
@@ -184,14 +187,14 @@ class _Comparison:
             return self._searched(letters, key)
         return self._followed(letters, key, rules)
 
-    def _agree(self, alphabet: Alphabet) -> bool:
+    def _agree(self, alphabet: FilterAlphabet) -> bool:
         """Whether the queries have the same shape, and no event tells a step from that of the other query."""
         if shape_of(self.left) != shape_of(self.right):
             return False
         pairs = zip(eql.filters_of(self.left), eql.filters_of(self.right), strict=True)
         return alphabet.agree([(self.number[f], self.number[g]) for f, g in pairs])
 
-    def _events(self, letters: list[Letter], one: eql.EventFilter, other: eql.EventFilter) -> Different | None:
+    def _events(self, letters: list[EventLetter], one: eql.EventFilter, other: eql.EventFilter) -> Different | None:
         i, j = self.number[one], self.number[other]
         for letter in letters:
             if self.asked.differ((0,) * (i in letter.passes), (0,) * (j in letter.passes)):
@@ -209,7 +212,7 @@ class _Comparison:
         return SlotRule(steps, until, None if sequence.maxspan is None else sequence.maxspan.microseconds)
 
     def _followed(
-        self, letters: list[Letter], key: dict[str, Value], rules: tuple[SlotRule, SlotRule]
+        self, letters: list[EventLetter], key: dict[str, Value], rules: tuple[SlotRule, SlotRule]
     ) -> Different | None:
         """A shortest log of one key that tells the rules apart; None if there is none. Raises BudgetExceeded."""
         if (
@@ -238,7 +241,7 @@ class _Comparison:
         return None
 
     def _along_steps(
-        self, letters: list[Letter], key: dict[str, Value], rules: tuple[SlotRule, SlotRule]
+        self, letters: list[EventLetter], key: dict[str, Value], rules: tuple[SlotRule, SlotRule]
     ) -> Different | None:
         """A log that follows the steps of one rule, with one event that only one of the rules takes there."""
         for rule, other in (rules, rules[::-1]):
@@ -259,7 +262,7 @@ class _Comparison:
         return None
 
     def _told_apart(
-        self, letters: list[Letter], key: dict[str, Value], window: int | None, path: list[tuple[int, int]],
+        self, letters: list[EventLetter], key: dict[str, Value], window: int | None, path: list[tuple[int, int]],
         last: tuple[int, int],
     ) -> Different:  # fmt: skip
         moments = [Moment(letters[n].passes, old) for n, old in (*path, last)]
@@ -280,8 +283,8 @@ class _Comparison:
 
     # --- search -------------------------------------------------------------------------------------------------------
 
-    def _searched(self, letters: list[Letter], key: dict[str, Value]) -> Different | Undecided | None:
-        """A log that tells the queries apart, among those that follow the steps, and random ones."""
+    def _searched(self, letters: list[EventLetter], key: dict[str, Value]) -> Different | Undecided | None:
+        """Search logs that follow the steps, and random logs, for one that distinguishes the queries."""
         for events in tried_logs((self.left, self.right), self.number, letters, key):
             check_time()
             found = self._difference(events)

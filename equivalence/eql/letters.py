@@ -33,7 +33,7 @@ MOST_TRIED = 60
 
 
 @dataclass(frozen=True)
-class Letter:
+class EventLetter:
     """The filters, by number, that one event passes, and the fields of such an event, each with its values."""
 
     passes: frozenset[int]
@@ -56,7 +56,7 @@ class Letter:
         return Event(str(category), attributes)
 
 
-class Alphabet:
+class FilterAlphabet:
     """The letters of some filters.
 
     arrays: whether fields may have several values. fixed: values that some fields have in every event, as keys have.
@@ -78,12 +78,12 @@ class Alphabet:
         self._fields = _fields_together(self._names)
         self._candidates = {names: list(self._candidates_of(names)) for names in set(self._fields.values())}
 
-    def letters(self) -> list[Letter]:
+    def letters(self) -> list[EventLetter]:
         """Return a letter for each set of filters that some event passes, but for the empty set.
 
         Raises BudgetExceeded for more than MOST_LETTERS.
         """
-        found: list[Letter] = []
+        found: list[EventLetter] = []
         self._solver.push()
         self._solver.add(z3.Or(self._passes))
         while (letter := self._next()) is not None:
@@ -114,7 +114,7 @@ class Alphabet:
         """Return the truth of each test of a field of which this is the value."""
         return list(self._vector((name,), ((value,),)).values())
 
-    def _next(self) -> Letter | None:
+    def _next(self) -> EventLetter | None:
         for _ in range(MOST_ROUNDS):
             check_time()
             if self._solver.check() != z3.sat:
@@ -123,7 +123,7 @@ class Alphabet:
             passes = frozenset(i for i, p in enumerate(self._passes) if z3.is_true(model.evaluate(p)))
             fields = self._values(model)
             if fields is not None:
-                return Letter(passes, tuple(sorted(fields.items())))
+                return EventLetter(passes, tuple(sorted(fields.items())))
         raise BudgetExceeded("the conditions of the rules are too large to be compared")
 
     def _values(self, model: Any) -> dict[str, Values] | None:
@@ -231,7 +231,10 @@ class Alphabet:
         return found if all(condition_test(t)(event) is truth for t, truth in truths.items()) else None
 
     def _searched(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> dict[str, Values] | None:
-        """As _event_of, by a search for texts where all tests are of texts; what is found becomes a candidate."""
+        """Return values like `_event_of`, by a search for texts where all tests are of texts.
+
+        A value that is found becomes a candidate.
+        """
         if len(names) > 1:
             self.exact = False
             return None

@@ -43,7 +43,7 @@ class RuleTest:
 
 @dataclass(frozen=True)
 class RuleTests:
-    """Logs that kill all mutants but those that mean the same as the rule, and those that are undecided."""
+    """Logs that kill all mutants except the undecided ones and the ones that mean the same as the rule."""
 
     tests: tuple[RuleTest, ...]
     mutants: int

@@ -67,7 +67,7 @@ def language_of(test: eql.Condition) -> Language | None:
 
 
 class SearchLimit:
-    """How many states all searches of a comparison may take together."""
+    """The number of states that all searches of a comparison may take together."""
 
     def __init__(self, states: int) -> None:
         self.left = states

@@ -12,7 +12,7 @@ UNITS = (1_000_000, 1_000, 1)
 
 
 class SlotFollower(Protocol):
-    """What follows a rule from event to event: see decide.SlotRule."""
+    """A follower of a rule from event to event: see decide.SlotRule."""
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -41,7 +41,7 @@ def times_of(moments: Sequence[Moment], window: int, rules: Sequence[SlotFollowe
     """
     young, old = _ages(moments, rules)
     for unit in UNITS:
-        if window % unit == 0 and (times := _solved(len(moments), young, old, window // unit)) is not None:
+        if window % unit == 0 and (times := _solve_times(len(moments), young, old, window // unit)) is not None:
             return [t * unit for t in times]
     raise BudgetExceeded("the window is too narrow for the times that a log would need")
 
@@ -64,7 +64,9 @@ def _ages(
     return young, old
 
 
-def _solved(number: int, young: list[tuple[int, int]], old: list[tuple[int, int]], window: int) -> list[int] | None:
+def _solve_times(
+    number: int, young: list[tuple[int, int]], old: list[tuple[int, int]], window: int
+) -> list[int] | None:
     """The least times; None if there are none. A bound (a, b, d) says that b is at least d after a."""
     bounds = [(i, i + 1, 0) for i in range(number - 1)]
     bounds += [(first, event, window + 1) for first, event in old]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from random import Random
 
-from cerify.equivalence.eql.letters import Letter
+from cerify.equivalence.eql.letters import EventLetter
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.events import TIME, Event
 from cerify.semantics.values import Value, microseconds, time_at
@@ -20,7 +20,7 @@ TRIED_LOGS = 400
 def tried_logs(
     queries: Sequence[eql.EqlQuery],
     number: Mapping[eql.EventFilter, int],
-    letters: Sequence[Letter],
+    letters: Sequence[EventLetter],
     key: Mapping[str, Value],
 ) -> Iterator[list[Event]]:
     """Yield logs to try: number has the number of each filter among the letters, key the values of the keys' fields."""
@@ -53,7 +53,9 @@ def tried_logs(
             yield [Event(e.type, {**e.attributes, **k}) for e, k in zip(made, keys, strict=True)]
 
 
-def _along(query: eql.EqlQuery, number: Mapping[eql.EventFilter, int], letters: Sequence[Letter]) -> list[Letter]:
+def _along(
+    query: eql.EqlQuery, number: Mapping[eql.EventFilter, int], letters: Sequence[EventLetter]
+) -> list[EventLetter]:
     """A letter for each step of the query that is not missing; [] if no event is at one of them."""
     match query.body:
         case eql.EventFilter():
@@ -66,7 +68,7 @@ def _along(query: eql.EqlQuery, number: Mapping[eql.EventFilter, int], letters: 
     return [one for one in path if one is not None] if None not in path else []
 
 
-def _timed(path: Sequence[Letter], gaps: Sequence[int], key: Mapping[str, Value]) -> list[Event]:
+def _timed(path: Sequence[EventLetter], gaps: Sequence[int], key: Mapping[str, Value]) -> list[Event]:
     time, events = 0, []
     for letter, gap in zip(path, [*gaps, *[0] * len(path)], strict=False):
         time += gap

@@ -24,10 +24,10 @@ from cerify.semantics.cel.syntax import OPERATORS, Condition, Formula, size, sub
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.predicates import Anything, OfType, Predicate, atoms, holds
-from cerify.semantics.trees import Operator, children, named, rebuilt
+from cerify.semantics.trees import Operator, children, index_by_name, rebuilt
 from cerify.semantics.values import Value, value_type_of
 
-BY_NAME = named(OPERATORS)
+BY_NAME = index_by_name(OPERATORS)
 BINARY = {name: operator for name, operator in BY_NAME.items() if len(operator.node.operands) == 2}
 COMPARATORS: tuple[pred.Comparator, ...] = get_args(pred.Comparator)
 EQUALITIES: tuple[pred.Comparator, ...] = ("=", "!=")
@@ -37,7 +37,7 @@ Scope: TypeAlias = tuple[str, ...]  # the variables that a formula binds, for fi
 
 @dataclass(frozen=True)
 class CelProfile:
-    """What random queries and streams are made of.
+    """The parameters of random queries and streams.
 
     operators: how often each is chosen, as weights; those left out never are.
     attributes: every type has each of them; its values in streams and the constants in filters come from one pool.
@@ -135,7 +135,7 @@ def stream(rng: Random, profile: CelProfile, length: int, phi: Formula | None = 
 
 
 def types_asked(profile: CelProfile, phi: Formula | None) -> list[str]:
-    """The types of the profile; those that the formula asks for are there many times."""
+    """Return the types of the profile, with many repetitions of the types in the formula."""
     asked = sorted({psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom)}) if phi is not None else []
     return asked * 4 * len(profile.types) + [*profile.types] * len(asked) if asked else [*profile.types]
 
@@ -255,7 +255,7 @@ def scoped_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tu
     """
     phi, S = case(rng, profile, nodes, events)
     if rng.random() < 0.2:
-        phi = inside(rng, phi, counted)
+        phi = inside(rng, phi, add_event_window)
     for _ in range(rng.choice((1, 1, 2))):
         phi = around(rng, phi)
     return phi, clocked(rng, S)
@@ -273,7 +273,7 @@ def around(rng: Random, phi: Formula) -> Formula:
     return cel.Within(phi, cel.AttributeWindow(rng.choice((0, 1, 1.5, 3)), rng.choice(("u", "u", "x"))))
 
 
-def counted(rng: Random, phi: Formula) -> Formula:
+def add_event_window(rng: Random, phi: Formula) -> Formula:
     """The formula in a random window of events, which an automaton counts."""
     return cel.Within(phi, cel.EventWindow(rng.randint(1, 6)))
 
@@ -447,7 +447,11 @@ def tuple_predicates_only(phi: Formula) -> Formula:
         case cel.Within(_, cel.TimeWindow() | cel.AttributeWindow()) | cel.PartitionBy() | cel.PerKey():
             return below[0]
         case cel.Filter(_, condition):
-            return phi if _unary(condition) and below[0] == phi.phi else cel.Filter(below[0], _kept(condition))
+            return (
+                phi
+                if _unary(condition) and below[0] == phi.phi
+                else cel.Filter(below[0], _replace_correlated(condition))
+            )
     return rebuilt(phi, below) if list(children(phi)) != below else phi
 
 
@@ -455,11 +459,11 @@ def _unary(condition: Condition) -> bool:
     return all(isinstance(atom, cel.Every) for atom in cel.atoms(condition))
 
 
-def _kept(condition: Condition) -> Condition:
+def _replace_correlated(condition: Condition) -> Condition:
     match condition:
         case cel.Every():
             return condition
         case cel.Conjunction(left, right) | cel.Disjunction(left, right):
-            return type(condition)(_kept(left), _kept(right))
+            return type(condition)(_replace_correlated(left), _replace_correlated(right))
         case cel.Correlated() | cel.Named():
             return cel.Every("X", Anything())

@@ -17,9 +17,9 @@ from cerify.semantics.core_cel.check import Variables, bound, defined_outside_it
 from cerify.semantics.core_cel.syntax import OPERATORS
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import Anything, Arithmetic, Attribute, Comparison
-from cerify.semantics.trees import named
+from cerify.semantics.trees import index_by_name
 
-BY_NAME = named(OPERATORS)
+BY_NAME = index_by_name(OPERATORS)
 BINARY = {name: operator for name, operator in BY_NAME.items() if len(operator.node.operands) == 2}
 STRATEGIES: tuple[tuple[str, int], ...] = (("strict", 1), ("nxt", 1), ("last", 1), ("max", 1))
 OPEN = core.Unary("", Anything())
@@ -28,7 +28,7 @@ OPEN = core.Unary("", Anything())
 
 @dataclass(frozen=True)
 class CoreProfile(CelProfile):
-    """What random core-CEL formulas and streams are made of; of the operators, those that core-CEL has.
+    """The parameters of random core-CEL formulas and streams; its operators are those that core-CEL has.
 
     safe: no variable is defined on both sides of a sequence; a fresh name is taken where the variables run out.
     well_formed: a filter speaks only of variables that surely hold an event where it stands, so that `problems` finds

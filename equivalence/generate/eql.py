@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -17,11 +18,15 @@ NAMES = ("cmd.exe", "CMD.EXE", "cmd", "a.exe", "")
 FIELDS = ("name", "user.name", "process.args")
 NUMBERS = ("size",)
 KEYS = ("host.id", "user.id")
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class EqlProfile:
-    """What queries are made of. steps: the most; conditions: whether filters have any beyond the category."""
+    """The parameters of random queries.
+
+    The field steps is the largest number of steps; conditions: whether filters have any beyond the category.
+    """
 
     steps: int = 4
     keys: bool = True
@@ -129,9 +134,9 @@ def _random_step(rng: Random, profile: EqlProfile, own: int) -> eql.SequenceStep
     return eql.SequenceStep(random_filter(rng, profile), _step_keys(rng, own), runs)
 
 
-def random_event(rng: Random, time: float) -> Event:
-    """Return a random event at a time, in seconds; fields may be absent, and process.args an array."""
-    attributes: dict[str, Value] = {TIME: time}
+def random_event(rng: Random, seconds: float) -> Event:
+    """Return a random event so many seconds after the begin; fields may be absent, and process.args an array."""
+    attributes: dict[str, Value] = {TIME: BEGIN + timedelta(seconds=seconds)}
     for name in FIELDS:
         if rng.random() < 0.7:
             attributes[name] = rng.choice(NAMES)

@@ -15,17 +15,17 @@ from cerify.semantics.event_expressions.denote import arguments, constrained
 from cerify.semantics.event_expressions.syntax import OPERATORS, Expression
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.predicates import Attribute, Comparator, Comparison, Constant, Term
-from cerify.semantics.trees import named
+from cerify.semantics.trees import index_by_name
 from cerify.semantics.values import Value, value_type_of
 
-BY_NAME = named(OPERATORS)
+BY_NAME = index_by_name(OPERATORS)
 CHAINED = ("relative", "prior", "sequence")  # of two operands or of more
 BINARY = {name for name, operator in BY_NAME.items() if len(operator.node.operands) == 2} | {*CHAINED}
 
 
 @dataclass(frozen=True)
 class ExpressionProfile:
-    """What random expressions and histories are made of.
+    """The parameters of random expressions and histories.
 
     operators: how often each is chosen, as weights; those left out never are.
     attributes: every event has each of them; its values and the constants in masks come from one pool.

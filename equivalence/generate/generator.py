@@ -54,7 +54,10 @@ def cel_stream(rng: Random, profile: CelProfile, length: int, phi: Formula) -> S
 
 
 def guided_cel_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
-    """As cel_case, most streams with a match; under windows and partitions streams are random."""
+    """Return a formula and a stream like `cel_case`, most with a match.
+
+    Under windows and partitions streams are random.
+    """
     if isinstance(profile, cel.Scoped):
         return cel.scoped_case(rng, profile, nodes, events)
     return guided_case(rng, profile, nodes, events)

@@ -16,7 +16,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.interpreter import find_matches
 from cerify.semantics.row_pattern.syntax import (
     QUANTIFIERS,
     ROW,
@@ -38,7 +38,7 @@ BUDGET = Budget(valuations=5_000)
 
 @dataclass(frozen=True)
 class RowProfile:
-    """What clauses are made of: how often a condition looks at what the match has so far, and a value is NULL.
+    """The parameters of random clauses: how often a condition looks at what the match has so far, and a value is NULL.
 
     failing: whether AFTER MATCH SKIP may lead nowhere on the table, so that there is an error in place of matches.
     windows: whether clauses are of WINDOW. chain: whether clauses are those of engines that have little of R010: the
@@ -73,7 +73,7 @@ def case(rng: Random, profile: RowProfile, nodes: int, events: int) -> tuple[Mat
 def _fails(q: MatchRecognize, S: Stream) -> bool:
     """Whether AFTER MATCH SKIP leads nowhere; where it takes long to find out it may."""
     try:
-        return q.skip.variable is not None and not all(answers(q, S, budget=BUDGET))
+        return q.skip.variable is not None and not all(find_matches(q, S, budget=BUDGET))
     except (IllFormed, BudgetExceeded):
         return True
 
@@ -251,7 +251,7 @@ class _Maker:
         return self.rng.choice((one, rows.Physical("PREV", one, 1), rows.Logical("LAST", one, 1)))
 
     def measure(self) -> rows.Expression:
-        """What a row of the output shows."""
+        """Return a random expression for a column of the output."""
         A = self.rng.choice([None, *self.variables])
         seen = ("RUNNING", "FINAL")
         if self.chain:

@@ -27,11 +27,11 @@ from cerify.semantics.values import Value, ValueType, value_type_of
 
 @dataclass(frozen=True)
 class SaseProfile:
-    """What random queries and streams are made of; the shares are of what could have it.
+    """The parameters of random queries and streams; a share counts only where the feature is possible.
 
     attributes: every type has each of them; its values in streams and the constants in conditions come from one pool.
     mixed: queries with a strategy for each component. default: queries with bare predicates.
-    related: the right sides of conditions that speak of other events. aggregated: those that aggregate, left or right.
+    related: the right sides of conditions that mention other events. aggregated: sides that aggregate, left or right.
     led: streams led to a match. constant: results are a constant.
     """
 

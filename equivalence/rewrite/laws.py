@@ -38,7 +38,7 @@ PREDICATES: tuple[Predicate, Predicate] = (
 
 @dataclass(frozen=True)
 class Witness:
-    """Where a law fails: what the letters stand for, and the position of a stream at which the two sides differ."""
+    """A counterexample to a law: the values of its letters, and a position of a stream at which the sides differ."""
 
     operands: tuple[str, ...]
     types: str
@@ -152,14 +152,14 @@ def _condition(condition: Condition, predicates: dict[str, Predicate]) -> Condit
 # The fields are those of `Law`, and the section of docs/laws.md that lists the law.
 
 
-def _read(name: str) -> dict[str, tuple[Law, ...]]:
+def _load_laws(name: str) -> dict[str, tuple[Law, ...]]:
     """The laws of a file by section."""
     text = (Path(__file__).parent / name).read_text(encoding="utf-8")
     sections = groupby(map(json.loads, text.splitlines()), itemgetter("section"))
     return {section: tuple(map(law_of_json, laws)) for section, laws in sections}
 
 
-HOLDING, FAILING = _read("holding.jsonl"), _read("failing.jsonl")
+HOLDING, FAILING = _load_laws("holding.jsonl"), _load_laws("failing.jsonl")
 LAWS: tuple[Law, ...] = tuple(law for table in (HOLDING, FAILING) for laws in table.values() for law in laws)
 
 __all__ = ["FAILING", "HOLDING", "LAWS", "Law", "Level", "Witness"]
@@ -217,7 +217,7 @@ def _has_derived(side: Formula) -> bool:
 
 @dataclass
 class Binding:
-    """What the letters, names, attributes and predicates of a law stand for, as far as it was matched."""
+    """The values of the letters, names, attributes and predicates of a law, as far as it was matched."""
 
     formulas: dict[str, Formula] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)

@@ -30,7 +30,7 @@ CHAIN = 64  # disjuncts in a row; more are joined as a tree, which is not as dee
 _OPERATORS = {**CEL, **CORE_CEL}
 
 
-def named(phi: cel.Formula | core.Formula) -> str:
+def show_operator(phi: cel.Formula | core.Formula) -> str:
     """The operator of a formula, as one writes it."""
     return _OPERATORS[type(phi)].symbol
 
@@ -39,7 +39,7 @@ def check_nodes(made: int, limit: int, phi: cel.Formula | core.Formula) -> None:
     """Raises BudgetExceeded if the formula would be rewritten to more nodes than the limit."""
     if made > limit:
         raise BudgetExceeded(
-            f"the normal form would have {made} nodes already at this {named(phi)}, and {limit} are allowed; "
+            f"the normal form would have {made} nodes already at this {show_operator(phi)}, and {limit} are allowed; "
             "rewrite a part of the formula, or allow more",
             phi.span,
         )
@@ -131,7 +131,7 @@ def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formu
         case core.CoreNext() | core.CoreLast() | core.CoreMax():
             if lost:
                 raise Unsupported(
-                    f"{named(phi)} compares matches for all events of {', '.join(sorted(lost))}, which only an "
+                    f"{show_operator(phi)} compares matches for all events of {', '.join(sorted(lost))}, which only an "
                     "impossible part of it defines; the theorems do not speak of selection strategies: define it on "
                     "every way through",
                     phi.span,
@@ -229,7 +229,7 @@ def _popped(phi: core.Formula, nodes: int) -> core.Formula:
         psi = with_children(phi, [_popped(psi, nodes) for psi in children(phi)])
     else:
         atom = _at(phi, path)
-        passed, failed = _decided(phi, path, True), _decided(phi, path, False)
+        passed, failed = _assume_filter(phi, path, True), _assume_filter(phi, path, False)
         assert passed is not None
         psi = core.CoreFilter(_popped(passed, nodes), atom)
         if failed is not None:
@@ -291,13 +291,13 @@ def _at(phi: core.Formula, path: Path) -> core.Unary:
     return phi.condition
 
 
-def _decided(phi: core.Formula, path: Path, holds: bool) -> core.Formula | None:
+def _assume_filter(phi: core.Formula, path: Path, holds: bool) -> core.Formula | None:
     """phi where the filter at the end of the path is known to hold, or not to; None if phi then has nothing."""
     if not path:
         return children(phi)[0] if holds else None
     n, *rest = path
     below = list(children(phi))
-    inside = _decided(below[n], tuple(rest), holds)
+    inside = _assume_filter(below[n], tuple(rest), holds)
     if inside is None:
         return below[1 - n] if isinstance(phi, core.CoreOr) else None
     match phi:
@@ -331,9 +331,9 @@ def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
             return with_children(phi, [_placed(psi, atom) for psi in children(phi)])
         case core.CoreNext() | core.CoreLast() | core.CoreMax():
             raise Unsupported(
-                f"{named(phi)} chooses before the filter on {atom.variable} does, and to filter first would let it "
-                "choose another match; Theorem 2 does not speak of selection strategies: filter inside it if that "
-                "is meant",
+                f"{show_operator(phi)} chooses before the filter on {atom.variable} does, and to filter first "
+                "would let it choose another match; Theorem 2 does not speak of selection strategies: "
+                "filter inside it if that is meant",
                 atom.span,
             )
         case core.CorePlus():
@@ -517,14 +517,14 @@ def _filtered(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
         case cel.Conjunction(left, right):
             return _filtered(_filtered(phi, left), right)
         case cel.Every(A, p):
-            return _each(phi, frozenset({A}), p)
+            return _filter_events(phi, frozenset({A}), p)
         case cel.Correlated() | cel.Named() | cel.Disjunction():
             return _whole(phi, condition)
         case _:
             assert_never(condition)
 
 
-def _each(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
+def _filter_events(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
     """phi where each event that a variable of L holds satisfies p."""
     L = L & bindable(phi)
     if not L:
@@ -533,11 +533,11 @@ def _each(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
         case cel.EventAtom(R):
             return cel.Filter(phi, cel.Every(R, p))
         case cel.In(psi, A):  # A holds all that psi matched
-            return cel.In(_each(psi, bindable(psi) if A in L else L, p), A)
+            return cel.In(_filter_events(psi, bindable(psi) if A in L else L, p), A)
         case cel.Filter(psi, condition):
-            return _through(phi, _each(psi, L - {A for A in L if condition == cel.Every(A, p)}, p))
+            return _through(phi, _filter_events(psi, L - {A for A in L if condition == cel.Every(A, p)}, p))
         case cel.Unless(left, right):
-            return cel.Unless(_each(left, L, p), right)
+            return cel.Unless(_filter_events(left, L, p), right)
         case cel.Next() | cel.Last() | cel.Max():
             for A in sorted(L):
                 phi = cel.Filter(phi, cel.Every(A, p))
@@ -546,9 +546,9 @@ def _each(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
             cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus() | cel.ContiguousPlus()
             | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy() | cel.PerKey()
         ):  # fmt: skip
-            return rebuilt(phi, [_each(psi, L, p) for psi in children(phi)])
+            return rebuilt(phi, [_filter_events(psi, L, p) for psi in children(phi)])
         case cel.Derived():
-            return _each(phi.expansion, L, p)
+            return _filter_events(phi.expansion, L, p)
         case _:
             assert_never(phi)
 

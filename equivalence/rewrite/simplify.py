@@ -174,7 +174,7 @@ def is_nothing(phi: Formula) -> bool:
 
 
 def of_nothing(psi: Formula) -> Iterator[Candidate]:
-    """What an operator makes of an operand that matches nowhere."""
+    """Yield simpler forms of an operator with an operand that matches nowhere, each with the name of its rule."""
     match psi:
         case cel.Or(left, right) if is_nothing(left) or is_nothing(right):
             yield "OR with nothing", right if is_nothing(left) else left
@@ -370,7 +370,10 @@ class _Search:
                 yield by, other
 
     def _said(self, phi: Formula, S: Stream, level: Level) -> object:
-        """What the formula has at the end of a stream; None, which tells nothing apart, if that takes too much."""
+        """Return the meaning of the formula at the end of a stream.
+
+        It is None, which distinguishes nothing, if that takes too much.
+        """
         try:
             ask = interpreter.complex_events if level == "events" else interpreter.valuations
             return ask(phi, S, len(S) - 1, self.budget)

@@ -41,7 +41,7 @@ class Names:
         return name
 
     def written(self, name: str) -> str:
-        """What the formula that was given calls what has this name now: what a message about it calls it."""
+        """Return the name in the given formula of the variable that has this name now, for messages."""
         return self._written.get(name, name)
 
 
@@ -119,7 +119,7 @@ def keeps_all(phi: Choice) -> bool:
 
 
 def events_of(phi: core.Formula) -> int | None:
-    """How many events every complex event of phi has, if by its form they all have as many."""
+    """Return the number of events in each complex event of phi; None unless its form gives them all as many."""
     match phi:
         case core.CoreEventAtom():
             return 1
@@ -174,7 +174,7 @@ CHOICES: Mapping[type[Choice], type[cel.Next | cel.Last | cel.Max]] = {
 
 
 def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
-    """As `translated`. Raises Unsupported where there is no formula, and BudgetExceeded."""
+    """Return the formula of `translated`. Raises Unsupported where there is no formula, and BudgetExceeded."""
     found = translated(phi, budget)
     if isinstance(found, Unsupported):
         raise found
@@ -222,7 +222,7 @@ PendingConstraints: TypeAlias = frozenset[PendingConstraint]
 
 @dataclass(frozen=True)
 class _Alternative:
-    """A way through a formula. held are the variables that hold one event of it, of those that were asked for."""
+    """A way through a formula. held has the requested variables that hold one event of it."""
 
     held: Variables
     pending: PendingConstraints
@@ -572,9 +572,11 @@ class _CoreTranslation:
                 one, two = self.filtered(found, left), self.filtered(found, right)
                 result = replace(found, phi=core.CoreOr(one.phi, two.phi))
             case cel.Every(A, predicate):
-                result = reduce(_put, (core.Unary(x, predicate, span=condition.span) for x in found.of(A)), found)
+                result = reduce(
+                    _attach_atom, (core.Unary(x, predicate, span=condition.span) for x in found.of(A)), found
+                )
             case cel.Correlated(predicate):
-                result = reduce(_put, _choices(found, predicate, condition.span), found)
+                result = reduce(_attach_atom, _choices(found, predicate, condition.span), found)
             case cel.Named(name, _):
                 raise Unsupported(f"core-CEL has no predicate {name} on sets of events", condition.span)
             case _:
@@ -639,7 +641,7 @@ def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Ite
             yield core.CoreCorrelated(chosen, span=span)
 
 
-def _put(found: _Translated, atom: core.Atom) -> _Translated:
+def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
     """The formula, where the atom holds of those of its complex events that have all its variables.
 
     A unary filter goes on the definition of its variable; another one around the formula if that binds all its

@@ -113,7 +113,7 @@ def row_to_cel(q: MatchRecognize, budget: Budget = Budget()) -> cel.Formula:
 
 
 def lengths_text(found: TwoLengths) -> str:
-    """That matches of two lengths may begin at one row, with the rows."""
+    """Return a sentence that matches of two lengths may begin at one row, with the rows."""
     shown = " ".join("?" if event is None else _event_text(event) for event in found.events)
     return f"matches of {found.first} and of {len(found.events)} rows may begin at one row, as on {shown}"
 
@@ -255,7 +255,7 @@ class _Leaf:
 
     @property
     def predicate(self) -> pred.Predicate:
-        """What is asked of the event."""
+        """Return the predicate of the event: its type and all conditions."""
         return reduce(pred.Both, self.conditions, cast("pred.Predicate", pred.OfType(self.type)))
 
 

@@ -59,7 +59,7 @@ class SaseShape:
         return self.strategies[n]
 
     def gap(self, n: int) -> sase.Strategy:
-        """How what lies before a component's first event is passed over."""
+        """Return the strategy that passes over the events before a component's first event."""
         return self.strategies[n]
 
     def at(self, n: int, edge: Edge) -> list[Predicate]:
@@ -412,7 +412,10 @@ def sase_to_expression(q: sase.Tree, reading: Reading = DECIDED) -> expr.Express
 
 
 def _after(before: expr.Expression | None, phi: cel.Formula, contiguous: bool) -> expr.Expression:
-    """Where phi ends that begins after an event of `before`, or just after one; or anywhere, if that is None."""
+    """Return an expression for the ends of phi, where phi begins after an event of `before` (contiguous: just after).
+
+    If `before` is None, phi begins anywhere.
+    """
     match phi:
         case cel.EventAtom() | cel.Filter():
             E = _event(phi)

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def same(x: T) -> T:
-    """What it is given."""
+    """Return the argument."""
     return x
 
 
@@ -148,7 +148,10 @@ def constants(phi: Formula) -> list[Value]:
 
 
 def noted(visit: Callable[[Callable[[T], T]], object]) -> list[T]:
-    """What a visit calls its argument with, in order; the argument returns what it is given."""
+    """Return the values with which a visit calls its argument, in order.
+
+    The argument returns each of them unchanged.
+    """
     found: list[T] = []
 
     def note(one: T) -> T:

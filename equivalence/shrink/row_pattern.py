@@ -37,7 +37,7 @@ def size(q: MatchRecognize) -> int:
 
 
 def complexity(q: MatchRecognize) -> int:
-    """How far the output, the skip and the nodes are from the plainest."""
+    """Return the distance of the output, the skip and the nodes from the plainest."""
     nodes = [*subtrees(q.pattern), *(node for e in q.expressions for node in subtrees(e))]
     window = 0 if q.window is None else 1 + q.window.seek + (-1 if (end := q.window.following) is None else end) + 1
     output = ("one", "all", "all omit empty", "all with unmatched").index(q.rows)

@@ -80,7 +80,7 @@ def _size(q: sase.SaseQuery) -> int:
 
 
 def complexity(q: sase.Tree) -> int:
-    """How far components, blocks and results are from plain ones, and the window from the shortest."""
+    """Return the distance of components, blocks and results from plain ones, and of the window from the shortest."""
     return sum(map(_complexity, blocks(q)))
 
 

@@ -51,9 +51,9 @@ class QueryOperations(Generic[Q]):
     """The operations on the queries of a language that shrinking and campaigns use.
 
     parse, show: text; they are inverse to each other on queries of the language.
-    reductions: simpler queries, those that cut deepest first.
+    reductions: simpler queries, the deepest cuts first.
     size: the number of nodes. complexity: how far the operators, with what they carry, are from the simplest.
-    types: the event types, with repetitions. attributes: the names of those that a query reads.
+    types: the event types, with repetitions. attributes: the names of attributes that a query reads.
     predicates: the tuple predicates in it. mapped: see Mapped; names are event types and variables.
     operators: the names or symbols of the operators that it has.
     require_wellformed: raises IllFormed for a query that breaks a rule of the language.
@@ -89,7 +89,7 @@ class QueryOperations(Generic[Q]):
 
 @dataclass(frozen=True)
 class TreeShape(Generic[T]):
-    """How the trees of a language are taken apart, and the reductions that need no more than that.
+    """The shape of the trees of a language: how to take them apart, and the reductions that need no more than that.
 
     children: the trees directly below a node. rebuilt: the node with others below it, as many.
     """
@@ -478,7 +478,7 @@ def name_weight(name: str) -> int:
 
 
 def value_weight(value: Value) -> int:
-    """How far a value is from the simplest of its kind; 0, 0.0, false, '' and the epoch are."""
+    """Return the distance of a value from the simplest of its kind, which is 0, 0.0, false, '' or the epoch."""
     match value:
         case bool():
             return int(value)

@@ -67,7 +67,7 @@ def ticks(rows: int) -> Stream:
 
 def readable(text: str, S: Stream) -> int:
     """The number of the matches by the readable automaton."""
-    return sum(1 for _ in evaluate.answers(parse(text), S, Budget(valuations=10**9)))
+    return sum(1 for _ in evaluate.find_matches(parse(text), S, Budget(valuations=10**9)))
 
 
 def output_table(pattern: str, S: Stream) -> int:

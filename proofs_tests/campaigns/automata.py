@@ -30,7 +30,7 @@ from cerify.automata.evaluate.core import share_compiled
 from cerify.automata.evaluator import Output
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import core_cel as generate_core
-from cerify.equivalence.generate.cel import EVERYTHING, TYPED, around, clocked, counted, inside
+from cerify.equivalence.generate.cel import EVERYTHING, TYPED, add_event_window, around, clocked, inside
 from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS
 from cerify.equivalence.rewrite.translate_core_cel import to_cel
 from cerify.equivalence.shrink.cel import CEL
@@ -110,7 +110,7 @@ def _cel(rng: Random, number: int, found: Tally) -> None:
     phi = generate.formula(rng, profile, nodes)
     if windowed:
         if rng.random() < 0.2:
-            phi = inside(rng, phi, counted)
+            phi = inside(rng, phi, add_event_window)
         for _ in range(rng.choice((1, 1, 2))):
             phi = around(rng, phi)
     for i in range(STREAMS):

@@ -22,6 +22,7 @@ from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.eql.reading import ENDGAME
 from cerify.semantics.events import Event
+from cerify.semantics.json_events import json_of_event
 from cerify.semantics.trees import subtrees
 
 ADAPTER = Path(__file__).parent.parent.parent / "workbench" / "conformance" / "adapters" / "eql" / "adapter.py"
@@ -46,7 +47,7 @@ class Engine:
 
     def matches(self, query: eql.EqlQuery, log: list[Event]) -> list[tuple[int, ...]] | str:
         """The events of the matches, or why there is no answer."""
-        events = [{"type": e.type, **e.attributes} for e in log]
+        events = [json_of_event(e) for e in log]
         run = {"cmd": "run", "id": "1", "language": "eql", "query": eql.show(query), "events": events}
         answer = self._ask({**run, "output": "matches"})
         return [tuple(m["events"]) for m in answer["matches"]] if "matches" in answer else json.dumps(answer)

@@ -30,7 +30,7 @@ from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, E
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import chosen
+from cerify.semantics.event_expressions.denote import find_scope_variables
 from cerify.semantics.event_expressions.interpreter import compatible, takes_place
 from cerify.semantics.event_expressions.syntax import Relation, Row, show
 from cerify.semantics.events import Stream
@@ -58,7 +58,7 @@ def meaning(E: expr.Expression, S: Stream, budget: Budget = BUDGET, plain: bool 
     """The events at which the expression takes place, with the values of its attribute variables."""
     events = takes_place(E, S, budget, plain=plain)
     relation = Relation((), frozenset((e, ()) for e in events))
-    if chosen(E.body if isinstance(E, expr.Let) else E, ()):
+    if find_scope_variables(E.body if isinstance(E, expr.Let) else E, ()):
         relation = compatible(E, S, budget, plain=plain)
     if {e for e, _ in relation.rows} != events:
         raise AssertionError(f"the compatible tuples of {show(E)} are not at its events")

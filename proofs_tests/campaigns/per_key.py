@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -47,7 +48,7 @@ def case(rng: Random, nodes: int, events: int) -> tuple[Formula, Stream]:
     phi = per_key(rng, phi) if rng.random() < 0.6 else generate.inside(rng, phi, per_key)
     if rng.random() < 0.3:
         phi = generate.around(rng, phi)
-    for make in (per_key, generate.counted):
+    for make in (per_key, generate.add_event_window):
         if rng.random() < 0.1:
             phi = generate.inside(rng, phi, make)
     return phi, generate.clocked(rng, S)
@@ -85,11 +86,12 @@ def answers(phi: Formula, S: Stream, output: Output, rng: Random) -> Iterator[tu
         counted = Counter({n: number for n, number in enumerate(streaming.count_matches(phi, S, BUDGET)) if number})
         yield "count", right if counted == Counter(m.at for m in right) else counted
     scope = batch_scope(phi)
-    for make in () if isinstance(scope, Unsupported) else (ReadableCelEvaluator, CompiledCelEvaluator):
-        if not (make is CompiledCelEvaluator and scope.divided):
-            name = f"batches of {make.__name__}"
-            with suppress(Unordered):  # the values of a window go back
-                yield name, in_batches(lambda make=make: make(phi, output, budget=BUDGET), S, rng)  # type: ignore[misc]
+    if isinstance(scope, Unsupported):
+        return
+    for make in (ReadableCelEvaluator,) if scope.divided else (ReadableCelEvaluator, CompiledCelEvaluator):
+        with suppress(Unordered):  # the values of a window go back
+            evaluator: Callable[[], Any] = partial(make, phi, output, budget=BUDGET)
+            yield f"batches of {make.__name__}", in_batches(evaluator, S, rng)
 
 
 def in_batches(make: Callable[[], Any], S: Stream, rng: Random) -> list[Match]:

@@ -37,7 +37,7 @@ def on_columns(q: MatchRecognize, S: Stream, budget: Budget) -> Iterable[Numbere
 
 
 JUDGED: Mapping[str, Finder] = {
-    "automaton": evaluate.answers,
+    "automaton": evaluate.find_matches,
     "kernel": compiled.answers,
     "kernel on columns": on_columns,
 }
@@ -47,7 +47,7 @@ def answer(find: Finder, q: MatchRecognize, S: Stream) -> Answer:
     """The answer of an evaluator; the measures are those of the definition for its matches alone."""
     found: Answer = []
     try:
-        made = (RowOutput if find is interpreter.answers else RegisterOutput)(q, S)
+        made = (RowOutput if find is interpreter.find_matches else RegisterOutput)(q, S)
         found += ((match, match.excluded) for match in map(made.with_result, find(q, S, budget=BUDGET)))
     except CerifyError as error:
         found.append(error.code)
@@ -59,7 +59,7 @@ def differing(q: MatchRecognize, S: Stream, judged: Mapping[str, Finder] = JUDGE
 
     Where the definition gives none within the budget, the others are compared with the first of them.
     """
-    given = {name: answer(find, q, S) for name, find in {"definition": interpreter.answers, **judged}.items()}
+    given = {name: answer(find, q, S) for name, find in {"definition": interpreter.find_matches, **judged}.items()}
     certain = {name: one for name, one in given.items() if not {"budget", "unsupported"} & {*map(str, one[-1:])}}
     right = next(iter(certain.values()), [])
     return next((name for name, one in certain.items() if one != right), "")
@@ -76,13 +76,13 @@ def compared(
     kinds: Counter[str] = Counter()
     for number in cases:
         q, S = case(Random(number), PROFILES[profile], nodes, rows)
-        right = answer(interpreter.answers, q, S)
+        right = answer(interpreter.find_matches, q, S)
         kinds[str(right[-1]) if right and isinstance(right[-1], str) else "matched" if right else "none"] += 1
         if wrong := differing(q, S, judged):
             q, S = shrink(ROW_PATTERN, q, S, lambda q, S: bool(differing(q, S, judged)), 500)
             wrong = differing(q, S, judged)
             events = [dict(event.attributes) for event in S]
-            given = f"{answer(judged[wrong], q, S)} against {answer(interpreter.answers, q, S)} by the definition"
+            given = f"{answer(judged[wrong], q, S)} against {answer(interpreter.find_matches, q, S)} by the definition"
             return kinds, f"{number}: {wrong}: {show(q)} on {events}: {given}"
     return kinds, ""
 

@@ -24,7 +24,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import IllFormed, InputError, Unsupported
 from cerify.semantics.events import TIME, Match, Stream
 from cerify.semantics.files import as_stream
-from cerify.semantics.predicates import Comparison, Constant, InRange, Like, OneOf, chosen
+from cerify.semantics.predicates import Comparison, Constant, InRange, Like, OneOf, classify_event
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.sase.syntax import DECIDED
 from proofs_tests.campaigns.values import OPTIONS, Wild, command, wild_case
@@ -182,7 +182,7 @@ def of_algebra(language: Language[Any], case: Wild) -> list[Match]:
     tests = list(dict.fromkeys(parts_of(case.query, Comparison | OneOf | InRange | Like)))[:TESTS]
     types = {minterm.chosen for minterm in minterms(tests, case.S.schema, BUDGET)}
     for event in case.S:
-        if (passed := chosen(tests, event)) not in types:
+        if (passed := classify_event(tests, event)) not in types:
             raise AssertionError(f"{event} passes those of {tests} with the numbers {sorted(passed)}")
     return by_definition(language, case)
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import sqlite3
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cerify import funnel, protocol
-from cerify.api import compile, equivalent
+from cerify.api import compile, equivalent, show
 from cerify.automata.evaluator import Evaluator, seal, unseal
 from cerify.commands.engine import answered as answers
 from cerify.conformance.campaigns import definition, plan_of
@@ -30,15 +33,18 @@ from cerify.equivalence.rewrite.translate.funnel_sql import funnel_sql
 from cerify.equivalence.verdict import Certificate, Equivalent
 from cerify.languages import LANGUAGES, language_named
 from cerify.playground.session import answer
+from cerify.query_json import query_of_json
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import read, read_schema
-from cerify.semantics.json_events import table_of_json_lines
+from cerify.semantics.json_events import parse_json
+from cerify.semantics.json_lines import table_of_json_lines
 from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect
 from cerify.semantics.tables import CsvSource
+from cerify.semantics.time_columns import FieldReading
 from cerify.statements import read_pasted, select
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -108,6 +114,46 @@ class Target:
     run: Callable[[bytes], object]
 
 
+ZEEK = (
+    b"#separator \\x09\n#unset_field\t-\n#path\tconn\n#fields\tts\tid.orig_h\tlocal\n#types\ttime\taddr\tbool\n"
+    b"1711778400.5\t10.0.0.1\tT\n1711778401.5\t-\tF\n"
+)
+XES = (
+    b'<?xml version="1.0"?><log><global scope="event"><string key="a" value="b"/></global><trace>'
+    b'<string key="concept:name" value="c1"/><event><string key="concept:name" value="a b"/>'
+    b'<date key="time:timestamp" value="2024-03-01T10:00:00Z"/><int key="n" value="3"/><boolean key="o" value="true"/>'
+    b'<list key="l"><values><float key="f" value="1.5"/></values></list></event></trace></log>'
+)
+OCEL = (
+    b'{"objectTypes":[],"eventTypes":[{"name":"A","attributes":[{"name":"x","type":"float"}]}],"objects":'
+    b'[{"id":"o","type":"T"}],"events":[{"id":"e","type":"A","time":"2024-03-01T10:00:00Z","attributes":'
+    b'[{"name":"x","value":"1.5"}],"relationships":[{"objectId":"o","qualifier":""}]}]}'
+)
+OCEL_XML = (
+    b'<log><event-types><event-type name="A"><attributes><attribute name="x" type="float"/></attributes></event-type>'
+    b'</event-types><objects><object id="o" type="T"/></objects><events><event id="e" type="A" '
+    b'time="2024-03-01T10:00:00Z"><attributes><attribute name="x">1.5</attribute></attributes><objects>'
+    b'<relationship object-id="o" qualifier=""/></objects></event></events></log>'
+)
+OCEL_SQL = (
+    "CREATE TABLE object (ocel_id, ocel_type)",
+    "INSERT INTO object VALUES ('o', 'T')",
+    "CREATE TABLE event (ocel_id, ocel_type)",
+    "INSERT INTO event VALUES ('e', 'A')",
+    "CREATE TABLE event_object (ocel_event_id, ocel_object_id, ocel_qualifier)",
+    "INSERT INTO event_object VALUES ('e', 'o', '')",
+    "CREATE TABLE event_map_type (ocel_type, ocel_type_map)",
+    "INSERT INTO event_map_type VALUES ('A', 'A')",
+    "CREATE TABLE event_A (ocel_id, ocel_time, x)",
+    "INSERT INTO event_A VALUES ('e', '2024-03-01T10:00:00Z', 1.5)",
+)
+DATA_QUERY = (
+    b'{"node":"Filter","phi":{"node":"Seq","left":{"node":"Event","type":"A"},"right":{"node":"Event","type":"B"}},'
+    b'"condition":{"node":"Every","variable":"A","predicate":{"node":"Comparison","comparator":">","left":'
+    b'{"node":"Attribute","name":"x"},"right":{"node":"Constant","value":3}}}}'
+)
+
+
 def parser(name: str) -> Target:
     """The parser of a language, and what is printed of what it reads."""
     language = LANGUAGES[name]
@@ -117,8 +163,12 @@ def parser(name: str) -> Target:
 
     def seeds() -> list[bytes]:
         queries = list(dict.fromkeys(case.query for case in load(None) if case.language == name))
+        if not queries:  # of a language without a suite
+            made = (language.generator().case(Random(n), profiles[n % len(profiles)], 6, 1)[0] for n in range(40))
+            return list(dict.fromkeys(language.show(query).encode() for query in made))
         return [query.encode() for query in queries[::EACH]]
 
+    profiles = list(language.generator().profiles.values())
     return Target(seeds, run)
 
 
@@ -135,9 +185,34 @@ def large_csv(path: Path) -> object:
 def large_lines(path: Path) -> object:
     """The events of JSON Lines as Arrow reads them. Raises InputError where it might read others than there are."""
     source = CsvSource(str(path), lambda: path.open("rb"))
-    if (table := table_of_json_lines(source, {"type": "type"}, "type", None)) is None:
+    if (found := table_of_json_lines(source, FieldReading())) is None:
         raise InputError("to be read line by line")
-    return list(Stream(table))
+    return list(Stream.from_table(found.table))
+
+
+def packed() -> list[bytes]:
+    """Compressed files of JSON Lines."""
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(LINES)
+    return [gzip.compress(LINES, mtime=0), bytes(sink.getvalue())]
+
+
+def ocel_tables() -> list[bytes]:
+    """A small OCEL log of SQLite."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        for statement in OCEL_SQL:
+            database.execute(statement)
+        database.commit()
+        return [database.serialize()]
+
+
+def data_query(data: bytes) -> object:
+    """A query as data, printed."""
+    obj = parse_json(data, "the query")
+    if not isinstance(obj, dict):
+        raise InputError("a query is an object")
+    return show(query_of_json(obj, "cel"))
 
 
 def in_file(suffix: str, use: Callable[[Path], object]) -> Callable[[bytes], object]:
@@ -373,6 +448,14 @@ TARGETS = {
     "large-jsonl": Target(lambda: [LINES], in_file(".jsonl", large_lines)),
     "parquet": reader(".parquet", parquet),
     "arrow": reader(".arrow", arrow),
+    "shapes": reader(
+        "", lambda: [ZEEK, b"type;x\nA;1,5\n", b'{\n"type": "A", "p": {"x": [1]}}\n{"type": "B"}', b'[{"type": "A"}]']
+    ),
+    "packed": reader(".jsonl", packed),
+    "xes": reader(".xes", lambda: [XES]),
+    "ocel": reader(".jsonocel", lambda: [OCEL, OCEL_XML]),
+    "ocel-tables": reader(".sqlite", ocel_tables),
+    "data-query": Target(lambda: [DATA_QUERY], data_query),
     "schema": Target(
         lambda: [b'{"T": {"id": "int", "s": "string"}}'], in_file(".json", lambda path: read_schema(str(path)))
     ),

@@ -28,7 +28,6 @@ FEW = [
     ("cel", "matches", "count"),
     ("cel", "types", "match-automaton"),
     ("cel", "correlated", "match-automaton"),
-    ("cel", "patterns", "contained"),
     ("core-cel", "matches", "match-denotational"),
     ("event-expression", "th", "contained"),
     ("sase", "rounds", "match-denotational"),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cerify.conformance.model import Case, shown
+from cerify.conformance.model import Case, format_matches
 from cerify.semantics.events import Match
 
 NAMES = {
@@ -127,7 +127,7 @@ def comparison(runs: Sequence[dict[str, Any]], links: Mapping[tuple[str, str], s
         for id_ in question.cases:
             case = cases[id_]
             cells = [_cell(run, id_, links.get((run["engine"]["name"], id_), "")) for run in runs]
-            meaning = shown(sorted({Match(m.at, m.events) for m in case.matches}), 20) or "nothing"
+            meaning = format_matches(sorted({Match(m.at, m.events) for m in case.matches}), 20) or "nothing"
             about = "<br>".join([f"`{id_}`", f"`{case.query}`", f"on {_stream(case)}", f"means {meaning}"])
             rows.append([about, *cells])
         head = ["case", *heads]

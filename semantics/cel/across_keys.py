@@ -45,14 +45,14 @@ class AcrossKeys:
 
     @property
     def problem(self) -> Problem:
-        """What a user is told of it before any event is seen."""
+        """Return the problem to show to a user before any event is seen."""
         symbol, a = OPERATORS[type(self.operator)].symbol, self.partition.attribute
         message = f"{symbol} under PARTITION BY [{a}] looks at the events of all keys: {EFFECTS[type(self.operator)]}"
         return Problem("across_keys", message, self.operator.span, advice=advice(a))
 
 
 def advice(attribute: str) -> str:
-    """What to write instead of PARTITION BY."""
+    """Return what to write instead of PARTITION BY, as a part of a message."""
     return f"write PER KEY [{attribute}] to look at the events of each key alone; keep it if all keys are meant"
 
 

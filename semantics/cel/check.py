@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from cerify.semantics.arguments import depth_limited, listed
+from cerify.semantics.arguments import depth_limited, format_names
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import OPERATORS
 from cerify.semantics.errors import IllFormed, Span
@@ -18,9 +18,10 @@ from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.predicates import (
     Attribute,
     Problem,
+    find_nearest_name,
     kind_problems,
     lacking,
-    meant,
+    meant_name,
     mentions,
     never_true,
     number_problems,
@@ -82,8 +83,8 @@ def missing_columns(phi: cel.Formula, columns: Collection[str]) -> Iterator[Prob
             attributes, use = (node.window.attribute,), "measure the window by"
         for attribute in (a for a in attributes if a not in columns):
             names = [one for one in columns if one != TYPE]
-            message = f"there is no column {attribute!r} to {use}; the events have {listed(names)}"
-            yield Problem("attribute", message, node.span, meant(attribute, names))
+            message = f"there is no column {attribute!r} to {use}; the events have {format_names(names)}"
+            yield Problem("attribute", message, node.span, meant_name(attribute, names))
 
 
 def types_held(phi: cel.Formula) -> Types:
@@ -117,7 +118,11 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
             left, right = _types(left_, schema, found), _types(right_, schema, found)
             return {A: left[A] & right[A] for A in left.keys() & right.keys() if left[A] & right[A]}
         case cel.Unless(left_, right_):
-            left, _ = _types(left_, schema, found), _types(right_, schema, found)
+            left, right_problems = _types(left_, schema, found), list[Problem]()
+            _types(right_, schema, right_problems)
+            if schema is not None and not schema.timed:  # of events: what must not be there need not be
+                right_problems = [problem for problem in right_problems if problem.rule != "event_type"]
+            found.extend(right_problems)
             return left
         case cel.Within(psi, window):
             types = _types(psi, schema, found)
@@ -158,7 +163,7 @@ def _all(types: Types) -> frozenset[str]:
 def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iterator[Problem]:
     bound = ", ".join(sorted(types)) or "no variable"
     for A in sorted(variables - types.keys()):
-        yield Problem("unbound", f"nothing here binds {A}; bound are {bound}", span, meant(A, types))
+        yield Problem("unbound", f"nothing here binds {A}; bound are {bound}", span, find_nearest_name(A, types))
 
 
 def _definite(phi: cel.Formula) -> Types:

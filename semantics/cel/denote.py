@@ -56,7 +56,7 @@ class WithRepetitions:
 NO_PREDICATES: Predicates = MappingProxyType({})
 
 
-def named(phi: cel.Formula) -> list[cel.Named]:
+def find_named_atoms(phi: cel.Formula) -> list[cel.Named]:
     """The atoms name(A, B) of a formula, left to right."""
     filters = (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter))
     return [atom for psi in filters for atom in cel.atoms(psi.condition) if isinstance(atom, cel.Named)]
@@ -67,7 +67,7 @@ def unregistered(phi: cel.Formula, predicates: Predicates) -> Unsupported | None
 
     Raises IllFormed for one that is no function, or of a wrong arity.
     """
-    for atom in named(phi):
+    for atom in find_named_atoms(phi):
         if atom.name not in predicates:
             return _missing(atom, predicates)
         _function(atom, predicates)

@@ -151,7 +151,7 @@ def matches_of(
 def found(
     phi: cel.Formula, S: Stream, output: Literal["matches", "valuations"], budget: Budget, predicates: Predicates
 ) -> Iterator[Match]:
-    """As matches_of, position by position."""
+    """Yield the matches of `matches_of`, position by position."""
     interpreter = Interpreter(S, budget, predicates)
     for n in range(len(S)):
         mus = interpreter.meaning(phi, 0, n)
@@ -171,8 +171,10 @@ class Compared(frozenset[Valuation]):
 
 
 class _Memo:
-    """What is remembered of a formula: its extent, its valuations by interval, and by j the least i whose clause was
-    followed. It keeps the formula, by whose identity it is found, so that this is not reused."""
+    """The memory for a formula: its extent, its valuations by interval, and by j the least i whose clause was followed.
+
+    It keeps the formula, by whose identity it is found, so that this identity is not reused.
+    """
 
     __slots__ = ("compares", "earliest", "inherits", "last", "phi", "valuations")
 
@@ -185,7 +187,7 @@ class _Memo:
 
 
 class _Spent:
-    """What was done so far: the valuations made, and the clauses followed."""
+    """Counts of the work so far: the valuations made, and the clauses followed."""
 
     __slots__ = ("followed", "made")
 

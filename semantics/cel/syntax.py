@@ -15,6 +15,7 @@ from typing import ClassVar, Literal, TypeAlias, assert_never
 from cerify.semantics.arguments import depth_limited
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Span
 from cerify.semantics.predicates import (
+    RESERVED_VARIABLES,
     Attribute,
     Comparison,
     Constant,
@@ -24,6 +25,7 @@ from cerify.semantics.predicates import (
     Predicate,
     about,
     mentions,
+    show_name,
     show_predicate,
 )
 from cerify.semantics.trees import Operator, Tree, children, printed, rebuilt, subtrees, table
@@ -235,7 +237,7 @@ class Derived(_OneOperand):
         return iter(())
 
     def load(self) -> int:
-        """How far the fields are from the simplest, for shrinking."""
+        """Return the distance of the fields from the simplest, for shrinking."""
         return 0
 
 
@@ -295,6 +297,12 @@ MOST_NODES = 10_000
 """The most nodes that the expansion of a bounded iteration may have."""
 
 
+class BoundsText(str):
+    """The numbers of rounds as they are written, which are no name."""
+
+    __slots__ = ()
+
+
 class Repeat(Derived):
     """phi{n,m}: from n to m rounds of phi, phi{n,}: n rounds or more (most is None), phi{n}: n rounds.
 
@@ -313,11 +321,11 @@ class Repeat(Derived):
             )
 
     @property
-    def bounds(self) -> str:
+    def bounds(self) -> BoundsText:
         """The numbers as they are written."""
         if self.most is None:
-            return f"{self.least},"
-        return f"{self.least}" if self.most == self.least else f"{self.least},{self.most}"
+            return BoundsText(f"{self.least},")
+        return BoundsText(f"{self.least}" if self.most == self.least else f"{self.least},{self.most}")
 
     def expand(self) -> Formula:
         return self._rounds(Seq, Plus)
@@ -473,6 +481,9 @@ OPERATORS = table(
 # ---------------------------------------------------------------------------------------------------------------------
 # From a CEL formula to its text, which parses back to an equal formula.
 
+RESERVED = frozenset({"PROJECT", "π", "START", "STRICT", "NXT", "NEXT", "LAST", "MAX"})
+"""Words that are no event type where one stands alone."""
+
 
 def show(phi: Formula) -> str:
     """The text of a formula, with no more parentheses than needed. Raises BudgetExceeded where it is too deep."""
@@ -482,12 +493,14 @@ def show(phi: Formula) -> str:
 
 def _show_field(value: str | frozenset[str] | tuple[str, ...] | Window | Condition) -> str:
     match value:
-        case str():
+        case BoundsText():
             return value
+        case str():
+            return show_name(value, RESERVED)
         case frozenset():
-            return ", ".join(sorted(value))
+            return ", ".join(map(show_name, sorted(value)))
         case tuple():
-            return ", ".join(value)
+            return ", ".join(map(show_name, value))
         case EventWindow() | TimeWindow() | AttributeWindow():
             return show_window(value)
         case Every() | Correlated() | Named() | Conjunction() | Disjunction():
@@ -504,7 +517,7 @@ def show_window(window: Window) -> str:
         case TimeWindow(amount, unit):
             return f"{amount} {unit}" if amount == 1 else f"{amount} {unit}s"
         case AttributeWindow(width, attribute):
-            return f"{width} [{attribute}]"
+            return f"{width} [{show_name(attribute)}]"
         case _:
             assert_never(window)
 
@@ -515,11 +528,11 @@ def show_condition(condition: Condition) -> str:
         case Every(variable, predicate):
             if isinstance(predicate, Comparison | OneOf | InRange | Like) and len(list(mentions(predicate))) == 1:
                 return show_predicate(about(predicate, variable))
-            return f"{variable}[{show_predicate(predicate)}]"
+            return f"{show_name(variable, RESERVED_VARIABLES)}[{show_predicate(predicate)}]"
         case Correlated(predicate):
             return show_predicate(predicate)
         case Named(name, variables):
-            return f"{name}({', '.join(variables)})"
+            return f"{show_name(name, RESERVED_VARIABLES)}({', '.join(map(show_name, variables))})"
         case Conjunction(left, right):
             return f"{_operand(left, False)} AND {_operand(right, True)}"
         case Disjunction(left, right):

@@ -109,7 +109,7 @@ def sequenced(
 
 
 def selection(phi: Choice, S: Stream, interpreter: CoreInterpreter) -> Selection:
-    """What a strategy keeps of each set of rivals.
+    """Return the complex events that a strategy keeps of each set of rivals.
 
     The rivals of C in [psi](S, nu) are the complex events of psi with the same last position under every valuation that
     agrees with nu outside vdef+(psi): what surrounds psi stays as it is (docs/decisions/core-cel.md).
@@ -152,7 +152,7 @@ def extensions(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
 
 
 def without(nu: Valuation, U: Variables) -> Valuation:
-    """What nu says outside U."""
+    """Return the part of nu outside U."""
     return frozenset(pair for pair in nu if pair[0] not in U)
 
 
@@ -202,7 +202,7 @@ class CoreInterpreter:
         return pairs
 
     def selected(self, phi: Choice) -> Selection:
-        """What a strategy keeps. Raises BudgetExceeded."""
+        """Return the complex events that a strategy keeps. Raises BudgetExceeded."""
         if (selection_ := self._selections.get(id(phi))) is None:
             self._alive[id(phi)] = phi
             selection_ = self._selections[id(phi)] = selection(phi, self.S, self)

@@ -13,6 +13,7 @@ from typing import ClassVar, TypeAlias, assert_never
 
 from cerify.semantics.errors import Span
 from cerify.semantics.predicates import (
+    RESERVED_VARIABLES,
     Attribute,
     Comparison,
     Constant,
@@ -22,6 +23,7 @@ from cerify.semantics.predicates import (
     Predicate,
     about,
     mentions,
+    show_name,
     show_predicate,
 )
 from cerify.semantics.trees import Operator, Tree, printed, subtrees, table
@@ -214,6 +216,9 @@ OPERATORS = table(
 # ---------------------------------------------------------------------------------------------------------------------
 # From a core-CEL formula to its text, which parses back to an equal formula.
 
+RESERVED = frozenset({"STRICT", "NXT", "NEXT", "LAST", "MAX"})
+"""Words that are no event type where one stands alone."""
+
 
 def show(phi: Formula) -> str:
     """The text of a formula, with no more parentheses than needed."""
@@ -221,7 +226,7 @@ def show(phi: Formula) -> str:
 
 
 def _show_field(value: str | Condition) -> str:
-    return value if isinstance(value, str) else show_condition(value)
+    return show_name(value, RESERVED) if isinstance(value, str) else show_condition(value)
 
 
 def show_condition(condition: Condition) -> str:
@@ -230,7 +235,7 @@ def show_condition(condition: Condition) -> str:
         case Unary(x, predicate):
             if isinstance(predicate, Comparison | OneOf | InRange | Like) and any(mentions(predicate)):
                 return show_predicate(about(predicate, x))
-            return f"{x}[{show_predicate(predicate)}]"
+            return f"{show_name(x, RESERVED_VARIABLES)}[{show_predicate(predicate)}]"
         case CoreCorrelated(predicate):
             return show_predicate(predicate)
         case CoreConjunction(left, right):

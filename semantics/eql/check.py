@@ -10,7 +10,7 @@ from cerify.semantics.eql.functions import network_of
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, Schema
 from cerify.semantics.patterns import flaw
-from cerify.semantics.predicates import Problem, meant, unknown_type
+from cerify.semantics.predicates import Problem, find_nearest_name, unknown_type
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import KIND_OF, kind
 
@@ -163,7 +163,7 @@ def _unknown_field(field: eql.EventField, category: str | None, schema: Schema) 
         return
     if field.name not in schema.attributes:
         message = f"no event has the field {field.name!r}; write ?{eql.show_field(field)} if it may be absent"
-        yield Problem("attribute", message, field.span, meant(field.name, schema.attributes))
+        yield Problem("attribute", message, field.span, find_nearest_name(field.name, schema.attributes))
     elif category is not None and category in schema.types and not schema.has(category, field.name):
         message = f"no {category} event has the field {field.name!r}, which other events have"
         yield Problem("attribute", message, field.span, partial=True)

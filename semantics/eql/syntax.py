@@ -169,7 +169,7 @@ class MatchPipe(_EqlNode):
 
 
 class EqlQuery(_EqlNode):
-    """What a text of EQL writes: a body, and pipes behind it."""
+    """A query of EQL, as a text writes it: a body, and pipes behind it."""
 
     body: EventFilter | EventSequence | EventSample
     pipes: tuple[MatchPipe, ...] = ()

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cerify.semantics.arguments import listed
+from cerify.semantics.arguments import format_names
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import chosen, constrained, free_variables, in_order, places
+from cerify.semantics.event_expressions.denote import (
+    ORDINARY_START,
+    constrained,
+    find_scope_variables,
+    free_variables,
+    in_order,
+    places,
+)
 from cerify.semantics.event_expressions.syntax import OPERATORS
 from cerify.semantics.events import Schema
 from cerify.semantics.predicates import Attribute, Constant, Problem, kind_problems, lacking, mentions, unknown_type
@@ -26,6 +33,11 @@ def problems(E: expr.Expression, schema: Schema | None = None) -> list[Problem]:
     for definition in definitions:
         found.extend(_in_scope(definition.body, definition.parameters, known, schema))
     found.extend(_in_scope(E.body if isinstance(E, expr.Let) else E, (), known, schema))
+    if schema is not None and not schema.timed and expr.START in schema.types:  # of a stream
+        nodes = [node for body in (*(d.body for d in definitions), E) for node in expr.subexpressions(body)]
+        if not any(isinstance(node, expr.Primitive) and node.type == expr.START for node in nodes):
+            message = f"the event of the type {expr.START} is the beginning of the history: `any` leaves it out"
+            found.append(Problem("event_type", message + ORDINARY_START, E.span))
     return found
 
 
@@ -49,7 +61,7 @@ def _in_scope(
     for x in sorted(free_variables(body)):
         message = f"{x} is bound by no exists; it is taken for some event, as if exists {x} stood around all of this"
         yield Problem("unbound", message, body.span)
-    for X in chosen(body, parameters):
+    for X in find_scope_variables(body, parameters):
         if not places(X, body, known):
             message = f"{X} is the argument of no event, so that it has no value; give it a place, as in order({X})"
             yield Problem("unbound", message, body.span)
@@ -85,7 +97,7 @@ def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
         return
     attributes = in_order(schema)[E.type]
     if len(E.arguments) > len(attributes):
-        message = f"{E.type} is given {len(E.arguments)} arguments; its attributes are {listed(attributes)}"
+        message = f"{E.type} is given {len(E.arguments)} arguments; its attributes are {format_names(attributes)}"
         yield Problem("attribute", message, E.span)
     for name, argument in zip(attributes, E.arguments, strict=False):
         if isinstance(argument, Constant) and kind(argument.value) != KIND_OF[schema.attributes[name]]:
@@ -105,7 +117,9 @@ def _kinds(body: expr.Expression, known: Mapping[str, expr.ExpressionDefinition]
         named = (attributes[T][k] for T, k in sorted(places(X, body, known)) if k < len(attributes.get(T, ())))
         return sorted({KIND_OF[schema.attributes[name]] for name in named})
 
-    for X in dict.fromkeys((*chosen(body, ()), *(X for node in expr.subexpressions(body) for X in constrained(node)))):
+    for X in dict.fromkeys(
+        (*find_scope_variables(body, ()), *(X for node in expr.subexpressions(body) for X in constrained(node)))
+    ):
         if len(kinds(X)) > 1:
             yield Problem("kind", f"{X} would have to be a {' and a '.join(kinds(X))}", body.span)
     for node in expr.subexpressions(body):

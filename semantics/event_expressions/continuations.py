@@ -23,11 +23,11 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.denote import (
     Bindings,
     Places,
-    chosen,
+    bind_parameters,
     definition,
+    find_scope_variables,
     free_variables,
     is_occurrence,
-    passed,
     value_of,
 )
 from cerify.semantics.events import Event
@@ -140,7 +140,9 @@ def words(
     order: Places,
     budget: Budget = Budget(),
 ) -> Iterator[tuple[Event, ...]]:
-    """What may follow a history, shortest first: if E can still take place, then at the end of one of these.
+    """Yield event sequences that may follow a history, shortest first.
+
+    If E can still take place, it does so at the end of one of them.
 
     Raises Unsupported and BudgetExceeded as letters does.
     """
@@ -172,13 +174,13 @@ def letters(
                 tests.setdefault(G.type, []).extend(_tests(G, inner, order))
             if isinstance(G, expr.ExpressionNamed):
                 definition = definitions[G.name]
-                if own := chosen(definition.body, definition.parameters):
+                if own := find_scope_variables(definition.body, definition.parameters):
                     raise Unsupported(
                         f"{G.name} takes place for each value of {', '.join(own)}, and there are any number of them; "
                         "make them parameters",
                         G.span,
                     )
-                values = passed(definition.parameters, G.arguments, inner)
+                values = bind_parameters(definition.parameters, G.arguments, inner)
                 if (G.name, values) not in seen:
                     seen.add((G.name, values))
                     pending.append((definition.body, values))
@@ -186,7 +188,7 @@ def letters(
 
 
 def _tests(E: expr.Primitive, b: Bindings, order: Places) -> Iterator[Predicate]:
-    """What an event of the type has to pass: the mask, and one comparison for each argument that has a value."""
+    """Yield the tests for an event of the type: the mask, and one comparison for each argument that has a value."""
     if E.mask is not None:
         yield E.mask
     names = order.get(E.type, ())
@@ -366,7 +368,9 @@ class Machine:
                 q, now = self._step(F, to_come, ExpressionLetter(letter.event, letter.variables | {x}), b)
                 return (self._step(F, to_come, elsewhere, b)[0], been | {q}), before or now
             case expr.ExpressionNamed(name, arguments):
-                return self._step(self._body(E), state, letter, passed(self.definitions[name].parameters, arguments, b))
+                return self._step(
+                    self._body(E), state, letter, bind_parameters(self.definitions[name].parameters, arguments, b)
+                )
             case expr.Let():
                 raise ValueError("definitions stand at the beginning of a text, not inside an expression")
             case _:

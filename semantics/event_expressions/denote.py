@@ -59,7 +59,7 @@ def free_variables(E: expr.Expression) -> Names:
     return frozenset[str]().union(*map(free_variables, expr.children(E)))
 
 
-def chosen(body: expr.Expression, parameters: tuple[str, ...]) -> tuple[str, ...]:
+def find_scope_variables(body: expr.Expression, parameters: tuple[str, ...]) -> tuple[str, ...]:
     """The attribute variables of a scope for which there is one expression for each value, sorted.
 
     The parameters have theirs from outside. A variable that stands in a single place, the argument of a primitive
@@ -173,11 +173,20 @@ def in_order(schema: Schema) -> Places:
     return {T: tuple(name for name in names if name != TIME) for T, names in schema.types.items()}
 
 
+ORDINARY_START = (
+    f"; if {START} is an ordinary type here, read it by another name: --rename-type {START}=begin, in Python "
+    f'as_stream(events, rename_types={{"{START}": "begin"}})'
+)
+"""The end of a message about events of the type start."""
+
+
 def require_start_first(S: Stream) -> None:
     """Raises InputError if a start event is anywhere but at the beginning (section 2.1)."""
     for e, event in enumerate(S):
         if event.type == START and e > 0:
-            raise InputError(f"event {e} is a {START} event; a history has one at its beginning or none")
+            raise InputError(
+                f"event {e} is a {START} event; a history has one at its beginning or none{ORDINARY_START}"
+            )
 
 
 History: TypeAlias = tuple[int, ...]
@@ -241,7 +250,7 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
             name, arguments
         ):  # its definition, with the values of the arguments for the parameters
             definition = context.definitions[name]
-            inner = passed(definition.parameters, arguments, b)
+            inner = bind_parameters(definition.parameters, arguments, b)
             return in_scope(definition.body, definition.parameters, h, inner, context)
         case expr.Let(_, body):
             return in_scope(body, (), h, b, context)
@@ -349,7 +358,7 @@ def choices(
 ) -> Iterator[tuple[Bindings, int]]:
     """What the variables of a scope may be bound to, each time with the first event by which all of it has occurred."""
     events = [(x, {position(p): p for p in h}) for x in sorted(free_variables(body))]
-    values = [(X, values_of(X, body, h, context)) for X in chosen(body, parameters)]
+    values = [(X, values_of(X, body, h, context)) for X in find_scope_variables(body, parameters)]
     variables = (*events, *values)
     for choice in product(*(first.items() for _, first in variables)):
         inner = b
@@ -370,7 +379,7 @@ def values_of(X: str, body: expr.Expression, h: History, context: Context) -> Ma
     return found
 
 
-def passed(parameters: tuple[str, ...], arguments: tuple[expr.Argument, ...], b: Bindings) -> Bindings:
+def bind_parameters(parameters: tuple[str, ...], arguments: tuple[expr.Argument, ...], b: Bindings) -> Bindings:
     """The bindings inside a definition: each parameter has the value of its argument, or none."""
     inner = NOTHING_BOUND
     for X, argument in zip(parameters, arguments, strict=True):

@@ -20,8 +20,8 @@ from cerify.semantics.event_expressions.denote import (
     Events,
     History,
     choices,
-    chosen,
     clause,
+    find_scope_variables,
     from_on,
     in_scope,
     names_in,
@@ -156,7 +156,7 @@ def compatible(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plai
     """The events of S at which E takes place, each with all the values for which it does. Raises BudgetExceeded."""
     context = ExpressionInterpreter(E, S, budget, plain=plain)
     body, h = context.whole, context.history
-    variables = chosen(body, ())
+    variables = find_scope_variables(body, ())
     rows: set[Row] = set()
     for b, earliest in choices(body, (), h, NOTHING_BOUND, context):
         values = tuple(dict(b)[X] for X in variables)

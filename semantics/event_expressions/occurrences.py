@@ -22,11 +22,11 @@ from cerify.semantics.event_expressions.denote import (
     History,
     after,
     attribute,
+    bind_parameters,
     bound,
-    chosen,
+    find_scope_variables,
     free_variables,
     is_occurrence,
-    passed,
     places,
     position,
     position_of,
@@ -50,7 +50,7 @@ _NO_MORE = object()
 
 @dataclass(frozen=True)
 class Occurrence:
-    """That an expression takes place at an event, and on which occurrences of its operands this rests.
+    """An occurrence of an expression at an event, and the occurrences of its operands on which it rests.
 
     start is f_i, the first event of the history it is applied to, and at is e_i. The parts stand in the order of the
     operands; a part is None where the operand is denied, or does not matter. Those of relative+ are its rounds, and
@@ -162,7 +162,7 @@ class Occurrences:
                     yield from self._all(E, h, e, [(F, h, e, b)])
             case expr.ExpressionNamed(name, arguments):
                 definition = self._interpreter.definitions[name]
-                inner = passed(definition.parameters, arguments, b)
+                inner = bind_parameters(definition.parameters, arguments, b)
                 for choice in self.choices(definition.body, definition.parameters, h, e, inner):
                     yield from self._all(E, h, e, [(definition.body, h, e, choice)], choice)
             case expr.Let():
@@ -222,7 +222,7 @@ class Occurrences:
         """The bindings b, and what a scope's own variables may be at e: events, and values of events, up to e."""
         so_far = [p for p in h if p <= e]
         names = [(x, [position(p) for p in so_far]) for x in sorted(free_variables(body))]
-        for X in chosen(body, parameters):
+        for X in find_scope_variables(body, parameters):
             where = places(X, body, self._interpreter.definitions)
             had = (
                 attribute(self.S[p], k, self._interpreter.order)
@@ -310,7 +310,7 @@ class Occurrences:
             pending = longer
 
     def _segment(self, delimiter: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[tuple[int, History]]:
-        """Of the histories that the delimiters cut, the one that has e, with the delimiter that it begins after."""
+        """Yield the history with e among those that the delimiters cut, and the delimiter after which it begins."""
         cuts = self.events(delimiter, h, b)
         for d, part in zip(sorted(cuts), segments(h, cuts), strict=True):
             if e in part:

@@ -15,7 +15,16 @@ from typing import ClassVar, NamedTuple, TypeAlias, assert_never
 
 from cerify.semantics import trees
 from cerify.semantics.errors import Span
-from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate, show_predicate, show_value
+from cerify.semantics.predicates import (
+    RESERVED_TERMS,
+    Attribute,
+    Comparison,
+    Constant,
+    Predicate,
+    show_name,
+    show_predicate,
+    show_value,
+)
 from cerify.semantics.trees import Operator, Tree, printed, table
 from cerify.semantics.values import Value
 
@@ -392,6 +401,12 @@ OPERATORS = table(
 
 SHOWN = 200  # characters of an expression in an error
 
+RESERVED = RESERVED_TERMS | {
+    *("NULL", "any", "first", "relative", "prior", "sequence", "firstAfter", "before", "happened", "prefix", "exists"),
+    *("every", "∃", "or", "and"),
+}
+"""Words that are no event type, variable or named expression where one stands alone."""
+
 Field: TypeAlias = str | int | Comparison | Primitive | ExpressionNamed
 
 
@@ -410,8 +425,10 @@ def brief(E: Expression) -> str:
 
 def _show_field(value: Field) -> str:
     match value:
-        case str() | int():
+        case int():
             return str(value)
+        case str():
+            return show_name(value, RESERVED)
         case Comparison():
             return show_predicate(value)
         case Primitive(T, arguments, mask):
@@ -423,9 +440,11 @@ def _show_field(value: Field) -> str:
 
 
 def _event(name: str, arguments: tuple[Argument, ...]) -> str:
+    text = show_name(name, RESERVED)
     if not arguments:
-        return name
-    return f"{name}({', '.join(a if isinstance(a, str) else show_value(a.value) for a in arguments)})"
+        return text
+    shown = (show_name(a, RESERVED_TERMS) if isinstance(a, str) else show_value(a.value) for a in arguments)
+    return f"{text}({', '.join(shown)})"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

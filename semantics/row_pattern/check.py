@@ -8,12 +8,12 @@ from functools import lru_cache, reduce
 from itertools import permutations, product
 from typing import NamedTuple, TypeAlias, assert_never
 
-from cerify.semantics.arguments import depth_limited, listed
+from cerify.semantics.arguments import depth_limited, format_names
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, TYPE, Schema
-from cerify.semantics.predicates import Problem, meant
+from cerify.semantics.predicates import Problem, find_nearest_name, meant_name
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, columns_in, named
+from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, columns_in, resolve_column
 from cerify.semantics.row_pattern.syntax import MatchRecognize, Measure, RowDefinition, Subset, show_expression
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import KIND_OF, ValueKind, ValueType, value_type_of
@@ -33,7 +33,7 @@ NO_CAST: Mapping[ValueKind, tuple[rows.SqlType, ...]] = {
 
 def types_of(known: Mapping[str, ValueType | None] | None) -> Types:
     """The types of columns by their names in a table; None for a table that is not known."""
-    return lambda column: None if known is None else known.get(named(column, known))
+    return lambda column: None if known is None else known.get(resolve_column(column, known))
 
 
 def type_of(e: rows.Expression, types: Types) -> ValueType | None:
@@ -203,7 +203,7 @@ def require_typed(q: MatchRecognize, schema: Schema) -> None:
 
 
 def require_columns(q: MatchRecognize, known: Mapping[str, ValueType | None]) -> None:
-    """As require_typed, over a table with these columns."""
+    """Raises IllFormed like `require_typed`, for a table with these columns."""
     _raise_first(problems(q) or _typed_over(q, known))
 
 
@@ -211,7 +211,7 @@ def missing_columns(q: MatchRecognize, columns: Collection[str]) -> Iterator[Pro
     """The columns of the clause that a table with these columns, and "type", does not have."""
     known = {*columns, TYPE}
     for column in columns_in(q):
-        if (name := named(column, known)) not in known:
+        if (name := resolve_column(column, known)) not in known:
             yield _no_column(column, name, [one for one in columns if one != TYPE])
 
 
@@ -222,7 +222,9 @@ def _raise_first(found: Iterable[Problem]) -> None:
 
 def _names(q: MatchRecognize) -> Iterator[Problem]:
     """Names that are given twice."""
-    output = [one.name for one in q.partition] + [one.name for one in q.measures]
+    order = [one.column.name for one in q.order] if q.all_columns else []
+    keys = dict.fromkeys(name.lower() for name in [*(one.name for one in q.partition), *order])
+    output = [*keys, *(one.name for one in q.measures)]
     for what, names, span in (
         ("DEFINE defines", [one.variable for one in q.define], _span(q.define)),
         ("the output has the columns", [name.lower() for name in output], _span(q.measures)),
@@ -249,10 +251,10 @@ def _variables(q: MatchRecognize) -> Iterator[Problem]:
     for one in q.define:
         if one.variable not in q.primary:
             message = f"DEFINE has a condition for {one.variable}, which is not in the pattern"
-            near = meant(one.variable, q.primary)
+            near = find_nearest_name(one.variable, q.primary)
             yield Problem("unbound", message, one.span, near, advice=ADVICE["define"])
     if (to := q.skip.variable) is not None and to not in q.unions:
-        near = {"NEXT": "NEXT ROW"}.get(to) or meant(to, q.unions)
+        near = {"NEXT": "NEXT ROW"}.get(to) or find_nearest_name(to, q.unions)
         message = f"the variable {to} is not in the pattern"
         yield Problem("unbound", message, q.skip.span, near, advice=ADVICE["skip"])
     mentioned: list[tuple[str | None, Span | None]] = []
@@ -262,7 +264,7 @@ def _variables(q: MatchRecognize) -> Iterator[Problem]:
     for name, span in mentioned:
         if name is not None and name not in q.unions:
             message = f"the variable {name} is not in the pattern"
-            yield Problem("unbound", message, span, meant(name, q.unions), advice=ADVICE["variable"])
+            yield Problem("unbound", message, span, find_nearest_name(name, q.unions), advice=ADVICE["variable"])
 
 
 def _navigation(q: MatchRecognize) -> Iterator[Problem]:
@@ -309,7 +311,7 @@ def _pattern(q: MatchRecognize, reading: RowReading) -> Iterator[Problem]:
 
 
 def _window(q: MatchRecognize) -> Iterator[Problem]:
-    """What the clause WINDOW does not have: anchors and MATCH_NUMBER."""
+    """Yield the problems of parts that the clause WINDOW does not have: anchors and MATCH_NUMBER."""
     if q.window is None:
         return
     for node in (node for root in (q.pattern, *q.expressions) for node in subtrees(root)):
@@ -366,11 +368,11 @@ def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None)
 
 
 def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Problem:
-    near = meant(name, there)
+    near = meant_name(name, there)
     written = f"a string is written {name!r}, and " if column.quoted and near is None else ""
     if (function := name.upper()) in ("CLASSIFIER", "MATCH_NUMBER") and not column.quoted:
         near = f"{function}()"
-    message = f"there is no column {name!r}; {written}the table has {listed(there)}"
+    message = f"there is no column {name!r}; {written}the table has {format_names(there)}"
     return Problem("attribute", message, column.span, near, advice=ADVICE["column"])
 
 
@@ -379,7 +381,7 @@ def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Probl
 
 
 class LabellingShape(NamedTuple):
-    """What a labelling has: any rows; the variable in its first row; the variable in a later one."""
+    """The shape of a labelling: whether it has rows, the variable in its first row, and the variable in a later one."""
 
     rows: bool = False
     first: bool = False
@@ -420,7 +422,7 @@ def shapes(p: rows.Pattern, wanted: frozenset[str]) -> Shapes:
         case rows.Exclusion(inner):
             return shapes(inner, wanted)
         case rows.Quantified(inner, low, high):
-            return _iterated(shapes(inner, wanted), low, high)
+            return _iterate_shapes(shapes(inner, wanted), low, high)
         case _:
             assert_never(p)
 
@@ -433,7 +435,7 @@ def _after(u: LabellingShape, v: LabellingShape) -> LabellingShape:
     return LabellingShape(True, u.first, u.later or v.first or v.later) if u.rows else v
 
 
-def _iterated(once: Shapes, low: int, high: int | None) -> Shapes:
+def _iterate_shapes(once: Shapes, low: int, high: int | None) -> Shapes:
     """The shapes after any number of iterations between two bounds; they repeat after a few."""
     power, found, seen = EMPTY, frozenset[LabellingShape](), set[tuple[bool, Shapes]]()
     n = 0

@@ -155,9 +155,9 @@ def meant_reading(expressions: Iterable[rows.Expression], dialect: SqlDialect) -
 
 
 def with_meant_nulls(q: MatchRecognize, dialect: SqlDialect, target: SqlDialect = STANDARD_SQL) -> MatchRecognize:
-    """Return the clause for another dialect: an order that leaves the place of NULL open says where this one has it.
+    """Return the clause for another dialect, with NULLS FIRST or NULLS LAST where the order leaves it open.
 
-    Nothing is said where both dialects have NULL in the same place.
+    It is the place that NULL has in this dialect. Nothing is added where both dialects have NULL in the same place.
     """
 
     def said(one: Order) -> Order:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, TypeAlias, TypeVar
 
 from cerify.semantics.arguments import Budget, check_time
-from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import TYPE, Stream, result_of
 from cerify.semantics.predicates import show_value
 from cerify.semantics.row_pattern import syntax as rows
@@ -22,7 +22,7 @@ from cerify.semantics.values import Value, kind
 T = TypeVar("T")
 
 
-def answers(
+def find_matches(
     q: MatchRecognize, S: Stream, reading: RowReading = STANDARD, budget: Budget = Budget()
 ) -> Iterator[NumberedMatch]:
     """The matches in the order in which they are found, the partitions in the order of their first row.
@@ -64,7 +64,10 @@ def _ordered(places: list[int], table: Sequence[Row], one: Order, reading: RowRe
 
 
 def _key(value: Value | None) -> Any:
-    """What values that are not distinct have in common, and what they are ordered by: NaN comes after all numbers."""
+    """Return a key by which values are ordered, and which is equal for values that are not distinct.
+
+    NaN comes after all numbers.
+    """
     if value is None:
         return None
     is_nan = isinstance(value, float) and math.isnan(value)
@@ -113,7 +116,7 @@ OutputRow: TypeAlias = tuple[Nullable, ...]
 
 @dataclass(frozen=True)
 class RowOutput:
-    """What a clause makes of its matches over a table."""
+    """The output of a clause for its matches over a table."""
 
     clause: MatchRecognize
     S: Stream
@@ -156,7 +159,11 @@ class RowOutput:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        """The names of the columns. Raises IllFormed where a measure is called as a column of the table."""
+        for one in self.q.measures:
+            if (doubled := next((name for name in self.others if name.lower() == one.name.lower()), None)) is not None:
+                message = f"the output has two columns {one.name}: a measure, and {doubled} of the table"
+                raise IllFormed(f"{message}; give the measure another name", one.span)
         return (*self.keys, *(one.name for one in self.q.measures), *self.others)
 
     def rows(self, found: Iterable[NumberedMatch]) -> Iterator[OutputRow]:
@@ -197,7 +204,7 @@ class RowOutput:
             yield tuple(value(one.expression, f) for one in self.q.measures)
 
     def frame(self, match: NumberedMatch, labels: tuple[str, ...], current: int) -> Frame:
-        """What measures look at in a match with these labels, in the row of that number."""
+        """Return the frame for measures in a match with these labels, in the row of that number."""
         partition, s = self.place[match.events[0] if match.events else match.at]
         visible = visible_rows(self.q, self.place[match.at][1], len(partition))
         return Frame(partition, visible, s, labels, current, match.match_number, self.q.unions, self.reading)

@@ -321,8 +321,8 @@ def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseEr
         return ParseError(f"{text[span.start : span.end]!r} is not expected here; {advice}", span)
     if text[span.start] == '"' and span.end == span.start + 1:
         return ParseError("a name in quotation marks that does not end; a string is written with '…', not \"…\"", span)
-    message = None
-    if depth == 1 and (begun := _begun(text, span.start, tokens)) is not None:
+    message = _other_query(text, span, depth)
+    if message is None and depth == 1 and (begun := _begun(text, span.start, tokens)) is not None:
         part, span_ = begun
         message, span = _misplaced(text, part, span_, tokens), (span_ if span_.end > span_.start else span)
     elif "SKIP_VARIABLE" in kinds[-2:]:
@@ -330,8 +330,24 @@ def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseEr
     return explained(error, text, parser) if message is None else ParseError(message, span)
 
 
+def _other_query(text: str, span: Span, depth: int) -> str | None:
+    """Return what to write for a construct of other databases, where leaving it out would change the question."""
+    before, rest = text[: span.start], text[span.start :]
+    if rest.startswith("-") and re.search(r"(?i)\bORDER\s+BY\b[^()]*\Z", before) and depth == 1:
+        name = re.match(r"-\s*(\w+)", rest)
+        return f"ORDER BY takes columns; in descending order: {name[1] if name else 'x'} DESC"
+    if rest.startswith(".") and re.search(r"(?i)\bPATTERN\s*\([^()]*\Z", before):
+        return "'.' is not expected here; for any row write a variable that DEFINE leaves out, as X in PATTERN (A X* B)"
+    if re.match(r"(?i)LIMIT\s+DURATION\b", rest):
+        return "a clause has no LIMIT DURATION; bound it in DEFINE, as in B AS B.s - A.s < 300 for a column of seconds"
+    return None
+
+
 def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """What is wrong where the brackets of a clause or of PATTERN are not opened, or the word before them is missing."""
+    """Return the error where the brackets of a clause or of PATTERN are not opened, or the word before them is missing.
+
+    Return None if neither is the case.
+    """
     if text.startswith("(", span.start) and tokens:
         return None
     if not tokens:
@@ -345,7 +361,7 @@ def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | N
 
 
 def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """What is wrong where an argument is missing, or is one too many, or is none that the function takes."""
+    """Return the error where an argument is missing, is one too many, or is not one that the function takes."""
     opened: list[int] = []
     for i, token in enumerate(tokens):
         if token.type == "LPAR":
@@ -376,7 +392,7 @@ def _begun(text: str, at: int, tokens: Sequence[Token]) -> tuple[str, Span] | No
 
 
 def _misplaced(text: str, part: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """What is wrong with a part that begins here after these tokens; None where nothing is, as far as it shows."""
+    """Return the error of a part that begins here after these tokens; None if none shows."""
     clause, words = tokens[0].upper(), " ".join(text[span.start : span.end].upper().split())
     before = [token for token in tokens if (token.start_pos or 0) < span.start]
     there = [TERMINALS[token.type] for token in before if token.type in TERMINALS]

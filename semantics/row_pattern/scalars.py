@@ -60,9 +60,9 @@ class RowReading:
 STANDARD = RowReading()
 
 
-def others() -> dict[tuple[str, str], RowReading]:
+def list_other_readings() -> dict[tuple[str, str], RowReading]:
     """The readings that differ from the decided one in one answer, by the question and that answer."""
-    return arguments.others(STANDARD)
+    return arguments.vary_reading(STANDARD)
 
 
 Nullable: TypeAlias = Value | None
@@ -294,7 +294,7 @@ def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
     Raises IllFormed where two columns of the table differ in case alone and a name may be either.
     """
     known = [*names]
-    return with_columns(q, lambda one: replace(one, name=named(one, known), quoted=True))
+    return with_columns(q, lambda one: replace(one, name=resolve_column(one, known), quoted=True))
 
 
 def with_columns(q: MatchRecognize, column: Callable[[rows.RowColumn], rows.RowColumn]) -> MatchRecognize:
@@ -316,7 +316,7 @@ def with_columns(q: MatchRecognize, column: Callable[[rows.RowColumn], rows.RowC
     )
 
 
-def named(one: rows.RowColumn, names: Iterable[str]) -> str:
+def resolve_column(one: rows.RowColumn, names: Iterable[str]) -> str:
     """The name of the column that is meant. Raises IllFormed where there are two."""
     names = list(names)
     if one.quoted or one.name in names:

@@ -10,7 +10,7 @@ from cerify.semantics.arguments import timed_items
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
-from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, RowReading, combined, named
+from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, RowReading, combined, resolve_column
 from cerify.semantics.row_pattern.statement import SelectItem, SortItem, Statement
 from cerify.semantics.values import kind
 
@@ -81,7 +81,7 @@ def _resolved(e: rows.Expression, statement: Statement, columns: Sequence[str]) 
             raise IllFormed(
                 f"the output is not called {e.variable}; it is {statement.alias or statement.table}", e.span
             )
-        name = named(e, columns)
+        name = resolve_column(e, columns)
         if name not in columns:
             raise IllFormed(f"the output has no column {e.name}; it has {', '.join(columns) or 'none'}", e.span)
         return rows.RowColumn(name, None, True, span=e.span)

@@ -481,7 +481,7 @@ PATTERNS = table(
         "leaf", PRIMARY, samples=(Empty,),
     ),
     Operator(
-        Anchor, "anchor", "^ or $", "anchors", PATTERN, "{place}",
+        Anchor, "anchor", "^ or $", "anchors", PATTERN, "{}",
         "leaf", PRIMARY, samples=(lambda: Anchor("start"), lambda: Anchor("end")),
     ),
     Operator(
@@ -603,6 +603,32 @@ def _other_features(q: MatchRecognize) -> Iterator[str]:
 # From a clause of MATCH_RECOGNIZE or WINDOW to its text, in one line, which parses back to an equal clause.
 
 REGULAR = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+RESERVED = frozenset(
+    [
+        "AND",
+        "AS",
+        "BETWEEN",
+        "CASE",
+        "DEFINE",
+        "ELSE",
+        "END",
+        "ESCAPE",
+        "FALSE",
+        "IN",
+        "IS",
+        "LIKE",
+        "NOT",
+        "NULL",
+        "OR",
+        "SUBSET",
+        "THEN",
+        "TRUE",
+        "UNKNOWN",
+        "WHEN",
+    ]
+)
+"""Words that are no variable without quotes."""
+
 ROWS: dict[RowsPerMatch, str] = {
     "one": "ONE ROW PER MATCH",
     "all": "ALL ROWS PER MATCH SHOW EMPTY MATCHES",
@@ -627,14 +653,14 @@ def texts(q: MatchRecognize) -> dict[str, str]:
     subsets = (f"{_variable(one.name)} = ({', '.join(map(_variable, one.members))})" for one in q.subsets)
     define = (f"{_variable(one.variable)} AS {show_expression(one.condition)}" for one in q.define)
     return {
-        "partition": _listed("PARTITION BY ", (_column(one) for one in q.partition)),
-        "order": _listed("ORDER BY ", map(_order, q.order)),
-        "measures": _listed("MEASURES ", measures),
+        "partition": _show_list("PARTITION BY ", (_column(one) for one in q.partition)),
+        "order": _show_list("ORDER BY ", map(_order, q.order)),
+        "measures": _show_list("MEASURES ", measures),
         "rows": ROWS[q.rows] if q.window is None else _frame(q.window),
         "skip": _skip(q.skip),
         "pattern": f"{'SEEK ' if q.window and q.window.seek else ''}PATTERN ({show_pattern(q.pattern)})",
-        "subset": _listed("SUBSET ", subsets),
-        "define": _listed("DEFINE ", define),
+        "subset": _show_list("SUBSET ", subsets),
+        "define": _show_list("DEFINE ", define),
     }
 
 
@@ -652,8 +678,10 @@ def show_expression(e: Expression) -> str:
 
 def _pattern_field(value: Any) -> str:
     """The text of what is no operand: the name of a variable, an anchor, or a quantifier."""
+    if isinstance(value, Anchor):
+        return "^" if value.place == "start" else "$"
     if not isinstance(value, Quantified):
-        return {"start": "^", "end": "$"}.get(value) or _variable(value)
+        return _variable(value)
     low, high = value.low, value.high
     bounds = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
     return SHORT.get((low, high), bounds) + ("" if value.greedy else "?")
@@ -712,7 +740,7 @@ def _identifier(name: str, quoted: bool) -> str:
 
 
 def _variable(name: str) -> str:
-    return _identifier(name, not (REGULAR.fullmatch(name) and name == name.upper()))
+    return _identifier(name, not (REGULAR.fullmatch(name) and name == name.upper()) or name in RESERVED)
 
 
 def _order(one: Order) -> str:
@@ -729,6 +757,6 @@ def _skip(skip: RowSkip) -> str:
     return f"AFTER MATCH SKIP {to}{'' if skip.variable is None else ' ' + _variable(skip.variable)}"
 
 
-def _listed(keyword: str, texts: Any) -> str:
+def _show_list(keyword: str, texts: Any) -> str:
     found = ", ".join(texts)
     return keyword + found if found else ""

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import TypeAlias, assert_never
 
 from cerify.semantics import predicates as pred
-from cerify.semantics.arguments import depth_limited, listed
+from cerify.semantics.arguments import depth_limited, format_names
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.predicates import (
@@ -19,9 +19,10 @@ from cerify.semantics.predicates import (
     Not,
     Predicate,
     Problem,
+    find_nearest_name,
     kind_problems,
     mapped_predicate,
-    meant,
+    meant_name,
     mentions,
     timeless,
     unmeasured,
@@ -32,7 +33,7 @@ from cerify.semantics.sase.clauses import (
     conjuncts,
     equivalences,
     in_order,
-    made,
+    index_by_stream,
     negated,
     queries_of,
     source_of,
@@ -59,9 +60,9 @@ def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
     """The type errors of a query that has no other problems; of its own streams only, if there is no schema."""
     found: list[Problem] = []
     for query, types in _with_types(q, schema):
-        if types is not None:
-            for part in blocks_of(query):
-                found.extend(_in_block(part, types))
+        for part in blocks_of(query):
+            if types is not None:
+                found.extend(_in_block(part, types, schema is not None and not schema.timed))
     return list(dict.fromkeys(found))
 
 
@@ -133,11 +134,12 @@ def _attribute_type(attribute: pred.Attribute, q: sase.SaseQuery, types: Types |
     return types.get(type_, {}).get(attribute.name)
 
 
-def _in_block(q: sase.SaseQuery, types: Types) -> Iterator[Problem]:
+def _in_block(q: sase.SaseQuery, types: Types, observed: bool) -> Iterator[Problem]:
+    """The type errors of a block; observed: whether types are those of events, of which none may be what is negated."""
     for k in q.pattern:
-        if k.type not in types:
-            message = f"unknown event type {k.type}; the stream has {listed(types)}"
-            yield Problem("event_type", message, k.span, meant(k.type, types))
+        if k.type not in types and not (observed and k.negated):
+            message = f"unknown event type {k.type}; the stream has {format_names(types)}"
+            yield Problem("event_type", message, k.span, find_nearest_name(k.type, types))
     if q.within is not None:
         span = q.within.span
         untimed = (p for k in q.pattern for p in _lacking(q, sase.Reference(TIME, k.variable), types, span))
@@ -181,8 +183,8 @@ def _lacking(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | No
     if type_ not in types or a.name == "" or a.name in types[type_]:
         return
     names = [name for name, known in types[type_].items() if name != TIME or known is not None]
-    message = f"{type_}, which {a.variable} may hold, has no attribute {a.name!r}; it has {listed(names)}"
-    yield Problem("attribute", message, span, meant(a.name, names))
+    message = f"{type_}, which {a.variable} may hold, has no attribute {a.name!r}; it has {format_names(names)}"
+    yield Problem("attribute", message, span, find_nearest_name(a.name, names))
 
 
 def _aggregated(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
@@ -240,8 +242,8 @@ def missing_columns(q: sase.Tree, columns: Collection[str]) -> Iterator[Problem]
             match conjunct.condition:
                 case sase.Equivalence(name) if name not in columns:
                     names = [one for one in columns if one != TYPE]
-                    message = f"there is no column {name!r} for [{name}]; the events have {listed(names)}"
-                    yield Problem("attribute", message, conjunct.span, meant(name, names))
+                    message = f"there is no column {name!r} for [{name}]; the events have {format_names(names)}"
+                    yield Problem("attribute", message, conjunct.span, meant_name(name, names))
 
 
 def _raise_first(found: Iterable[Problem]) -> None:
@@ -427,14 +429,14 @@ def _moving(a: Attribute) -> bool:
 def _unknown(q: sase.SaseQuery, variable: str, span: Span | None) -> Problem:
     declared = ", ".join(k.variable for k in q.pattern)
     message = f"the pattern declares no {variable}; it has {declared}"
-    return Problem("unbound", message, span, meant(variable, [k.variable for k in q.pattern]))
+    return Problem("unbound", message, span, find_nearest_name(variable, [k.variable for k in q.pattern]))
 
 
 # --- queries that read each other -------------------------------------------------------------------------------------
 
 
 def _streams(q: sase.Tree) -> Iterator[Problem]:
-    makers = made(q)
+    makers = index_by_stream(q)
     named = Counter(name for query in queries_of(q) if (name := stream_of(query)) is not None)
     for name in [name for name, times in named.items() if times > 1]:
         yield Problem("twice", f"two queries make a stream {name}", makers[name].span)
@@ -450,10 +452,13 @@ def _streams(q: sase.Tree) -> Iterator[Problem]:
                 sources = True
                 known = ", ".join(makers) or "none"
                 yield Problem(
-                    "stream", f"no query makes a stream {name}; there is {known}", part.span, meant(name, makers)
+                    "stream",
+                    f"no query makes a stream {name}; there is {known}",
+                    part.span,
+                    find_nearest_name(name, makers),
                 )
             elif name is not None:
-                yield from _read(name, makers[name])
+                yield from _check_atomic_outputs(name, makers[name])
     if not sources:
         try:
             in_order(q)
@@ -461,7 +466,7 @@ def _streams(q: sase.Tree) -> Iterator[Problem]:
             yield Problem("stream", error.message, error.span)
 
 
-def _read(name: str, query: sase.SaseQuery | sase.SaseUnion) -> Iterator[Problem]:
+def _check_atomic_outputs(name: str, query: sase.SaseQuery | sase.SaseUnion) -> Iterator[Problem]:
     """A query that is read by another returns atomic values (section 2.2.4)."""
     for part in blocks_of(query):
         for item in part.returned.items:

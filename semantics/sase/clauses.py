@@ -114,14 +114,14 @@ def source_of(part: sase.SaseQuery) -> str | None:
     return None if part.source == sase.INPUT_STREAM else part.source
 
 
-def made(q: sase.Tree) -> Mapping[str, sase.SaseQuery | sase.SaseUnion]:
+def index_by_stream(q: sase.Tree) -> Mapping[str, sase.SaseQuery | sase.SaseUnion]:
     """The queries that make a named stream."""
     return {name: query for query in queries_of(q) if (name := stream_of(query)) is not None}
 
 
 def in_order(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
     """The queries of a program, each after those it reads. Raises IllFormed where they read each other in a circle."""
-    queries, makers = queries_of(q), made(q)
+    queries, makers = queries_of(q), index_by_stream(q)
     index = {id(query): n for n, query in enumerate(queries)}
     graph = {
         n: {index[id(makers[name])] for part in blocks_of(query) if (name := source_of(part)) in makers}  # type: ignore[index]
@@ -147,7 +147,7 @@ Clause = Literal["PATTERN", "WHERE", "WITHIN", "HAVING", "RETURN", "FROM", "UNIO
 
 @dataclass(frozen=True, slots=True)
 class Construct:
-    """What is data about one construct.
+    """The data of one construct.
 
     name: the feature of the suite that tests it is "sase-" and this. title: its name in words, or as it is written.
     symbol: how it is written, a standing for a variable. clause: the part of a query that has it. source: where its
@@ -320,26 +320,32 @@ CAYUGA: frozenset[sase.Strategy] = frozenset({"partition_contiguity", "skip_till
 
 def strategies(q: sase.Tree) -> frozenset[sase.Strategy]:
     """The strategies by which a query selects events, the default included."""
-    return frozenset(STRATEGIES[c.symbol] for c in _used(q) if c.symbol in STRATEGIES)
+    return frozenset(STRATEGIES[c.symbol] for c in _find_constructs(q) if c.symbol in STRATEGIES)
 
 
 def operators(q: sase.Tree) -> frozenset[str]:
     """The other constructs of a query, less those that every query has."""
-    return frozenset(c.title for c in _used(q) if c.symbol not in STRATEGIES)
+    return frozenset(c.title for c in _find_constructs(q) if c.symbol not in STRATEGIES)
 
 
 def constructs(q: sase.Tree) -> frozenset[str]:
     """The names of all constructs of a query, less those that every query has, as the suite calls them."""
-    return frozenset(c.name for c in _used(q))
+    return frozenset(c.name for c in _find_constructs(q))
 
 
 def beyond_sql_ts(q: sase.Tree) -> list[str]:
-    """Why a query is not one of SQL-TS: without negation, strict or partition contiguity. Empty if it is."""
+    """Return why a query is not one of SQL-TS: without negation, strict or partition contiguity.
+
+    The list is empty if it is one.
+    """
     return list(_beyond(q, SQL_TS))
 
 
 def beyond_cayuga(q: sase.Tree) -> list[str]:
-    """Why a query is not one of Cayuga: without negation, partition contiguity or skip till next match."""
+    """Return why a query is not one of Cayuga: without negation, partition contiguity or skip till next match.
+
+    The list is empty if it is one.
+    """
     return list(_beyond(q, CAYUGA))
 
 
@@ -352,5 +358,5 @@ def _beyond(q: sase.Tree, allowed: frozenset[sase.Strategy]) -> Iterator[str]:
                 yield f"{show_component(k)} is selected by {strategy}"
 
 
-def _used(q: sase.Tree) -> Iterator[Construct]:
+def _find_constructs(q: sase.Tree) -> Iterator[Construct]:
     return (construct for construct in CONSTRUCTS if construct.used is not None and construct.used(q))

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeAlias, assert_never, dataclass_transform
+from typing import Any, ClassVar, Literal, TypeAlias, assert_never, dataclass_transform, get_args
 
 from cerify.semantics import arguments
 from cerify.semantics.arguments import depth_limited
@@ -25,7 +25,9 @@ from cerify.semantics.predicates import (
     Either,
     Predicate,
     Term,
+    WrittenTerm,
     mapped_predicate,
+    show_name,
     show_predicate,
     show_term,
 )
@@ -231,7 +233,7 @@ Tree: TypeAlias = SaseQuery | SaseUnion | Program
 
 
 def depth(root: object) -> int:
-    """How deeply a tree is nested."""
+    """Return the depth of nesting of a tree."""
     deepest, pending = 0, [(root, 1)]
     while pending:
         node, level = pending.pop()
@@ -245,6 +247,11 @@ def depth(root: object) -> int:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # From a query of SASE+ to its text, which parses back to an equal query.
+
+RESERVED = frozenset({"within", "having", "return", "union", "from", "not", "and", "or", "true", "false"}).union(
+    get_args(Strategy), ("skip_til_next_match", "skip_til_any_match")
+)
+"""Words, in either case, that are no variable at the beginning of a condition."""
 
 
 def show(q: Tree) -> str:
@@ -261,8 +268,12 @@ def show(q: Tree) -> str:
                 assert_never(q)
 
 
+def _variable(name: str) -> str:
+    return name and show_name(name, frozenset() if name.casefold() not in RESERVED else frozenset({name}))
+
+
 def _query(q: SaseQuery) -> str:
-    clauses = [] if q.source is None else [f"FROM {q.source}"]
+    clauses = [] if q.source is None else [f"FROM {show_name(q.source)}"]
     clauses.append(f"PATTERN SEQ({', '.join(map(show_component, q.pattern))})")
     if q.where:
         clauses.append(f"WHERE {' '.join(show_block(block, q) for block in q.where)}")
@@ -277,7 +288,8 @@ def _query(q: SaseQuery) -> str:
 
 def show_component(k: Component) -> str:
     """A a, B+ b[], ~C c."""
-    return f"{'~' if k.negated else ''}{k.type}{'+' if k.kleene else ''} {k.variable}{'[]' if k.kleene else ''}"
+    mark, plus, array = "~" * k.negated, "+" * k.kleene, "[]" * k.kleene
+    return f"{mark}{show_name(k.type)}{plus} {_variable(k.variable)}{array}"
 
 
 def show_block(block: Block, q: SaseQuery) -> str:
@@ -286,7 +298,9 @@ def show_block(block: Block, q: SaseQuery) -> str:
     if block.strategy is None:
         return inner
     arrays = {k.variable for k in q.pattern if k.kleene}
-    arguments = (f"{s.variable}{'[]' if s.variable in arrays else ''}{'!' if s.cut else ''}" for s in block.arguments)
+    arguments = (
+        f"{_variable(s.variable)}{'[]' if s.variable in arrays else ''}{'!' if s.cut else ''}" for s in block.arguments
+    )
     return (
         f"{block.strategy}({', '.join(arguments)}) {{ {inner} }}"
         if inner
@@ -298,7 +312,7 @@ def show_conjunct(conjunct: Conjunct, among_others: bool = False) -> str:
     """The text of a conjunct; among others an "or" stands in parentheses."""
     match conjunct.condition:
         case Equivalence(attribute):
-            text = f"[{attribute}]"
+            text = f"[{show_name(attribute)}]"
         case p:
             text = show_condition(p)
             if isinstance(p, Either) and among_others and not conjunct.underlined:
@@ -319,27 +333,27 @@ def show_return(returned: Return) -> str:
             # T(3, a.x) would be read as highest(3, a[].x) is
             items[0] = items[0].replace(text := show_term(c), f"({text})", 1)
     listed = ", ".join(items)
-    text = listed if returned.type is None else f"{returned.type}({listed})"
-    stream = "" if returned.stream is None else f" IN STREAM {returned.stream}"
+    text = listed if returned.type is None else f"{_variable(returned.type)}({listed})"
+    stream = "" if returned.stream is None else f" IN STREAM {show_name(returned.stream)}"
     return f"{'NON-OVERLAP ' if returned.non_overlap else ''}{text}{stream}"
 
 
 def show_item(item: Item) -> str:
     """An attribute of the result, with its name."""
-    return show_output(item.output) + ("" if item.alias is None else f" AS {item.alias}")
+    return show_output(item.output) + ("" if item.alias is None else f" AS {show_name(item.alias)}")
 
 
 def show_output(output: Output) -> str:
-    """What an attribute of the result is made of."""
+    """Write an attribute of the result as the query writes it."""
     match output:
         case Simple(term):
             return show_of(term)
         case SaseSeries(b, name):
-            return f"{b}[].{name}"
+            return f"{_variable(b)}[].{show_name(name)}"
         case Composite(a, place, names):
-            return f"{a}{_index(a, place)}.({', '.join(names)})"
+            return f"{_variable(a)}{_index(a, place)}.({', '.join(map(show_name, names))})"
         case CompositeSeries(b, names):
-            return f"{b}[].({', '.join(names)})"
+            return f"{_variable(b)}[].({', '.join(map(show_name, names))})"
         case _:
             assert_never(output)
 
@@ -358,19 +372,19 @@ def show_of(term: Term) -> str:
 
 def as_written(attribute: Attribute) -> Attribute:
     """An attribute of the shared kind whose name is the text of the reference or aggregate."""
-    return Attribute(show_attribute(attribute))
+    return WrittenTerm(show_attribute(attribute))
 
 
 def show_attribute(attribute: Attribute) -> str:
     """a.x, b[i-1].x, avg(b[].x)."""
-    a = attribute.variable or ""
-    name = f".{attribute.name}" if attribute.name else ""
+    a = _variable(attribute.variable or "")
+    name = f".{show_name(attribute.name)}" if attribute.name else ""
     match attribute:
         case SaseAggregate(function=function, parameter=parameter, running=running):
             number = "" if parameter is None else f"{parameter}, "
-            return f"{function}({number}{a}{'[..i-1]' if running else '[]'}{name})"
+            return f"{_variable(function)}({number}{a}{'[..i-1]' if running else '[]'}{name})"
         case Reference(place=place):
-            return f"{a}{_index(a, place)}{name}"
+            return f"{a}{_index(attribute.variable or '', place)}{name}"
         case _:
             raise TypeError(f"{attribute} is no reference of SASE+")
 
@@ -381,7 +395,7 @@ def _index(a: str, place: Index) -> str:
         "first": "[1]",
         "current": "[i]",
         "previous": "[i-1]",
-        "last": f"[{a}.LEN]",
+        "last": f"[{show_name(a)}.LEN]",
     }
     return indexes[place]
 
@@ -458,19 +472,19 @@ RANKED = ("highest", "lowest")  # those with a number as their first argument
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One answer to each question that has several in use.
+    """A choice of one answer for each question on which implementations differ.
 
     last_kleene: a Kleene plus in last place without a condition on a[a.LEN] is a match when it stops (maximal), or
         after each of its events (every).
-    cut_in_last_place: what `!` does there: it stops the Kleene plus after its first event, or nothing.
-    stream_end: the end of a finite stream stops what is under way, or it waits for events that do not come.
+    cut_in_last_place: `!` in last place stops the Kleene plus after its first event (first), or does nothing (nothing).
+    stream_end: the end of a finite stream stops the runs under way, or they wait for events that do not come.
     window: last.time - first.time < W (open), or <= W (closed).
     kleene_skips: what a Kleene plus under skip_till_next_match skips: events that it cannot select itself (own), or
         only those that the next component cannot select either (neither).
     negation_in_front: a negated first component looks back to the window's beginning, or to the stream's.
-    negated_series: the strategy of a negated Kleene plus says which of its series count, or any series counts.
-    non_overlap: of the matches of a partition that overlap, the one that ends first is output, the one that starts
-        first, or the longest.
+    negated_series: the strategy of a negated Kleene plus determines which of its series count, or any series counts.
+    non_overlap: which of the overlapping matches of a partition is output: the one that ends first, the one that
+        starts first, or the longest.
     """
 
     last_kleene: Literal["maximal", "every"] = "maximal"
@@ -491,11 +505,11 @@ def choices() -> dict[str, tuple[str, ...]]:
     return arguments.choices(Reading)
 
 
-def others() -> dict[tuple[str, str], Reading]:
+def list_other_readings() -> dict[tuple[str, str], Reading]:
     """The readings that differ from the decided one in one answer, by the question and that answer."""
-    return arguments.others(DECIDED)
+    return arguments.vary_reading(DECIDED)
 
 
 def read_reading(given: Iterable[str]) -> Reading:
     """The reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
-    return arguments.read(Reading, given)
+    return arguments.parse_reading(Reading, given)

@@ -48,7 +48,7 @@ from cerify.conformance.report import (
 )
 from cerify.conformance.run import DIAGNOSIS_SECONDS, conform
 from cerify.hypotheses import STAGES
-from cerify.semantics.arguments import choices, read
+from cerify.semantics.arguments import choices, parse_reading
 from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table
 from cerify.semantics.row_pattern.scalars import RowReading
@@ -152,10 +152,10 @@ class ConformArguments:
         return f"{', '.join(named)}{' of ' if named else ''}{self.suite or 'all built-in suites'}"
 
     def oracle(self) -> Oracle:
-        """What the engine is held to. Raises InputError."""
+        """Return the oracle that judges the engine's answers. Raises InputError."""
         in_sql = [text for text in self.readings if text.partition("=")[0] in choices(RowReading)]
         policy = read_policies(self.policies)
-        read(RowReading, in_sql)
+        parse_reading(RowReading, in_sql)
         policy["row-pattern"] = {**policy.get("row-pattern", {}), **dict(text.split("=") for text in in_sql)}
         return Oracle(read_reading(text for text in self.readings if text not in in_sql), policy)
 
@@ -288,7 +288,7 @@ def _print_table(report: Report) -> None:
 
 
 def _counts(results: Sequence[CaseResult], counted: Sequence[Outcome]) -> tuple[str, ...]:
-    """How many results there are, how many have each of these outcomes, and how many have another."""
+    """Return as text the number of results, the number with each of these outcomes, and the number with another one."""
     outcomes = Counter(result.outcome for result in results)
     numbers = [outcomes[outcome] for outcome in counted]
     return (str(len(results)), *map(str, numbers), str(len(results) - sum(numbers)))
@@ -388,7 +388,7 @@ def _print_profile(profile: EngineProfile) -> None:
 
 
 def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
-    """What is to be said about a finding beside its numbers."""
+    """Return the remarks about a finding that go beside its numbers."""
     notes = []
     axes = AXES[profile.language]
     default = (axes.get(name) or next(axis for axis in axes.values() if axis.base == name)).default

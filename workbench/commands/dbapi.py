@@ -54,7 +54,7 @@ class Database:
         return ""
 
     def answer(self, q: MatchRecognize, S: Stream, options: Options) -> Sequence[Match]:
-        """As matches. Raises Unsupported where the database has no such clause at all."""
+        """Return the matches of a clause. Raises Unsupported where the database has no such clause at all."""
         if self.missing:
             raise Unsupported(self.missing)
         return self.matches(q, S)
@@ -65,7 +65,7 @@ class Database:
         try:
             for statement in created(table, S):
                 self._executed(statement)
-            return sql.matches(q, [self._executed(sql.select(table, one)) for one in sql.shown(q, len(S))])
+            return sql.matches(q, [self._executed(sql.select(table, one)) for one in sql.build_clauses(q, len(S))])
         except self.module.NotSupportedError as error:
             raise Unsupported(str(error)) from None
         finally:

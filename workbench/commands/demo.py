@@ -18,7 +18,7 @@ from cerify.conformance.model import Report
 from cerify.conformance.report import render as conformance_page
 from cerify.conformance.run import conform
 from cerify.examples import flights
-from cerify.examples.flights import EXAMPLES, DemoFinding, find, outcomes, passed, render
+from cerify.examples.flights import EXAMPLES, DemoFinding, count_passed, find, outcomes, render
 from cerify.semantics.errors import InputError
 from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table
@@ -120,7 +120,7 @@ def show(findings: Sequence[DemoFinding], report: Report, note: str, engine: str
     for name in ("events", "matches", "ms", "agree", *((engine,) if engine else ())):
         table.add_column(name, justify="right")
     for finding in findings:
-        agreed = f"{passed(s.automaton for s in finding.samples)}/{len(finding.samples)}"
+        agreed = f"{count_passed(s.automaton for s in finding.samples)}/{len(finding.samples)}"
         row = [
             finding.example.name,
             f"{len(finding.stream):,}",

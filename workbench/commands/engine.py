@@ -89,8 +89,9 @@ def _matches(language: Language[Any], evaluator: str, query: Any, S: Stream, opt
 def serve(info: protocol.EngineInfo, served: Served) -> None:
     """Answer the messages on standard input until a message says stop, or the input ends.
 
-    A query that uses what the evaluator does not carry is answered with "skipped", since the engine does not claim the
-    feature; every other failure is answered with an error. A line that is no message gets an error without an id.
+    The answer to a query with a feature that the evaluator does not support is "skipped", since the engine does not
+    claim the feature. The answer to every other failure is an error. A line that is not a message gets an error without
+    an id.
     """
     with compiled_shared():  # cases in a row often have the same query
         for text in sys.stdin.buffer:

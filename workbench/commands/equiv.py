@@ -201,7 +201,7 @@ def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
 
 
 def _bounded(claim: Claim, length: int) -> str:
-    """What a search of all streams of up to length events has shown; it proves nothing of longer ones."""
+    """Describe the result of a search of all streams of up to length events; it proves nothing of longer ones."""
     found = "no difference" if claim == "equivalent" else "the right has all that the left has"
     return f"{found} on streams of up to {length} event{'s' * (length != 1)}; longer ones were not compared"
 
@@ -308,7 +308,7 @@ def verify_command(file: Path, as_json: bool) -> int:
         return 0 if wrong is None else 1
     claim = {"equivalent": "is equivalent to", "contained": "is contained in"}[certificate.claim]
     what = "complex events" if certificate.level == "events" else "valuations"
-    under = "" if certificate.schema is None else f", under the schema {_shown(certificate.schema)}"
+    under = "" if certificate.schema is None else f", under the schema {_format_schema(certificate.schema)}"
     times = {"any": "", "strict": ", where times increase", "non-decreasing": ", where times never decrease"}
     under += times[certificate.order]
     stated = f"{printable(certificate.left)}  {claim}  {printable(certificate.right)}  ({what}{under})"
@@ -320,7 +320,7 @@ def verify_command(file: Path, as_json: bool) -> int:
     return 1
 
 
-def _shown(schema: Schema) -> str:
+def _format_schema(schema: Schema) -> str:
     """A schema on one line, cut where it is long."""
     text = printable(json.dumps(json_of_schema(schema), ensure_ascii=False))
     rest = len(text) - SHOWN

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import click
 
-from cerify.api import diagram_of, hoa_of, planned, preference_tree, read_query, record
+from cerify.api import diagram_of, hoa_of, plan_query, preference_tree, read_query, record
 from cerify.automata.evaluator import Output
 from cerify.commands.options import (
     EVENTS,
@@ -245,7 +245,7 @@ def _diagram(args: DrawArguments) -> Diagram:
 
 
 def _stream(query: str, language: str, S: Stream) -> tuple[str, str]:
-    plan = planned(query, language, S.schema, Options(), None)
+    plan = plan_query(query, language, S.schema, Options(), None)
     if plan.language.takes_place:
         found = list(plan.matches(S))
         shown = found if len(S) <= WHOLE else found[:MOST_ROWS]

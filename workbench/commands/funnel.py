@@ -26,7 +26,7 @@ DRAWN = (".svg", ".html")
 
 @dataclass(frozen=True)
 class FunnelArguments:
-    """What the command is given."""
+    """Hold the arguments of the command."""
 
     file: str = argument(type=EVENTS)
     steps: tuple[str, ...] = argument(nargs=-1, required=True, metavar="STEP...")
@@ -72,7 +72,7 @@ def funnel_command(args: FunnelArguments) -> int:
     suffix = args.output.suffix.lower() if args.output is not None else ""
     if args.output is not None and suffix not in (".csv", ".parquet", *DRAWN):
         raise click.UsageError(f"--output: {args.output} ends in none of .csv, .parquet, .svg and .html")
-    found = _asked(args)
+    found = _run_funnel(args)
     groups = {} if args.split is None else found.split_by(args.split)
     if args.output is not None:
         if suffix in DRAWN:
@@ -89,7 +89,7 @@ def funnel_command(args: FunnelArguments) -> int:
     return 0 if found.counts[-1].keys else 1
 
 
-def _asked(args: FunnelArguments) -> Funnel:
+def _run_funnel(args: FunnelArguments) -> Funnel:
     """Return the answer; warnings are written to standard error, or with --strict the first is an error."""
     S = args.source.read(args.file)
     with warnings.catch_warnings(record=True) as issued:

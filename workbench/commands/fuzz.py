@@ -61,9 +61,9 @@ from cerify.conformance.model import (
     Case,
     CaseResult,
     difference,
+    format_matches,
     plural,
     sentence,
-    shown,
 )
 from cerify.conformance.report import event_text, labelled, match_command, result_json
 from cerify.conformance.run import StreamSearch, search
@@ -162,8 +162,8 @@ def print_disagreement(
     texts = {
         "query": case.query,
         "stream": "\n".join(f"{i}: {event_text(event)}" for i, event in enumerate(case.events)) or "no events",
-        "expected": shown(case.matches, 20) or "nothing",
-        "got": result.detail if got is None else shown(got, 20) or "nothing",
+        "expected": format_matches(case.matches, 20) or "nothing",
+        "got": result.detail if got is None else format_matches(got, 20) or "nothing",
         **notes,
         "why": why(result),
         "again": "\n".join([*again, *([match_command(case)] if result.outcome != "disputed" else [])]),
@@ -432,12 +432,12 @@ class FuzzArguments:
 
     @property
     def consuming(self) -> Consumption:
-        """What a match takes away from later ones."""
+        """Return the policy on the events that a match takes away from later ones."""
         return Consumption.of(self.consumption)
 
     @property
     def limits(self) -> Limits:
-        """What the engine under test may use."""
+        """Return the limits on time, memory and restarts of the engine under test."""
         return Limits(run_seconds=self.time_limit, memory=self.memory * 2**20, restarts=RESTARTS)
 
     def require_consistent(self) -> None:
@@ -706,7 +706,7 @@ def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement
     d = group[0]  # the lightest stands for all
     notes = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
     if d.second is not None:
-        notes["second"] = f"the plain definition gives {shown(sorted(d.second), 20) or 'nothing'}"
+        notes["second"] = f"the plain definition gives {format_matches(sorted(d.second), 20) or 'nothing'}"
     if isinstance(d.left, str):
         notes["expected"] = d.left
     result = result_of(d, args.known_language, args.consuming)

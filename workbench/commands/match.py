@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import click
 
-from cerify.api import planned, read_query
+from cerify.api import parse, plan_query, read_query, show
 from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.options import (
     CONSUMPTIONS,
     EVENTS,
+    FILE,
+    OUTPUT,
     SELECTIONS,
     AtLeast,
     ChoiceOption,
@@ -40,16 +43,20 @@ from cerify.languages.language import (
 )
 from cerify.plan import Plan
 from cerify.semantics.arguments import Budget, Selection, timed_items
-from cerify.semantics.errors import MissingPackage, Unsupported, errors_in
+from cerify.semantics.errors import InputError, MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.files import write_bytes
+from cerify.semantics.json_events import parse_json, text_of
+from cerify.semantics.match_frames import OUTPUT_SUFFIXES, MatchColumns, OutputFormat, shown_cell, written_table
 from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.row_pattern.statement import is_statement
-from cerify.semantics.row_pattern.syntax import show
+from cerify.semantics.row_pattern.syntax import show as show_clause
 from cerify.semantics.values import Value, plain, show_time
 from cerify.statements import Pasted, read_pasted, reading_texts
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
 TABLE_ROWS = 100
+MOST_LINES = 1_000_000  # of JSON, where no limit is given
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,10 @@ class MatchArguments:
     """The options of a call."""
 
     query: str = argument()
-    file: str = argument(type=EVENTS)
+    file: tuple[str, ...] = argument(type=EVENTS, nargs=-1)
+    query_file: Path | None = option(
+        "--query", type=FILE, metavar="FILE", help="A query as the JSON of its syntax tree, instead of QUERY."
+    )
     language: str = language()
     evaluator: str | None = option(
         "--evaluator",
@@ -81,7 +91,7 @@ class MatchArguments:
         "--limit",
         type=AtLeast(1),
         metavar="N",
-        help=f"Stop after N matches.  [default: {TABLE_ROWS} in the table, none with --json]",
+        help=f"Stop after N matches.  [default: {TABLE_ROWS} in the table, {MOST_LINES} with --json]",
     )
     valuations: bool = option("--valuations", is_flag=True, help="Tell which variable has which positions, or values.")
     readings: tuple[str, ...] = option(
@@ -109,7 +119,23 @@ class MatchArguments:
         metavar="SECONDS",
         help="Stop with an error after so long.",
     )
+    show: str | None = option(
+        "--show", metavar="ATTRIBUTES", help="Show these attributes of the events of matches, as user_id,price."
+    )
+    out: Path | None = option(
+        "-o", type=OUTPUT, metavar="FILE", help="Write the matches to a file, with their attributes as columns."
+    )
+    output_format: OutputFormat | None = option(
+        "--output-format",
+        type=ChoiceOption(get_args(OutputFormat)),
+        help="What that file is, if not what its suffix says.",
+    )
     as_json: bool = option("--json", is_flag=True, help="Print one match per line, as JSON.")
+
+    @property
+    def attributes(self) -> list[str] | None:
+        """The attributes that are shown; None where they are not asked for."""
+        return None if self.show is None else [name.strip() for name in self.show.split(",") if name.strip()]
 
 
 @click.command()
@@ -117,11 +143,15 @@ class MatchArguments:
 def match_command(args: MatchArguments) -> int:
     """Print the matches of QUERY over the events in FILE.
 
-    FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count from 0.
+    FILE is CSV, JSON, JSON Lines, Parquet or Arrow IPC; - is standard input. Several files are one stream, in their
+    order. Positions count from 0.
 
     Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
     """
     source = args.source
+    args = _with_query(args)
+    if not args.file:
+        raise click.UsageError("Missing argument 'FILE...'.")
     query, language_ = with_rule_of(args.query, args.language)
     args = replace(args, query=query, language=language_)
     args, statement = _pasted(args)
@@ -135,13 +165,25 @@ def match_command(args: MatchArguments) -> int:
     budget = Budget(seconds=args.time_limit)
     options = Options(output, budget, consumption=consumption, **reading_options(lang, args.readings))
     with errors_in(args.query), budget.timed():
-        plan = planned(tree, args.language, source.schema, options, args.evaluator, selection)
+        plan = plan_query(tree, args.language, source.schema, options, args.evaluator, selection)
         S = source.read_for(args.query, args.language, args.file)
         with _pointing_to_denotational(plan):
             status = _print(lang, plan, S, options, args, statement)
         if status == 1:
             warn_of_never(lang, tree, source.schema, args.query)
         return status
+
+
+def _with_query(args: MatchArguments) -> MatchArguments:
+    """The arguments, with the text of a query that is given as data; then the first argument is a file of events."""
+    if args.query_file is None:
+        return args
+    obj = parse_json(text_of(args.query_file), str(args.query_file))
+    try:
+        tree = parse(obj if isinstance(obj, dict) else {"node": obj}, args.language)
+    except InputError as error:
+        raise InputError(f"{args.query_file}: {error.message}") from None
+    return replace(args, query=show(tree), file=(args.query, *args.file), query_file=None)
 
 
 def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
@@ -155,7 +197,7 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
     pasted = read_pasted(args.query, args.dialect or "standard")
     output = args.output or ("matches" if pasted.statement is None else "rows")
     readings = (*reading_texts(pasted.reading), *args.readings)  # of two answers to one question the last wins
-    return replace(args, query=show(pasted.clause), readings=readings, output=output), pasted
+    return replace(args, query=show_clause(pasted.clause), readings=readings, output=output), pasted
 
 
 def _print(
@@ -166,9 +208,14 @@ def _print(
         made = lang.output_table(plan.query, S, plan.unsorted(S), options)
         return _print_rows(made if pasted is None else pasted.selected(made, options.row_reading), args)
     found = timed_items(plan.with_values(S) if args.valuations else plan.matches(S))
+    is_open = lang.open_test(plan.query, S, options) or (lambda _: False)
+    if args.out is not None:
+        return _write(found, S, is_open, args)
+    shown = Shown(S, args.attributes, is_open)
     if args.as_json:
-        return _print_json(islice(found, args.limit))
-    return _print_table(found, S, args.limit or TABLE_ROWS, args.valuations or lang.results, lang.results)
+        return _print_json(found, shown, args.limit)
+    results = lang.results and args.attributes is None
+    return _print_table(found, shown, args.limit or TABLE_ROWS, args.valuations or results, results)
 
 
 @contextmanager
@@ -182,28 +229,83 @@ def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
         raise Unsupported(f"{error.message}; try --evaluator {DENOTATIONAL}", error.span) from None
 
 
-def _print_json(matches: Iterable[Match]) -> int:
-    status = 1
-    for match in matches:
+@dataclass(frozen=True)
+class Shown:
+    """Hold the details to show of matches besides their positions: attributes of their events, and which are open."""
+
+    S: Stream
+    attributes: list[str] | None
+    is_open: Callable[[Match], bool]
+
+    def columns(self, match: Match) -> dict[str, Any]:
+        """Return the attributes that are asked for, by column. Raises IllFormed for one that no event has."""
+        if self.attributes is None:
+            return {}
+        found = MatchColumns([match], self.S, self.attributes).columns()
+        return {name: values[0] for name, values in found.items() if name not in ("at", "events")}
+
+
+def _format_of(args: MatchArguments) -> OutputFormat:
+    assert args.out is not None
+    found = args.output_format or OUTPUT_SUFFIXES.get(args.out.suffix.lower())
+    if found is None:
+        known = ", ".join(OUTPUT_SUFFIXES)
+        raise click.UsageError(f"what is {args.out} to be? Its suffix is none of {known}; or give --output-format")
+    return found
+
+
+def _write_rows(made: OutputTable, args: MatchArguments) -> int:
+    assert args.out is not None
+    rows = made.rows[: args.limit]
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(made.columns)}
+    write_bytes(args.out, written_table(columns, _format_of(args)))
+    echo(f"{len(rows)} row{'' if len(rows) == 1 else 's'} written to {args.out}", error=True)
+    return 0 if rows else 1
+
+
+def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool], args: MatchArguments) -> int:
+    """Writes the matches to a file, and returns the exit status."""
+    assert args.out is not None
+    format_ = _format_of(args)
+    matches = list(islice(found, args.limit))
+    columns = MatchColumns(matches, S, args.attributes, [is_open(match) for match in matches]).columns()
+    write_bytes(args.out, written_table(columns, format_))
+    echo(f"{len(matches)} match{'' if len(matches) == 1 else 'es'} written to {args.out}", error=True)
+    return 0 if matches else 1
+
+
+def _print_json(matches: Iterable[Match], shown: Shown, limit: int | None) -> int:
+    status, most = 1, limit or MOST_LINES
+    for number, match in enumerate(matches):
+        if number == most:
+            if limit is None:
+                echo(f"cerify: warning: the first {most} matches; there are more: --limit N prints N", error=True)
+            break
         line: dict[str, Any] = {"at": match.at, "events": list(match.events)}
         if isinstance(match, ValuedMatch):
-            line["values"] = {X: _shown(v) for X, v in match.values}
+            line["values"] = {X: _encode_value(v) for X, v in match.values}
         if match.bindings is not None:
             line["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
         if match.result is not None:
             line["result"] = plain(match.result.attributes)
+        if shown.attributes is not None:
+            line["shown"] = plain(shown.columns(match))
+        if shown.is_open(match):
+            line["open"] = True
         echo(json.dumps(line | match.more(), ensure_ascii=False))
         status = 0
     return status
 
 
 def _print_rows(made: OutputTable, args: MatchArguments) -> int:
-    """With --json one object, with all rows unless there is a limit."""
+    """With --json one object, with all rows unless there is a limit; with -o all of them in a file."""
+    if args.out is not None:
+        return _write_rows(made, args)
     shown = made.rows[: args.limit or (None if args.as_json else TABLE_ROWS)]
     if args.as_json:
         echo(json.dumps(OutputTable(made.columns, shown).json(), ensure_ascii=False))
         return 0 if made.rows else 1
-    cells = [["NULL" if value is None else printable(str(_shown(value))) for value in row] for row in shown]
+    cells = [["NULL" if value is None else printable(str(_encode_value(value))) for value in row] for row in shown]
     if made.columns:
         echo_lines(table_lines([*map(printable, made.columns)], cells, 0))
     more = f", of which the first {len(shown)} are shown" if len(shown) < len(made.rows) else ""
@@ -211,23 +313,32 @@ def _print_rows(made: OutputTable, args: MatchArguments) -> int:
     return 0 if made.rows else 1
 
 
-def _print_table(found: Iterator[Match], S: Stream, limit: int, valuations: bool, results: bool) -> int:
-    matches = list(islice(found, limit + 1))
+def _print_table(found: Iterator[Match], shown: Shown, limit: int, valuations: bool, results: bool) -> int:
+    S, matches = shown.S, list(islice(found, limit + 1))
     if not matches:
         echo(f"no match in {len(S)} events")
         return 1
-    headings = ["at", "events", *["bindings"] * valuations, *["result"] * results, *["rows"] * on_terminal()]
+    with_open = any(map(shown.is_open, matches[:limit]))
+    columns = {} if shown.attributes is None else MatchColumns(matches[:limit], S, shown.attributes).columns()
+    names = [name for name in columns if name not in ("at", "events")]
+    headings = ["at", "events", *["bindings"] * valuations, *["result"] * results, *names, *["open"] * with_open]
+    headings += ["rows"] * on_terminal()
     rows = []
-    for match in matches[:limit]:
+    for number, match in enumerate(matches[:limit]):
         cells = [str(match.at), _positions(match.events)]
         if valuations:
             values = match.values if isinstance(match, ValuedMatch) else ()
-            bound = [*((X, _shown(v)) for X, v in values), *((x, _positions(p)) for x, p in match.bindings or ())]
+            bound = [
+                *((X, _encode_value(v)) for X, v in values),
+                *((x, _positions(p)) for x, p in match.bindings or ()),
+            ]
             cells.append("\n".join(printable(f"{variable}: {shown}") for variable, shown in bound))
         if results:
             named = plain(match.result.attributes).items() if match.result is not None else ()
             written = (f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in named)
             cells.append("\n".join(map(printable, written)))
+        cells += [printable(shown_cell(columns[name][number])) for name in names]
+        cells += ["open" if shown.is_open(match) else ""] * with_open
         if on_terminal():
             cells.append("\n".join(f"{p}  {_row(S.part(p, 1)[0])}" for p in match.events))
         rows.append(cells)
@@ -244,8 +355,10 @@ def _positions(positions: tuple[int, ...]) -> str:
 
 
 def _row(event: Event) -> str:
-    return printable(" ".join([event.type, *(f"{name}={_shown(value)}" for name, value in event.attributes.items())]))
+    return printable(
+        " ".join([event.type, *(f"{name}={_encode_value(value)}" for name, value in event.attributes.items())])
+    )
 
 
-def _shown(value: Value) -> int | float | str:
+def _encode_value(value: Value) -> int | float | str:
     return value if isinstance(value, int | float | str) else show_time(value)

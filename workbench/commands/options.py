@@ -34,8 +34,10 @@ from cerify.semantics.errors import (
     shortened,
 )
 from cerify.semantics.events import TIME, TYPE, Schema, Stream
+from cerify.semantics.file_joins import sorted_by_time
 from cerify.semantics.files import STDIN, Format, read, read_schema
 from cerify.semantics.packages import naming_extras
+from cerify.semantics.time_columns import TimeReading, TimeUnit
 from cerify.terminal import echo, ending_signals, printable, screen
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ language_option = click.option("--language", type=LanguageChoice(), default=DEFA
 
 
 def completes(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
-    """What completes a parameter in a shell: those of the names that begin as its value does; none where they fail."""
+    """Return a shell completion: the names that begin as the parameter's value does; no names where they fail."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         with suppress(CerifyError):
@@ -174,7 +176,7 @@ def takes(kind: type[T]) -> Callable[[Callable[[T], Any]], Callable[..., Any]]:
     def decorator(command: Callable[[T], Any]) -> Callable[..., Any]:
         @wraps(command)
         def wrapped(**values: Any) -> Any:
-            return command(_made(kind, values))
+            return command(_build_arguments(kind, values))
 
         for parameter in reversed(list(_parameters(kind))):
             wrapped = parameter(wrapped)
@@ -191,9 +193,9 @@ def _parameters(kind: type[Any]) -> Iterator[Callable[[Any], Any]]:
             yield from (make(one.name) for make in one.metadata[PARAMETERS])
 
 
-def _made(kind: type[T], values: dict[str, Any]) -> T:
+def _build_arguments(kind: type[T], values: dict[str, Any]) -> T:
     found = {
-        one.name: _made(one.metadata[GROUP], values) if GROUP in one.metadata else values[one.name]
+        one.name: _build_arguments(one.metadata[GROUP], values) if GROUP in one.metadata else values[one.name]
         for one in fields(kind)  # type: ignore[arg-type]
     }
     return kind(**found)
@@ -207,7 +209,7 @@ SOON = 1.0  # seconds for the question whether a query can match at all
 
 @dataclass(frozen=True)
 class FileSource:
-    """How events are read, as the options say."""
+    """Hold the options that say how to read events."""
 
     schema_text: str | None = option(
         "--schema",
@@ -215,7 +217,29 @@ class FileSource:
         help='As {"T": {"id": "int", "tmp": "float"}}; or a file of events, of which it is the schema.',
     )
     time_column: str | None = option("--time", metavar="COLUMN", help="The field with the events' time.")
+    time_unit: TimeUnit | None = option(  # noqa: RUF009
+        "--time-unit",
+        type=ChoiceOption(get_args(TimeUnit)),
+        help="Of times that are numbers since 1970.  [default: the one in which they are of the years 1990 to 2100]",
+    )
+    time_format: str | None = option(
+        "--time-format", metavar="FORMAT", help="Of times that are not ISO 8601, as '%d/%m/%Y %H:%M:%S'."
+    )
+    round_times: bool = option("--round-times", is_flag=True, help="Cut digits of times beyond microseconds off.")
     type_column: str = option("--type", metavar="COLUMN", default=TYPE, help="The one with the type.")
+    sort: bool = option("--sort", is_flag=True, help="Sort the events by their time; positions count in that order.")
+    records: str | None = option(
+        "--records", metavar="PATH", help="The list of the events, in a file that is one object of JSON."
+    )
+    object_type: str | None = option(
+        "--object", metavar="TYPE", help="Read the lives of the objects of this type in an OCEL log."
+    )
+    renamed_types: tuple[str, ...] = option(
+        "--rename-type",
+        multiple=True,
+        metavar="OLD=NEW",
+        help="Read events of a type as of another; may be given again.",
+    )
     format_: Format | None = option(  # noqa: RUF009
         "--format", type=ChoiceOption(get_args(Format)), help="If not what the file's suffix says."
     )
@@ -228,24 +252,56 @@ class FileSource:
         """The schema that is given. Raises InputError."""
         if self.schema_text is None:
             return None
-        return schema_of(self.schema_text, self.type_column, self.time_column)
+        return schema_of(self.schema_text, self.type_column, self.time_column, times=self.times)
 
-    def read_for(self, query: str, language: str, file: str) -> Stream:
+    @property
+    def times(self) -> TimeReading:
+        """Return the way to read times that the options choose."""
+        return TimeReading(self.time_unit, self.time_format, self.round_times)
+
+    @property
+    def rename_types(self) -> dict[str, str]:
+        """The types that are read by another name. Raises InputError."""
+        pairs = [text.partition("=") for text in self.renamed_types]
+        for old, equals, new in pairs:
+            if not (old and equals and new):
+                raise InputError(f"--rename-type {old}{equals}{new}: write OLD=NEW, as start=begin")
+        return {old: new for old, _, new in pairs}
+
+    def read_for(self, query: str, language: str, file: str | tuple[str, ...]) -> Stream:
         """The events of a file that a query is to be run over; warnings about the two are written to standard error.
 
         With --strict the first of these is an error. Raises InputError, IllFormed.
         """
         lang = language_named(language)
-        own = None
-        if file != STDIN and self.format_ is None and self.schema_text is None:
-            own = lang.read_events(file, None if self.type_column == TYPE else self.type_column, self.time_column)
-        S = self.read(file, lang.row_type) if own is None else own
+        own, files = None, (file,) if isinstance(file, str) else file
+        if len(files) == 1 and files[0] != STDIN and self.format_ is None and self.schema_text is None:
+            own = lang.read_events(files[0], None if self.type_column == TYPE else self.type_column, self.time_column)
+        S = self.read(file, lang.row_type) if own is None else self._as_asked(own, files[0], lang.title)
         for warning in require_fit(lang, lang.parse(query), S, self.strict):
             warn(warning, query)
         return S
 
-    def read(self, file: str, default_type: str | None = None) -> Stream:
-        """The events of a file; of standard input if it is called -. Raises InputError."""
+    def _as_asked(self, S: Stream, file: str, title: str) -> Stream:
+        """The events of a file in a form of a language's own, in the order asked for. Raises InputError."""
+        given = {
+            "--time-unit": self.time_unit,
+            "--time-format": self.time_format,
+            "--round-times": self.round_times,
+            "--records": self.records,
+            "--object": self.object_type,
+            "--rename-type": self.renamed_types,
+        }
+        for name, value in given.items():
+            if value:
+                raise InputError(
+                    f"{name} does not apply to {file}, whose documents are read as {title} has them; leave the option "
+                    "out, or give --format jsonl, which reads a file as any other log"
+                )
+        return sorted_by_time(S) if self.sort else S
+
+    def read(self, file: str | tuple[str, ...], default_type: str | None = None) -> Stream:
+        """The events of a file, or of several; of standard input if it is called -. Raises InputError."""
         schema = self.schema
         with _notes():
             S = read(
@@ -255,29 +311,45 @@ class FileSource:
                 type_column=self.type_column,
                 time_column=self.time_column,
                 default_type=default_type,
+                time_unit=self.time_unit,
+                time_format=self.time_format,
+                round_times=self.round_times,
+                rename_types=self.rename_types,
+                records=self.records,
+                object_type=self.object_type,
+                sort=self.sort,
             )
         if self.time_column is not None and len(S) and not _has_time(S):
-            name = "standard input" if file == STDIN else file
+            files = (file,) if isinstance(file, str) else file
+            name = "standard input" if files == (STDIN,) else ", ".join(files)
             raise InputError(f"{name}: no event has a value in the column {self.time_column!r} for the time")
         return S
 
 
 def _has_time(S: Stream) -> bool:
     """Whether an event has a time; a stream with a table is looked at by its column."""
+    if TIME in S.unread:
+        return True
     if S.is_columnar:
         return TIME in S.table.column_names and S.table[TIME].null_count < len(S)
     return any(TIME in event.attributes for event in S.events)
 
 
 def schema_of(
-    text: str, type_column: str = TYPE, time_column: str | None = None, default_type: str | None = None
+    text: str,
+    type_column: str = TYPE,
+    time_column: str | None = None,
+    default_type: str | None = None,
+    times: TimeReading = TimeReading(),
 ) -> Schema:
     """The schema that an option gives, as JSON or a file. Raises InputError, IllFormed.
 
     default_type is the type of events in the file that have none; None makes them an error.
     """
     with _notes():
-        return read_schema(text, type_column=type_column, time_column=time_column, default_type=default_type)
+        return read_schema(
+            text, type_column=type_column, time_column=time_column, default_type=default_type, times=times
+        )
 
 
 def warn(warning: QueryWarning, query: str) -> None:
@@ -328,7 +400,7 @@ def progress_bar(transient: bool = True) -> Progress:
 
 @contextmanager
 def progress(every: float = EVERY) -> Iterator[Report]:
-    """What shows how far the work is: with a bar on a terminal, which is gone in the end, and else with lines."""
+    """Yield a function that shows progress: as a bar on a terminal, which is removed at the end, and else as lines."""
     with progress_bar() as bar:
         task = bar.add_task("starting", total=None)
         last = time.monotonic()

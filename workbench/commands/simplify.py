@@ -103,7 +103,7 @@ def simplify_command(args: SimplifyArguments) -> None:
 
 
 def _said(found: Simplified) -> str:
-    """How it is known that the result means the same."""
+    """Describe the evidence that the result means the same."""
     by_law = len(found.by_law_only)
     ended = "" if found.finished else "; stopped early, there may be a smaller one"
     if not found.steps:
@@ -266,17 +266,20 @@ def _smaller(phi: Formula) -> Formula:
 def _text(found: InStar | NotInStar | Undecided) -> list[str]:
     match found:
         case NotInStar((S, C), unmatched):
-            lines = ["not in CEL*: whether events are a match depends on others", *_marked(S, C, "a match")]
+            lines = [
+                "not in CEL*: whether events are a match depends on others",
+                *_format_counterexample(S, C, "a match"),
+            ]
             if unmatched is None:
                 return [*lines, "it is reported after an event that it does not have"]
-            return [*lines, *_marked(*unmatched, "the same events, and no match")]
+            return [*lines, *_format_counterexample(*unmatched, "the same events, and no match")]
         case Undecided(reason):
             return [f"undecided: {reason}"]
         case InStar():
             return []
 
 
-def _marked(S: Stream, C: ComplexEvent, said: str) -> list[str]:
+def _format_counterexample(S: Stream, C: ComplexEvent, said: str) -> list[str]:
     return [
         *(f"  {p}  {row(event)}" for p, event in enumerate(S)),
         f"after event {len(S) - 1} {braces(sorted(C))}: {said}",
@@ -377,7 +380,7 @@ def translate_command(
     refusal: Unsupported | BudgetExceeded | None = None
     try:
         with errors_in(query):
-            text = _written(lang.translations[to](phi, read), LANGUAGES[to])
+            text = _show_and_reparse(lang.translations[to](phi, read), LANGUAGES[to])
     except (Unsupported, BudgetExceeded) as error:
         refusal = error
     if as_json:
@@ -447,7 +450,7 @@ def _print_with_differences(
     return 0 if found is not None else 1
 
 
-def _written(psi: Any, language: Language[Any]) -> str:
+def _show_and_reparse(psi: Any, language: Language[Any]) -> str:
     """The text of a tree, if it is parsed as that tree again."""
     text = language.show(psi)
     try:

@@ -363,7 +363,7 @@ class Job:
 
     @cached_property
     def plans(self) -> Mapping[PlanShare, CampaignPlan]:
-        """Of each part the campaign of one process; its right evaluator is the definition itself, until replaced."""
+        """Return each part's campaign for one process; its right evaluator is the definition itself, until replaced."""
         return {part: self._plan(part) for part in self.parts}
 
     def _plan(self, part: PlanShare) -> CampaignPlan:
@@ -429,7 +429,7 @@ class KnownDisagreements:
     present: set[CauseAndForm] = field(default_factory=set)
 
     def ask_again(self, plan: CampaignPlan) -> None:
-        """Ask the engine of a campaign all examples, and note the kinds of those that it answers as before."""
+        """Ask the engine of a campaign all examples; record the kinds of examples with the same answer as before."""
         for example in self.examples:
             with suppress(Unsupported, BudgetExceeded, GiveUp):
                 got = answer(plan.right, example.query, example.stream, example.output)

@@ -18,6 +18,7 @@ from cerify.conformance.prediction import INTERPRETATIONS
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.protocol import EngineInfo, bounded
+from cerify.query_json import fields_of, node_kinds
 from cerify.semantics.arguments import Budget, did_you_mean
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import TIME, Event, Match, Stream
@@ -118,7 +119,7 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
 
 
 def _of_field(field: str, where: str, make: Callable[[], T]) -> T:
-    """What is made of a field. Raises InputError naming it where that is wrong."""
+    """Return the value that `make` builds from a field. Raises InputError naming the field where that is wrong."""
     try:
         return make()
     except CerifyError as error:
@@ -166,8 +167,6 @@ def line_of_case(case: Case) -> str:
 # `nodes` lists the nodes of a language with their fields, `choices` the fields that have one of a few values.
 
 Json = dict[str, Any]
-BASES = frozenset({"Derived", "RowNode", "SaseNode"})  # classes whose subclasses are nodes
-LEFT_OUT = frozenset({"span", "having_span"})
 
 
 @lru_cache(maxsize=1_000)
@@ -192,7 +191,9 @@ def tree_of_text(language: str, query: str) -> Json | None:
 def tree_of(value: Any) -> Any:
     """A syntax tree, or a part of one, in JSON."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {"node": _name(type(value))} | {name: tree_of(getattr(value, name)) for name in _names(type(value))}
+        return {"node": node_word(type(value))} | {
+            name: tree_of(getattr(value, name)) for name in fields_of(type(value))
+        }
     match value:
         case datetime():
             return {"node": "Timestamp", "value": show_time(value)}
@@ -205,44 +206,20 @@ def tree_of(value: Any) -> Any:
 
 def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
     """The names of the nodes that trees of a language consist of, each with its fields."""
-    return {name: ("value",) if kind is datetime else tuple(_names(kind)) for name, kind in _kinds(language).items()}
+    return {
+        name: ("value",) if kind is datetime else tuple(fields_of(kind)) for name, kind in node_kinds(language).items()
+    }
 
 
 def choices(language: str) -> Mapping[str, Mapping[str, Sequence[Any]]]:
     """For each node the fields that have one of a few values, as the comparator of a comparison, each with these."""
-    found = {name: _choices(kind) for name, kind in _kinds(language).items() if kind is not datetime}
+    found = {name: _choices(kind) for name, kind in node_kinds(language).items() if kind is not datetime}
     return {name: fields for name, fields in found.items() if fields}
-
-
-def _kinds(language: str) -> Mapping[str, type]:
-    """Return the class of each node of a language by the node's word; of a timestamp datetime."""
-    found: dict[str, type] = {"Timestamp": datetime}
-    waiting, seen = list(LANGUAGES[language].trees), set()
-    own = waiting[0].__module__
-    while waiting:
-        kind = waiting.pop()
-        if not is_dataclass(kind) or kind in seen:
-            continue
-        seen.add(kind)
-        if kind.__name__ not in BASES:
-            found[_name(kind)] = kind
-        hints = get_type_hints(kind)
-        waiting += [part for name in _names(kind) for part in _classes_in(hints[name])]
-        waiting += [sub for sub in kind.__subclasses__() if sub.__module__ in (own, kind.__module__)]
-    return dict(sorted(found.items()))
-
-
-def _classes_in(hint: Any) -> Iterable[type]:
-    """Yield the classes that a type hint mentions."""
-    if isinstance(hint, type) and get_origin(hint) is None:
-        yield hint
-    for part in get_args(hint):
-        yield from _classes_in(part)
 
 
 def _choices(kind: type) -> dict[str, list[Any]]:
     hints = get_type_hints(kind)
-    return {name: values for name in _names(kind) if (values := _literals(hints[name]))}
+    return {name: values for name in fields_of(kind) if (values := _literals(hints[name]))}
 
 
 def _literals(hint: Any) -> list[Any]:
@@ -262,14 +239,6 @@ def nodes_in(tree: Any) -> Iterable[Json]:
     elif isinstance(tree, list):
         for value in tree:
             yield from nodes_in(value)
-
-
-def _name(kind: Any) -> str:
-    return node_word(kind)
-
-
-def _names(kind: Any) -> Iterable[str]:
-    return (field.name for field in fields(kind) if field.name not in LEFT_OUT)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -293,7 +262,7 @@ PROBES = 3  # the shortest queries with an operator that an engine is asked befo
 
 @dataclass(frozen=True)
 class Claims:
-    """What an engine claims of one language; None: all there is. Names are those of the language's operators.
+    """Hold the operators, strategies, predicates and outputs of one language that an engine claims; None claims all.
 
     ordered_time: whether the engine takes streams only in which no event is earlier than the one before it.
     """
@@ -313,7 +282,7 @@ class Claims:
         )
 
     def why_not(self, case: Case) -> str:
-        """Why the engine is not asked this case; "" if it is."""
+        """Return the reason for which the engine is not asked this case; "" if it is."""
         events = (event_of_json(event, None, case.id) for event in case.events)
         return self.objection(case.language, case.query, events, case.output)
 
@@ -328,7 +297,7 @@ class Claims:
         return self.output == frozenset({"matches"}) and LANGUAGES[language].results
 
     def objection(self, language: str, query: Any, S: Iterable[Event], output: str) -> str:
-        """Why a query, as text or parsed, over a stream is not claimed; "" if it is."""
+        """Return the reason for which a query, as text or parsed, over a stream is not claimed; "" if it is."""
         if self.output is not None and not LANGUAGES[language].results and output not in self.output:
             return f"it does not claim the output {output}"
         if self.ordered_time and not in_order(S):
@@ -352,7 +321,7 @@ class Claims:
 
 
 def claims_of_json(claims: Mapping[str, Json], language: str) -> Claims:
-    """What the claims in an answer to *start* say about a language; without any, all is claimed."""
+    """Return the claims about a language in an answer to *start*; if it has none, everything is claimed."""
     claimed = claims.get(language, {})
 
     def names(field: Literal["operators", "strategies", "predicates", "output"]) -> frozenset[str] | None:
@@ -487,7 +456,7 @@ def claims_of_engine(engine: StartedEngine, language: str) -> Claims:
 
 
 def probes(cases: Iterable[Case], language: str) -> Iterator[Case]:
-    """Of each feature of the suite the cases with the shortest queries, each query once."""
+    """Yield for each feature of the suite the cases with the shortest queries, each query once."""
     by_feature: dict[str, dict[str, Case]] = {}
     for case in cases:
         if case.language == language:

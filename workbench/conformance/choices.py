@@ -29,7 +29,7 @@ EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can m
 
 
 def given_by(result: CaseResult) -> Given:
-    """What the engine answered; None too where the matches are the expected ones, and only their form is wrong."""
+    """Return the engine's answer, "error" for an error; None also where only the form of the matches is wrong."""
     if result.outcome == "error":
         return "error"
     if result.matches is None or set(result.matches) == set(result.case.matches):
@@ -39,15 +39,14 @@ def given_by(result: CaseResult) -> Given:
 
 @dataclass
 class Choices:
-    """The choices of a language, and what an engine with some of them answers; each question is answered once.
+    """Hold the choices of a language, and predict the answers of an engine with some of them.
 
-    passed: cases that the engine passed. held: the choices that the expected matches have, by axis, where they are not
-    those of the definition: each answer is one with these, but for the axes that are chosen. excluded: whether no
-    choice is considered, since the answers do not depend on the queries. silent: operators to whose
-    queries there is never a match. banned: choices that were judged and fell.
-    watch: raises DiagnosisStopped once the time for the search is over. alike: for a choice that stands those that
-    nothing tells from it; apart: what would tell the first from it. replayed: how many answers are wrong, and would be
-    if the engine were held to it.
+    passed: cases that the engine passed. held: the choices behind the expected matches, by axis, where they differ from
+    the definition; predictions use them on all axes that are not chosen. excluded: whether no choice is considered,
+    since the answers do not depend on the queries. silent: operators whose queries never have a match. banned: choices
+    that were judged and rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for an
+    accepted choice the choices that no question distinguishes from it; apart: a question that would distinguish it from
+    the first of them. replayed: the number of wrong answers without the choice, and with it.
     """
 
     language: str
@@ -75,7 +74,7 @@ class Choices:
             yield from ((axis.name, v) for v in axis.values if v != expected and (axis.name, v) not in self.banned)
 
     def answer(self, case: Case, chosen: Iterable[Choice]) -> Given:
-        """What an engine with these choices answers; None where that is not modelled."""
+        """Return the answer of an engine with these choices; None where that is not modelled."""
         self.watch.check()
         text = repr((case.events, case.schema))
         try:

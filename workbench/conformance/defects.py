@@ -37,11 +37,11 @@ SHOWN = 3  # causes of a defect that are listed
 
 
 def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
-    """The fewest choices found that between them give the answers to the smallest cases, each one by itself.
+    """Return few choices that between them give the answers to the smallest cases, each choice by itself.
 
-    Of those that explain equally many of these, the one that together with those found before explains most failing
-    cases is taken. Then come those that give an answer that is left together with those found before. In the end each
-    is compared with its rivals again, now that the others are known.
+    The search is greedy. A tie goes to the choice that explains most failing cases together with the choices taken
+    before. A second pass explains the remaining answers by choices in combination with the first ones. In the end each
+    choice is compared with its rivals again, now that the others are known.
     """
     sample = failing[:: max(1, len(failing) // SAMPLE)]
     taken: list[Choice] = []
@@ -51,7 +51,7 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
     def taking(candidates: Mapping[Choice, set[int]]) -> None:
         """Takes choices until none of the candidates gives an answer that is left."""
         while free := {
-            c: len(found & left) for c, found in candidates.items() if found & left and not _taken(c, taken)
+            c: len(found & left) for c, found in candidates.items() if found & left and not _is_axis_taken(c, taken)
         }:
             best = [c for c, number in free.items() if number == max(free.values())]
             joint = {c: sum(choices.reproduces([*taken, c], one) for one in sample) for c in best}
@@ -85,7 +85,8 @@ def revised(
         rivals = [
             c
             for c in choices
-            if c == choice or (not _taken(c, rest) and all(choices.reproduces([*rest, c], one) for one in smallest[n]))
+            if c == choice
+            or (not _is_axis_taken(c, rest) and all(choices.reproduces([*rest, c], one) for one in smallest[n]))
         ]
         if len(rivals) > 1:
             asked = answered_about(choices, {axis for axis, _ in rivals}, failing)
@@ -101,7 +102,7 @@ def answered_about(choices: Choices, axes: set[str], failing: Sequence[CaseResul
     return [one for some in (wrong, right) for one in some[:: -(-len(some) // COMPARED) or 1]]
 
 
-def _taken(choice: Choice, taken: Iterable[Choice]) -> bool:
+def _is_axis_taken(choice: Choice, taken: Iterable[Choice]) -> bool:
     return any(axis == choice[0] for axis, _ in taken)
 
 
@@ -153,7 +154,7 @@ def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
 
 
 def explained(result: CaseResult, match: Match) -> str:
-    """Why a match is one, or why it is none. Raises Unsupported, BudgetExceeded."""
+    """Explain why a match is one, or why it is not. Raises Unsupported, BudgetExceeded."""
     case = result.case
     language = LANGUAGES[case.language]
     explainer = language.explainer(language.parse(case.query), stream_of(case), case.query)
@@ -218,7 +219,7 @@ def defects_behind(
         choices.silent = frozenset() if empty else frozenset(silent_operators(answered, EMPTY))
         if empty:
             own = [_of_all_silent(own, silent, language)]
-        found += [(group, choices) for group in _grouped(peeler, own, failing, choices, answered)]
+        found += [(group, choices) for group in _group_kernels(peeler, own, failing, choices, answered)]
         choices.watch = Watch()  # what was found is described, whatever time it is
     found.sort(key=lambda pair: (-len(pair[0].cases), pair[0].kernels[0].result.case.query))
     hurried = peeler.watch.interrupted
@@ -253,7 +254,7 @@ def _of_all_silent(kernels: Sequence[Kernel], silent: Mapping[str, str], languag
 
 
 def described(results: Sequence[CaseResult], empty: bool, silent: Iterable[str] = ()) -> str:
-    """What is wrong with answers where no choice has to be looked for; "" otherwise.
+    """Describe the fault of answers for which there is no need to look for a choice; return "" otherwise.
 
     silent: operators to whose queries the engine never gives a match, of those without which the first answer is right.
     """
@@ -278,7 +279,7 @@ def _standing(
         return []
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
     smallest = [kernel.result for kernel in kernels]
-    stands = _found(inquiry, kernels, failing, choices, answered)
+    stands = _settle_choices(inquiry, kernels, failing, choices, answered)
     judge = Judge(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
     if _is_open(choices, stands, smallest):
         further = inquiry.identify()
@@ -308,11 +309,11 @@ def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[Case
 
 
 def _number_given(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> int:
-    """How many of the smallest wrong answers the choices give together."""
+    """Count the smallest wrong answers that the choices give together."""
     return sum(choices.reproduces(stands, one) for one in smallest)
 
 
-def _found(
+def _settle_choices(
     inquiry: Inquiry,
     kernels: Sequence[Kernel],
     failing: Sequence[CaseResult],
@@ -334,21 +335,21 @@ def _found(
 
 
 def _unexplained(choices: Choices, chosen: Sequence[Choice], kernels: Sequence[Kernel]) -> set[Elements]:
-    """What the kernels depend on that no choice gives, by itself or beside the others."""
+    """Return the elements blamed for the kernels that the choices do not give, each alone or all together."""
     ways = [*([choice] for choice in chosen), list(chosen)]
     return {k.signature.blamed for k in kernels if not any(choices.reproduces(way, k.result) for way in ways)}
 
 
-def _grouped(
+def _group_kernels(
     peeler: Peeler,
     kernels: Sequence[Kernel],
     failing: Sequence[CaseResult],
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[DefectGroup]:
-    """The kernels, where those that one choice explains are together, and the cases go to what explains them.
+    """Return the kernels in groups, one for the kernels that one choice explains.
 
-    Those that do not depend on the operators of their queries are together too.
+    Kernels with the same description of their wrong answers form a group too. If time runs out, no choice is used.
     """
     try:
         chosen = _standing(peeler, kernels, failing, choices, answered)
@@ -363,7 +364,9 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
     alone = {k.signature: next((c for c in chosen if choices.reproduces([c], k.result)), None) for k in kernels}
     groups: dict[object, list[Kernel]] = {}
     for kernel in sorted(kernels, key=lambda k: alone[k.signature] is None):
-        own: object = alone[kernel.signature] or (_needed(choices, chosen, kernel.result, groups) if chosen else None)
+        own: object = alone[kernel.signature] or (
+            _find_necessary_choice(choices, chosen, kernel.result, groups) if chosen else None
+        )
         if text := described([kernel.result], choices.excluded, kernel.signature.blamed & choices.silent):
             own = text, MATCH.sub("", kernel.result.detail)
         groups.setdefault(own or kernel.signature, []).append(kernel)
@@ -373,7 +376,9 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
     ]
 
 
-def _needed(choices: Choices, chosen: Sequence[Choice], result: CaseResult, known: Container[object]) -> Choice | None:
+def _find_necessary_choice(
+    choices: Choices, chosen: Sequence[Choice], result: CaseResult, known: Container[object]
+) -> Choice | None:
     """One of the choices without which the others do not give the answer, if there is one, one that is not known."""
     if not choices.reproduces(chosen, result):
         return None
@@ -546,7 +551,7 @@ def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece
 
     def fails(query: str, S: Stream) -> bool:
         nonlocal best
-        expected, reported = meant(query, language, S), reports(query, S)
+        expected, reported = evaluate_by_definition(query, language, S), reports(query, S)
         if reported is None or reported == expected:
             return False
         best = Smallest(query, S, expected, reported)
@@ -558,7 +563,7 @@ def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece
     return best
 
 
-def meant(query: str, language: str, S: Stream) -> Report:
+def evaluate_by_definition(query: str, language: str, S: Stream) -> Report:
     """The positions and events of the matches by the definition. Raises CerifyError."""
     found = match(query, S, language=language, evaluator=DENOTATIONAL, budget=BUDGET)
     return frozenset((m.at, m.events) for m in found)
@@ -579,12 +584,12 @@ def thinned(
             continue
         fewer = [e for e in kept if e != event]
         with suppress(CerifyError):
-            if (_moved(about, fewer) in meant(query, language, _part(piece.S, fewer))) == due:
+            if (_moved(about, fewer) in evaluate_by_definition(query, language, _part(piece.S, fewer))) == due:
                 kept = fewer
     S = _part(piece.S, kept)
     inside = {(at, C) for at, C in piece.reported if {at, *C} <= set(kept)}
     reported = frozenset(_moved(one, kept) for one in inside)
-    return Piece(S, meant(query, language, S), reported), _moved(about, kept)
+    return Piece(S, evaluate_by_definition(query, language, S), reported), _moved(about, kept)
 
 
 def _part(S: Stream, kept: Sequence[int]) -> Stream:
@@ -597,7 +602,10 @@ def _moved(one: PlainMatch, kept: Sequence[int]) -> PlainMatch:
 
 
 def _reports(language: str, axis: str, value: str, query: str, S: Stream) -> Report | None:
-    """What an engine reports whose meaning departs from the definition in one axis. Raises CerifyError."""
+    """Return the report of an engine that departs from the definition in one axis. Raises CerifyError.
+
+    None where the engine reports an error.
+    """
     interpretation = interpretation_of(language)
     try:
         found = interpretation.matches(

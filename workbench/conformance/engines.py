@@ -37,7 +37,7 @@ class Adapter(Protocol):
     def licence(self) -> str: ...
 
     def missing(self) -> str | None:
-        """What is missing to build and run it, as the end of a sentence; None if nothing is."""
+        """Return the requirements that are missing to build and run it, as the end of a sentence; None if none are."""
 
     def command(self, name: str) -> Sequence[str]:
         """The command that starts it, once it is built. Raises InputError if it cannot be built."""
@@ -57,7 +57,7 @@ class Checkout:
         return os.environ[self.variable]
 
     def missing(self) -> str | None:
-        """What is missing of it, if anything."""
+        """Describe the checkout and the environment variable that are missing; None if the checkout is there."""
         home = os.environ.get(self.variable)
         if home is not None and any(Path(home).glob(self.marker)):
             return None
@@ -189,7 +189,7 @@ def command_of_database(module: str, arguments: Sequence[str]) -> Sequence[str]:
 
 
 def missing_for(name: str) -> str | None:
-    """What is missing to build and run the engine, as a sentence; None if nothing is."""
+    """Return a sentence on the requirements that are missing to build and run the engine; None if none are."""
     if name not in SHIPPED:
         of = [language.evaluators[name] for language in LANGUAGES.values() if name in language.evaluators]
         why = without_numba() if any(evaluator.compiled for evaluator in of) else None
@@ -209,7 +209,7 @@ def sources(java: Path) -> Sequence[Path]:
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Where adapters are built when cerify is installed: $XDG_CACHE_HOME/cerify, or ~/.cache/cerify."""
+    """Return the folder for adapters that an installed cerify builds: $XDG_CACHE_HOME/cerify, or ~/.cache/cerify."""
     home = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(home) / "cerify" / "adapters"
 

@@ -56,7 +56,7 @@ Cause = Literal["crashed", "timeout", "memory", "protocol"]
 
 @dataclass(frozen=True)
 class Limits:
-    """What an engine may use: seconds for its start and for each answer, bytes of resident memory, restarts."""
+    """Hold an engine's limits: seconds for its start and for each answer, bytes of resident memory, restarts."""
 
     start_seconds: float = 60.0
     run_seconds: float = 10.0
@@ -244,10 +244,10 @@ class EngineProcess:
             time.sleep(SOON)
 
     def _adopted(self) -> set[psutil.Process]:
-        """What the engine has detached from itself and this process has adopted, with its children.
+        """Return the processes that the engine detached and this process adopted, with their children.
 
-        It is distinguished from other children of this process by having been seen below the engine, or by the engine's
-        mark in its environment.
+        They are distinguished from other children of this process by having been seen below the engine, or by the
+        engine's mark in its environment.
         """
         found: set[psutil.Process] = set()
         for child in psutil.Process().children():
@@ -367,7 +367,7 @@ class Losses:
             self.lost.setdefault(part, []).append(detail)
 
     def why_not(self, case: Case) -> str | None:
-        """Why a case is not worth a restart; None if it is to be asked."""
+        """Return the reason for which a case is not worth a restart; None if it is to be asked."""
         if not (self.skips and self.lost):
             return None
         if self.hung[names := operators_of(case)] >= HANGS:
@@ -445,7 +445,7 @@ class Engine:
 
     def run(self, case: Case, then: Case | None = None) -> CaseResult:
         """The result of a case as a report keeps it: as that of `answer`, but with few of the wrong matches."""
-        return _kept(self.answer(case, then))
+        return _limit_wrong_matches(self.answer(case, then))
 
     def answer(self, case: Case, then: Case | None = None) -> CaseResult:
         """The result of a case, which has the output that the engine claims.
@@ -465,7 +465,7 @@ class Engine:
         return CaseResult(case, outcome, matches, detail, seconds, stderr=stderr, translation=self._translation)
 
     def _outcome(self, case: Case, claims: Claims) -> tuple[Outcome, str, Sequence[Match] | None]:
-        """What became of a case: the outcome, why, and the matches if there are some."""
+        """Return the outcome of a case, the reason, and the matches if there are some."""
         if case.language not in self.info.languages:
             return "skipped", f"the engine does not speak {case.language}", None
         if unclaimed := claims.why_not(case):
@@ -582,7 +582,10 @@ class Engine:
             self._prepared = case, protocol.line(message_of(case))
 
     def _read(self, case: Case, text: bytes) -> protocol.Answer | ProtocolBreach | None:
-        """As _ask, of the line that came. Raises BudgetExceeded."""
+        """Return the answer in a line; None if it answers an earlier case again.
+
+        Raises EngineFailure, BudgetExceeded.
+        """
         try:
             obj = parse_json(text, "the answer")
             if not isinstance(obj, dict) or obj.get("id") != case.id:
@@ -603,11 +606,11 @@ class Engine:
 
 
 def _wrong(error: InputError, text: bytes) -> str:
-    """What is wrong with a line, and its beginning."""
+    """Return a message with the error in a line, and the beginning of the line."""
     return f"{protocol.bounded(error.message)}{WROTE}{excerpt(text)}"
 
 
-def _kept(result: CaseResult) -> CaseResult:
+def _limit_wrong_matches(result: CaseResult) -> CaseResult:
     """The result with all matches that are expected, and of the others those that fit in WRONG_MATCHES."""
     matches, expected, room = result.matches or (), set(result.case.matches), WRONG_MATCHES
     kept = []

@@ -1,9 +1,9 @@
-"""The identification of an engine: questions that split the hypotheses that are left, until one is.
+"""Identify an engine: ask questions that split the remaining hypotheses, until one is left.
 
-The axes are identified stage by stage. In a stage the hypotheses are those that the stages before have left, with every
-value of the stage's axes. The next question is, of the shortest streams on which two of those that explain most answers
-differ, the one on which they differ most. Then queries with several operators confirm the whole. At last the best
-hypothesis is compared with those that depart from it in one axis, over the questions of all stages.
+The axes are identified stage by stage. A stage starts with the hypotheses that the earlier stages left, combined with
+every value of the stage's axes. The next question is on a shortest stream on which two of the best hypotheses differ;
+among these, it is the one that splits the hypotheses best. Then queries with several operators confirm the result. At
+last the best hypothesis is compared with hypotheses that differ from it in one axis, over the questions of all stages.
 """
 
 from __future__ import annotations
@@ -115,9 +115,10 @@ class Identification:
         self.keep(stage, best, asked - least >= FITS * asked)
 
     def look_everywhere(self, stage: Stage, best: Choices, first: int) -> None:
-        """Ask some questions with each query of a stage that do not tell values apart.
+        """Ask some questions with each query of a stage that do not distinguish its values.
 
-        An engine may mean by it what no value says. first: the number of the first answer about the stage.
+        The engine may have a semantics that none of the values describes. first: the number of the first answer about
+        the stage.
         """
         asked = {(one.question.query, one.question.key) for one in self.answered[first:]}
         for template in stage.templates:
@@ -186,7 +187,7 @@ class Identification:
                 self.left = self.best()
 
     def best(self) -> list[Choices]:
-        """Of the hypotheses left, and those reached from the best by steps, the ones that explain most answers.
+        """Hill-climb from the best remaining hypothesis; return the hypotheses that explain the most answers.
 
         A step is another value in one axis; if none explains more, in two of those that bear on unexplained answers.
         """
@@ -232,7 +233,7 @@ class Identification:
         return [name for name in self.predictor.interpretation.axes if name in found]
 
     def findings(self) -> dict[str, AxisFinding]:
-        """What the answers say about each axis; one on which none of the answers about it depends is left out.
+        """Return the findings of the answers about each axis, without axes that do not affect any answer about them.
 
         Where no value of an axis fits, answers to queries with its operators do not count for another axis that has
         answers to queries without them.
@@ -254,7 +255,10 @@ class Identification:
         return len(due) >= EMPTY and all(one.answer == frozenset() for one in self.answered)
 
     def finding(self, name: str, mine: Sequence[Answered], partial: bool) -> AxisFinding | None:
-        """What answers say about an axis; None where it does not show. partial: whether there are others about it."""
+        """Return the finding of these answers about an axis; None where it does not show.
+
+        partial: whether there are other answers about the axis.
+        """
         axis, best = self.predictor.interpretation.axes[name], self.left[0]
         if partial:
             others = [{**best, name: value} for value in axis.values]
@@ -283,9 +287,9 @@ class Identification:
         return len(self.wrong(self.left[0], answered)) / len(answered)
 
     def about(self, name: str) -> list[Answered]:
-        """The answers to questions about an axis, and to those that confirm the whole, which depend on its value.
+        """Return the answers to questions about an axis, or about no axis, that depend on the value of the axis.
 
-        So do answers to questions about it that nothing explains: there the engine means what no value says.
+        The result includes the answers to questions about it that the best hypothesis does not explain.
         """
         return [
             one
@@ -300,7 +304,7 @@ class Identification:
         return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
 
     def without(self, unfit: Iterable[str], name: str, answered: list[Answered]) -> list[Answered]:
-        """Of the answers about an axis those to queries without the operators of others; all if there are none.
+        """Return the answers about an axis to queries without the operators of `unfit`; all answers if none are left.
 
         Others with the operators of the axis itself are left out where the answer depends on them.
         """
@@ -384,7 +388,7 @@ class Pool:
         return None
 
     def splitting(self, hypotheses: Sequence[Choices], predictor: Predictor) -> EngineQuestion | None:
-        """Of the shortest on which some of the hypotheses differ the one that splits them best; None if none is found.
+        """Return the shortest question found on which the hypotheses differ, preferring the best split; None if none.
 
         It is taken out of the pool.
         """
@@ -435,7 +439,7 @@ def identified(
     limits: Limits = Limits(),
     progress: Progress = lambda what, done, total: None,
 ) -> EngineProfile:
-    """What the engine that a command starts means in a language, or else in the first one that it speaks.
+    """Identify the semantics of the engine that a command starts, in a language, or else in the first one it speaks.
 
     Raises InputError if it does not start, or does not speak the language.
     """
@@ -447,26 +451,21 @@ def identified(
             raise InputError(f"the engine does not speak {language or 'a language with hypotheses'}")
         assert language is not None
         predictor = Predictor(language)
-        numbers = count()
+        numbers, origin = (
+            count(),
+            Case("", "identify", "", language, "", None, [], predictor.interpretation.compared, []),
+        )
         stopped, malformed, errors = list[str](), list[str](), list[str]()
 
         def ask(question: EngineQuestion) -> EngineAnswer | None:
-            case = Case(
-                f"identify/{next(numbers)}",
-                "identify",
-                "",
-                language,
-                question.query,
-                schema_for(language, question),
-                [dict(event) for event in question.events],
-                predictor.interpretation.compared,
-                [],
-            )
+            schema, events = schema_for(language, question), [dict(event) for event in question.events]
+            id_ = f"identify/{next(numbers)}"
+            case = replace(origin, id=id_, query=question.query, schema=schema, events=events)
             if stopped or engine.losses.why_not(case) is not None:
                 return None
             result = engine.answer(case)
             errors.append(ERROR_PARTS.sub("", result.detail) if result.outcome in ("error", "protocol") else "")
-            if len(errors) == ALIKE_ERRORS and errors[0] and len(set(errors)) == 1:
+            if all_alike(errors):
                 stopped.append(f"the first {ALIKE_ERRORS} answers are the same error: {result.detail}")
                 return None
             match result.outcome:
@@ -494,6 +493,11 @@ def identified(
         return EngineProfile(
             info.name, info.version, language, found, asked, ended, remarks_on(empty, malformed, asked)
         )
+
+
+def all_alike(errors: Sequence[str]) -> bool:
+    """Whether the first answers, by their errors without what is of the query ("" for no error), are the same error."""
+    return len(errors) == ALIKE_ERRORS and bool(errors[0]) and len(set(errors)) == 1
 
 
 def remarks_on(empty: bool, malformed: Sequence[str], answers: int) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""Questions to an engine about likely causes: streams on which a cause shows, and streams that tell two of them apart.
+"""Ask an engine about likely causes: on streams where a cause shows, and on streams that distinguish two causes.
 
-A cause is found from the cases of a suite. Before it is named, the engine is asked the questions by which `identify`
-would find it: some on which it changes the answer, and those on which another choice, which fits all answers so far,
-gives another one. The judgement then has these answers too.
+The cases of a suite suggest a cause. Before it is named, the engine gets the questions by which `identify` would find
+it. On some of them the cause changes the answer. On others it differs from another choice that fits all answers so far.
+The judgement then uses these answers too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Inquiry:
 
     @cached_property
     def predictor(self) -> Predictor:
-        """What engines answer to the questions of `identify`."""
+        """Return the predictor of engines' answers to the questions of `identify`."""
         return Predictor(self.choices.language)
 
     @cached_property
@@ -79,6 +79,8 @@ class Inquiry:
 
         It finds choices that show only together, such as a filter that decides which events a sequence takes.
         """
+        if self.choices.language not in STAGES:  # a plug-in language
+            return []
         language = LANGUAGES[self.choices.language]
 
         def answer(question: EngineQuestion) -> EngineAnswer | None:
@@ -123,9 +125,9 @@ class Inquiry:
         return False
 
     def settle(self, judge: Judge, chosen: Sequence[Choice]) -> list[Choice]:
-        """Return the choices that stand when the engine has been asked about them and about their rivals.
+        """Return the choices that the judge still accepts after questions about them and about their rivals.
 
-        A choice whose rival fits all answers so far is told from it by a further question, or given up for it.
+        Where a rival fits all answers so far, a further question separates it from the choice, if there is one.
         """
         stands = judge.confirm(chosen)
         for choice in list(stands):

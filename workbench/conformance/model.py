@@ -91,11 +91,11 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class DefectCause:
-    """A choice of another semantics, by its axis and value: of `of` wrong answers it gives as many as it explains.
+    """A choice of another semantics, by its axis and value, which explains `explains` of `of` wrong answers.
 
-    alike: other choices, each as "axis=value", that give the same answers to all that was asked. apart: a query and a
-    stream that would tell the first of them apart, which the engine does not claim; "" if none is known. now, then: how
-    many of all answers are wrong, and would be if the engine were held to the choice; both are 0 if not counted.
+    alike: other choices, each as "axis=value", that give the same answers to all questions. apart: a query and a stream
+    that would distinguish the first of them, which the engine does not claim; "" if none is known. now, then: the
+    number of wrong answers without the choice, and with it; both are 0 if not counted.
     """
 
     axis: str
@@ -183,7 +183,7 @@ class Report:
 
     @property
     def totals(self) -> Counter[Outcome]:
-        """How many cases had each outcome; the sum is the number of results, skipped cases included."""
+        """Count the cases of each outcome; the sum is the number of results, skipped cases included."""
         return Counter(result.outcome for result in self.results)
 
     @property
@@ -238,7 +238,7 @@ def kinds_of(result: CaseResult) -> frozenset[FailureKind]:
 
 
 def difference_kinds(expected: Iterable[Match], got: Iterable[Match]) -> frozenset[FailureKind]:
-    """How two sets of matches differ.
+    """Return the kinds of difference between two sets of matches.
 
     A missing match is paired with one that is not expected if they differ in one thing alone: the result, the bindings,
     or the position; only what is left is missing, or extra.
@@ -326,9 +326,9 @@ def difference(expected: set[Match], got: set[Match]) -> str:
     reported = [(m.at, places.get((m.events, m.bindings), set())) for m in missing]
     parts = []
     if missing:
-        parts.append(f"missing {shown(missing)}")
+        parts.append(f"missing {format_matches(missing)}")
     if extra:
-        parts.append(f"not expected {shown(extra)}")
+        parts.append(f"not expected {format_matches(extra)}")
     if any(others - {at} for at, others in reported):
         parts.append("the same events are reported at another position")
     if any(at in others for at, others in reported):
@@ -336,7 +336,7 @@ def difference(expected: set[Match], got: set[Match]) -> str:
     return "; ".join(parts)
 
 
-def shown(matches: Collection[Match], most: int = 6) -> str:
+def format_matches(matches: Collection[Match], most: int = 6) -> str:
     """Some matches as text: events, position, bindings and result of each."""
     texts = [shown_match(match) for match in list(matches)[:most]]
     rest = len(matches) - most

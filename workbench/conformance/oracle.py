@@ -128,7 +128,7 @@ PROFILE = 1
 
 @dataclass(frozen=True)
 class AxisFinding:
-    """What the answers say about one axis.
+    """The evidence of the answers about one axis.
 
     value: the one that explains most answers; None if none explains them. alike: other values that explain as many,
     and that no question distinguished. answers: how many answers bear on the axis; explained: how many of them the
@@ -157,7 +157,7 @@ class AxisFinding:
 
 @dataclass(frozen=True)
 class EngineProfile:
-    """What an engine means in one language, without the axes that its skips leave open.
+    """The semantics of an engine in one language, without the axes that its skips leave open.
 
     stopped: why the questions ended early, "" if they did not. remarks: sentences about the answers as a whole.
     """

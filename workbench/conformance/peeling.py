@@ -74,7 +74,7 @@ FURTHER = 100  # the same for those that are one reduction further away
 
 
 def operations_of(language: Language[Any]) -> QueryOperations[Any] | None:
-    """How queries of the language get simpler; None where it does not say so."""
+    """Return the operations that make queries of the language simpler; None where it does not have them."""
     with suppress(Unsupported):
         return language.operations()
     return None
@@ -375,7 +375,7 @@ class Peeler:
         return self._reduced(groups)
 
     def _signatures_in_time(self, result: CaseResult) -> dict[Signature, Failing]:
-        """As `signatures`; none once the time is over, or after an interrupt, which is kept in `stopped`."""
+        """Return the signatures of a failure; none after the time is over, or after an interrupt, kept in `stopped`."""
         self.watch.allow()
         try:
             return self.signatures(result) or self._unasked(result, {})
@@ -466,7 +466,10 @@ class Peeler:
         return result is not None and like.kind in kinds_of(result) and _same_error(result, like)
 
     def result(self, query: Any, S: Stream, origin: Case) -> CaseResult | None:
-        """What the engine does on a query and a stream; None where the definition has no answer, or none is asked."""
+        """Return the engine's result on a query and a stream, asking once.
+
+        None where the definition has no answer, or the engine is not asked any more.
+        """
         key = _question(query, S, origin)
         if key not in self.answered:
             if self.stopped:
@@ -536,7 +539,7 @@ class Peeler:
             self.watch.allow_all()
 
     def _shrunk_at_once(self, signature: Signature, small: Failing) -> tuple[Signature, Failing, Signature | None]:
-        """As `_final`, where there was no time to see what the failure depends on.
+        """Return a signature of the shrunk case, the case, and None, without time to see on which elements it depends.
 
         The case shrinks as long as it fails, and is blamed on what is left of the elements.
         """
@@ -657,7 +660,7 @@ class Peeler:
         return best
 
     def _named(self, failing: Failing) -> CaseResult:
-        """What the engine does on the case with its names made canonical, or as it is if that is not wrong alike."""
+        """Return the engine's result on the case with canonical names; on the case as it is if that fails otherwise."""
         origin = failing.origin.case
         language = LANGUAGES[origin.language]
         if self.watch.interrupted:
@@ -692,10 +695,10 @@ def assigned(
 
 
 def clustered(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """The kernels, where those that need two operators or more, of which they share the outermost one, are one.
+    """Merge the kernels that need two or more operators and share the outermost one.
 
-    What is wrong is the outermost operator, and the others are what it takes to see it. A kernel of one operator, and
-    those that differ in what else is needed than operators, stay apart.
+    The outermost operator is the wrong one, and the others are needed to see it. A kernel of one operator is not
+    merged, nor are kernels that differ in needed elements other than operators.
     """
     found: dict[Any, Kernel] = {}
     for kernel in sorted(kernels, key=lambda k: (*_order(k.signature), k.result.case.id)):
@@ -718,7 +721,7 @@ def _cluster(kernel: Kernel) -> Any:
 
 
 def _question(query: Any, S: Stream, origin: Case) -> tuple[str, str, str]:
-    """What identifies a question to the engine: the texts of the query and of the stream, and the output."""
+    """Return the key of a question to the engine: the texts of the query and of the stream, and the output."""
     return LANGUAGES[origin.language].show(query), repr((S.events, S.schema)), origin.output
 
 

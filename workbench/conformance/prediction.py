@@ -181,7 +181,7 @@ class Predictor(MatchPredictor):
         return self._answers[key]
 
     def compared_part(self, matches: Iterable[Match]) -> EngineAnswer:
-        """What a profile compares of the matches of an answer."""
+        """Return the part of the matches of an answer that a profile compares."""
         if self.interpretation.compared == "valuations":
             return frozenset(matches)
         return frozenset((m.at, m.events) for m in matches)

@@ -23,10 +23,10 @@ from cerify.conformance.model import (
     Outcome,
     Report,
     count_of,
+    format_matches,
     plural,
     second_sentence,
     sentence,
-    shown,
     shown_match,
     unasked_sentence,
 )
@@ -86,7 +86,7 @@ def defect_json(defect: Defect, report: Report) -> Json:
     return {
         "id": defect.id,
         "language": case.language,
-        **asked(case),
+        **encode_question(case),
         "expected": matches_json(case.matches),
         "got": None if got is None else matches_json(got),
         "signature": {"kind": defect.kind, "operators": list(defect.operators)},
@@ -98,8 +98,8 @@ def defect_json(defect: Defect, report: Report) -> Json:
         "causes": [cause_json(cause) for cause in defect.causes],
         "same_cause": [other.id for other in same_cause(defect, report)],
         "cases": list(defect.cases),
-        "original": {"case": defect.original.case.id, **asked(defect.original.case)},
-        "variants": [asked(other.case) for other in defect.variants],
+        "original": {"case": defect.original.case.id, **encode_question(defect.original.case)},
+        "variants": [encode_question(other.case) for other in defect.variants],
         "stopped": defect.stopped or None,
         "rerun": rerun(defect, report),
         "stderr": defect.result.stderr or defect.original.stderr or None,
@@ -120,8 +120,8 @@ def same_cause(defect: Defect, report: Report) -> list[Defect]:
     return [o for o in report.defects if o.id != defect.id and o.likeliest and o.likeliest == defect.likeliest]
 
 
-def asked(case: Case) -> Json:
-    """What the engine was asked."""
+def encode_question(case: Case) -> Json:
+    """Return the query, schema, events and output of the question to the engine."""
     return {"query": case.query, "schema": case.schema, "events": list(case.events), "output": case.output}
 
 
@@ -151,7 +151,7 @@ def match_command(case: Case) -> str:
 
 
 def case_json(result: CaseResult) -> Json:
-    """What became of one case."""
+    """Return the result of one case as JSON, with its id, feature, clause and seconds."""
     case = {"id": result.case.id, "feature": result.case.feature, "clause": result.case.clause}
     return case | result_json(result) | {"seconds": round(result.seconds, 4)}
 
@@ -159,7 +159,7 @@ def case_json(result: CaseResult) -> Json:
 def result_json(result: CaseResult) -> Json:
     """A question with its answer."""
     return {
-        **asked(result.case),
+        **encode_question(result.case),
         "outcome": result.outcome,
         "expected": matches_json(result.case.matches),
         "got": None if result.matches is None else matches_json(result.matches),
@@ -191,7 +191,7 @@ def opening(report: Report) -> str:
 
 
 def score(report: Report) -> str:
-    """How many of the cases that the engine claims it passed."""
+    """Return a sentence on the number of claimed cases that passed."""
     return f"{report.totals['passed']:,} of the {report.claimed:,} cases that it claims passed"
 
 
@@ -202,9 +202,9 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
     yield from _heading(f"{defect.id}  {mark}{title(defect)}: {sentence(result)}")
     yield from labelled("query", case.query)
     yield from labelled("stream", "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)) or "no events")
-    yield f"  expected  {shown(case.matches, 20) or 'nothing'}"
+    yield f"  expected  {format_matches(case.matches, 20) or 'nothing'}"
     if result.matches is not None:
-        yield f"  got       {shown(result.matches, 20) or 'nothing'}"
+        yield f"  got       {format_matches(result.matches, 20) or 'nothing'}"
     if second := second_sentence(result):
         yield f"  judged    {second}"
     for label, text in (
@@ -269,7 +269,7 @@ def alike_text(defect: Defect, report: Report) -> str:
 
 
 def axis_says(defect: Defect, cause: DefectCause) -> str:
-    """What the cause's value of its axis means, and what the definition's does."""
+    """Explain the meaning of the cause's value of its axis, and of the definition's value."""
     axis = AXES.get(defect.language, {}).get(cause.axis)
     if axis is None:
         return ""
@@ -302,13 +302,13 @@ def event_text(event: dict[str, Any]) -> str:
 def issue_text(defect: Defect, report: Report) -> str:
     """A defect as Markdown, to be pasted into a bug tracker."""
     result, case = defect.result, defect.result.case
-    got = "no answer" if result.matches is None else shown(result.matches, 20) or "nothing"
+    got = "no answer" if result.matches is None else format_matches(result.matches, 20) or "nothing"
     parts = [
         f"### {report.engine} {report.version}: {title(defect)}: {sentence(result)}",
         f"Query ({LANGUAGES[case.language].title}): `{case.query}`",
         *([f"In its own terms:\n```\n{result.translation}\n```"] if result.translation else []),
         "Stream:\n```\n" + "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)) + "\n```",
-        f"Expected: {shown(case.matches, 20) or 'nothing'}\n\nGot: {got}",
+        f"Expected: {format_matches(case.matches, 20) or 'nothing'}\n\nGot: {got}",
         *([f"Why:\n```\n{defect.why}\n```"] if defect.why else []),
         *(
             [f"Likely cause: {cause}"]
@@ -349,9 +349,9 @@ def disputed_text(result: CaseResult) -> Iterator[str]:
     yield from _heading(f"disputed: {sentence(result)}")
     yield from labelled("query", case.query)
     yield from labelled("stream", "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)))
-    yield f"  expected  {shown(case.matches, 20) or 'nothing'}"
+    yield f"  expected  {format_matches(case.matches, 20) or 'nothing'}"
     if result.matches is not None:
-        yield f"  got       {shown(result.matches, 20) or 'nothing'}"
+        yield f"  got       {format_matches(result.matches, 20) or 'nothing'}"
     yield from labelled("from", case.id)
 
 
@@ -499,7 +499,7 @@ def rows_of(result: CaseResult) -> list[Row]:
 
 
 def reasons(report: Report) -> Iterator[tuple[Outcome, str, list[str]]]:
-    """Why cases have no verdict: each outcome other than pass and fail, each reason, the ids of the cases."""
+    """Yield each outcome other than pass and fail, each reason for it, and the ids of its cases."""
     groups: dict[tuple[Outcome, str], list[str]] = {}
     for result in report.results:
         groups.setdefault((result.outcome, result.detail), []).append(result.case.id)
@@ -605,7 +605,7 @@ SUMMARY: Mapping[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Stored:
-    """What `cerify conform --json` printed: the summary, and the object of each case by its id."""
+    """Hold the output of `cerify conform --json`: the summary, and the object of each case by its id."""
 
     summary: dict[str, Any]
     cases: dict[str, dict[str, Any]]

@@ -14,7 +14,7 @@ from typing import Any
 from cerify.conformance.cases import unknown_names
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.harness import Engine, Limits, Losses
-from cerify.conformance.model import FAILURES, Case, CaseResult, Defect, Report, of_output, shown
+from cerify.conformance.model import FAILURES, Case, CaseResult, Defect, Report, format_matches, of_output
 from cerify.conformance.oracle import Oracle, second_opinion, stream_of
 from cerify.conformance.peeling import INTERRUPTED, Peeler, operations_of
 from cerify.conformance.watch import Watch
@@ -83,24 +83,14 @@ def conform(
     shrinking = replace(oracle, budget=replace(oracle.budget, seconds=EXPECTED_SECONDS))
     peeler = Peeler(_nothing_asked, shrinking, stopped=ended, watch=Watch(diagnosis_seconds))
     failures = [r for r in results if r.outcome in FAILURES and r.outcome != "not_run"]
-    defects, restarts = [], engine.restarts
+    defects, restarts = list[Defect](), engine.restarts
     if (error := same_error(results)) is not None:
         defects = [error]
     elif failures and not ended:
         # what is shrunk has to be asked, or a query that the engine answers well is shown
-        losses = replace(engine.losses, skips=False)
-        with Engine(argv, limits, restarts, losses) as again:
+        with Engine(argv, limits, restarts, replace(engine.losses, skips=False)) as again:
             peeler.ask = lambda case, query, S: judged_again(again.run(case), query, S, oracle)
-            try:
-                defects = defects_behind(peeler, failures, results, progress)
-            except KeyboardInterrupt:  # between two questions: once more, with the answers there are and no question
-                peeler.stopped = INTERRUPTED
-                defects = defects_behind(peeler, failures, results, progress)
-            if peeler.watch.interrupted:
-                again.close()
-            else:
-                with suppress(KeyboardInterrupt):
-                    defects = [unsteady(defect, again.run) for defect in defects]
+            defects = _diagnosed(again, peeler, failures, results, progress)
             restarts = again.restarts
     return Report(
         engine=info.name,
@@ -117,6 +107,23 @@ def conform(
         command=tuple(argv),
         warnings=tuple(unknown_names(info.claims)),
     )
+
+
+def _diagnosed(
+    engine: Engine, peeler: Peeler, failures: Sequence[CaseResult], results: Sequence[CaseResult], progress: Progress
+) -> list[Defect]:
+    """The defects behind failures; after an interrupt those found until then, and the engine is ended."""
+    try:
+        defects = defects_behind(peeler, failures, results, progress)
+    except KeyboardInterrupt as interrupt:  # between two searches: once more, with the answers there are
+        peeler.stop(interrupt)
+        defects = defects_behind(peeler, failures, results, progress)
+    if peeler.watch.interrupted:
+        engine.close()  # it is not asked to stop, which may take it seconds
+        return defects
+    with suppress(KeyboardInterrupt):
+        return [unsteady(defect, engine.run) for defect in defects]
+    return defects
 
 
 def _reconsidered(results: Sequence[CaseResult], oracle: Oracle) -> tuple[list[CaseResult], str]:
@@ -156,7 +163,7 @@ def unsteady(defect: Defect, run: Callable[[Case], CaseResult]) -> Defect:
         for _ in range(ASKED_AGAIN if before.outcome == "failed" else 0):
             now = run(before.case)
             if now.matches is not None and set(now.matches) != set(before.matches or ()):
-                answers = " and ".join(shown(one.matches or ()) or "nothing" for one in (before, now))
+                answers = " and ".join(format_matches(one.matches or ()) or "nothing" for one in (before, now))
                 text = f"the engine gives different answers to the same question, here {answers}: {before.case.query}"
                 return replace(defect, description=text, causes=())
     return defect
@@ -215,8 +222,9 @@ def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracl
 
 def disputed_by(result: CaseResult, by: str, second: Collection[Match]) -> CaseResult:
     """The result as a disputed one: the second matches contradict the expected ones."""
-    expected = shown(result.case.matches) or "nothing"
-    detail = f"cerify contradicts itself: it expects {expected}, and {by} gives {shown(sorted(second)) or 'nothing'}"
+    expected = format_matches(result.case.matches) or "nothing"
+    given = format_matches(sorted(second)) or "nothing"
+    detail = f"cerify contradicts itself: it expects {expected}, and {by} gives {given}"
     return replace(result, outcome="disputed", detail=detail, second=sorted(second))
 
 
@@ -230,9 +238,9 @@ OTHERS = ("Z", "Other", "Nothing")  # names for a type that the query does not n
 
 @dataclass(frozen=True)
 class StreamSearch:
-    """What an engine did on the streams: how many it was asked, the wrong answers, and why it ended early, or "".
+    """The results of an engine on the streams: the number asked, the wrong answers, and the reason for an early end.
 
-    disputed: the answers where the plain definition contradicts the expected matches, which is no fault of the engine.
+    disputed: the answers where the plain definition contradicts the expected matches; the engine is not at fault.
     """
 
     asked: int
@@ -289,7 +297,7 @@ def all_streams(events: Sequence[Event], longest: int, timed: bool) -> Iterator[
 def search(
     engine: Engine, language: Language[Any], text: str, longest: int, output: Any, progress: Any = lambda d, t: None
 ) -> StreamSearch:
-    """What an engine does with a query on all streams of at most `longest` events. Raises ParseError, InputError."""
+    """Run an engine on a query and all streams of at most `longest` events. Raises ParseError, InputError."""
     query = language.parse(text)
     letters = events_of(language, query)
     planned = sum(len(letters) ** length for length in range(1, longest + 1))

@@ -64,7 +64,7 @@ def values(S: Stream) -> Iterator[list[Any]]:
         yield [place, *(row.get(name) for name in names)]
 
 
-def shown(q: MatchRecognize, length: int) -> list[MatchRecognize]:
+def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
     """The clauses to send for a table of that length.
 
     For MATCH_RECOGNIZE one that shows the labels of all rows, and where there are measures one that shows these. For
@@ -106,13 +106,13 @@ def _included(p: Any) -> Any:
 
 
 def message(case: Case) -> protocol.Json | None:
-    """What a run message has for engines that speak SQL; None for another language, and for what is no clause."""
+    """Return the fields of a run message for engines that speak SQL; None for another language, or without a clause."""
     if (q := _clause(case)) is None:
         return None
     try:
         S = stream_of(case)
         with_table = _with_table(S)
-        selects = [select(TABLE, one) for one in shown(q, len(S))]
+        selects = [select(TABLE, one) for one in build_clauses(q, len(S))]
         return {
             "table": TABLE,
             "columns": [{"name": name, "type": kind} for name, kind in columns(S).items()],

@@ -14,7 +14,7 @@ from cerify.automata.dfa.model import DFA, Alphabet, coaccessible_states
 from cerify.automata.nfab.compile import compile_absence, compile_query
 from cerify.automata.nfab.model import PARTS, NFAb, show_formula
 from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_pattern
-from cerify.automata.row_pattern.evaluate import answers
+from cerify.automata.row_pattern.evaluate import find_matches
 from cerify.draw.diagram import MOST_STATES, Diagram, DrawnEdge, DrawnSection, DrawnState, EdgeKind, merged
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, InternalError
@@ -145,22 +145,24 @@ def types_text(alphabet: Alphabet, types: frozenset[int], every: Iterable[int]) 
     """Types of events as texts, any of which is enough; every has those that are possible at all."""
     every = frozenset(every)
     starts = frozenset(alphabet.starts) & every
-    if starts and ((starts <= types) == (_others(alphabet) <= types) and (starts <= types or not starts & types)):
+    if starts and (
+        (starts <= types) == (_select_other_types(alphabet) <= types) and (starts <= types or not starts & types)
+    ):
         every, types = every - starts, types - starts  # a start event is like an event of no expression
     left_out = every - types
     if not left_out:
         yield "any event"
-    elif _others(alphabet) <= types and len(left_out) <= len(types):
-        yield f"all but {', '.join(_listed(alphabet, left_out))}"
+    elif _select_other_types(alphabet) <= types and len(left_out) <= len(types):
+        yield f"all but {', '.join(_label_types(alphabet, left_out))}"
     else:
-        yield from _listed(alphabet, types)
+        yield from _label_types(alphabet, types)
 
 
-def _others(alphabet: Alphabet) -> frozenset[int]:
+def _select_other_types(alphabet: Alphabet) -> frozenset[int]:
     return frozenset(a for a, minterm in enumerate(alphabet.types) if not minterm.chosen)
 
 
-def _listed(alphabet: Alphabet, types: frozenset[int]) -> Iterator[str]:
+def _label_types(alphabet: Alphabet, types: frozenset[int]) -> Iterator[str]:
     """The types, those of one event type together."""
     of: dict[str | None, list[int]] = {}
     for a, minterm in enumerate(alphabet.types):
@@ -521,7 +523,7 @@ def _number(made: RowOutput, place: int) -> int:
     partition, s = made.place[place]
     number = 1
     with suppress(IllFormed, BudgetExceeded):  # the matches before are counted
-        for match in answers(made.clause, made.S, BUDGET):
+        for match in find_matches(made.clause, made.S, BUDGET):
             its, r = made.place[made.row_of(match)]
             number += its is partition and r < s
     return number

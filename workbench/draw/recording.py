@@ -458,7 +458,7 @@ def record_cel(
     for n, type_ in enumerate(classify(automaton.A.predicates, S)):
         before = steps[-1].active
         run.push(n, type_)
-        found, more = _found(run, n, output)
+        found, more = _find_first_matches(run, n, output)
         fired = _fired(automaton, diagram, before, type_)
         steps.append(_step(run, automaton, fired, n, found, more))
     notes = [SETS, LISTS if scope.everything else SERIES]
@@ -489,7 +489,7 @@ def _step(
     return DrawnStep(n, fired, tuple(rows), run.live(), found, more)
 
 
-def _found(run: DrawnRun, n: int, output: OutputName) -> tuple[tuple[RecordedMatch, ...], bool]:
+def _find_first_matches(run: DrawnRun, n: int, output: OutputName) -> tuple[tuple[RecordedMatch, ...], bool]:
     """The first matches at a position, each once, and whether there are more."""
     found: dict[Match, RecordedMatch] = {}
     for number, (path, mu) in enumerate(run.paths()):
@@ -616,7 +616,7 @@ class _Log:
         self.steps[-1] = replace(self.steps[-1], found=(found,), text=f"{self.steps[-1].text} {text}")
 
     def say(self, text: str) -> None:
-        """What is known after the last step."""
+        """Add a sentence to the text of the last step."""
         self.steps[-1] = replace(self.steps[-1], text=f"{self.steps[-1].text} {text}")
 
     def row_text(self, place: int) -> str:

@@ -86,7 +86,7 @@ def stepper(run: Recording) -> str:
 
 
 def summary(run: Recording) -> str:
-    """What a run came to, in a sentence."""
+    """Summarize a run in a sentence: its events, nodes and matches."""
     number = sum(len(step.found) for step in run.steps)
     more = "at least " if any(step.more for step in run.steps) else ""
     made = f", {_count(len(run.nodes), 'node')}" if run.nodes else ""
@@ -130,7 +130,7 @@ def match_text(match: Match) -> str:
 
 
 def _data(run: Recording) -> Markup:
-    """What the script reads; no text of it can end the element that it stands in."""
+    """Return the data that the script reads; no text of it can end the element that it stands in."""
     steps = [
         {"at": step.position} | {"active": sorted(step.active), "fired": sorted(step.fired), "live": sorted(step.live)}
         for step in run.steps
@@ -258,7 +258,7 @@ def _node(n: int, node: DrawnNode, place: Point, at: DrawnStep | None) -> str:
 
 
 def key_svg(recording: Recording) -> str:
-    """What the strokes mean, as inline SVG; nothing where there is one kind of them."""
+    """Return the legend of the strokes as inline SVG; "" where there are fewer than two kinds of strokes."""
     kinds = [kind for kind in MEANING if any(link.kind == kind for link in recording.links)]
     if len(kinds) < 2:
         return ""

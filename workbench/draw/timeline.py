@@ -211,10 +211,10 @@ def every_column(S: Stream) -> list[TimelineColumn]:
 
 
 def _column(S: Stream, p: int, more: Mapping[int, str]) -> TimelineColumn:
-    values = [f"{name} {_shown(value)}" for name, value in S[p].attributes.items()]
+    values = [f"{name} {_format_value(value)}" for name, value in S[p].attributes.items()]
     return TimelineColumn(p, S[p].type, [*values, *([more[p]] if p in more else [])])
 
 
-def _shown(value: Value) -> str:
+def _format_value(value: Value) -> str:
     """A value as a query writes it, but for a time, of which the word and the quotes around it would leave little."""
     return show_time(value) if isinstance(value, datetime) else show_value(value)

@@ -345,7 +345,7 @@ class Runner(Protocol):
     """An engine that can be asked a case."""
 
     def run(self, case: Case) -> CaseResult:
-        """What becomes of the case."""
+        """Return the result of the case."""
         ...
 
 
@@ -406,8 +406,8 @@ def sampled(example: DemoQuery, window: SampleWindow, stream: Stream, engine: Ru
     return Sample(window, outcome, engine.run(asked) if engine is not None else None)
 
 
-def passed(results: Iterable[CaseResult | None]) -> int:
-    """How many of the results passed."""
+def count_passed(results: Iterable[CaseResult | None]) -> int:
+    """Count the results that passed."""
     return sum(result is not None and result.outcome == "passed" for result in results)
 
 
@@ -456,7 +456,7 @@ def section(finding: DemoFinding, engine: str) -> PageSection:
     ]
     return PageSection(
         finding,
-        passed(sample.automaton for sample in samples),
+        count_passed(sample.automaton for sample in samples),
         sum(bool(sample.automaton.case.matches) for sample in samples),
         outcomes(sample.engine for sample in samples),
         [drawing_of_match(match, finding.stream) for match in finding.illustrations],

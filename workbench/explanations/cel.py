@@ -75,7 +75,7 @@ def explain(
     count: int = 1,
     predicates: Predicates = NO_PREDICATES,
 ) -> Explanation:
-    """Why the positions are a complex event of phi at a position of S, or why they are not.
+    """Explain why the positions are a complex event of phi at a position of S, or why they are not.
 
     With a valuation, whose positions these have to be, the question is about it alone. Raises InputError,
     BudgetExceeded, Unsupported.
@@ -160,7 +160,7 @@ def relaxed_text(rejection: Rejection) -> str | None:
 
 
 def summary(explanation: Explanation) -> str:
-    """What became of the set, in one sentence."""
+    """Return a sentence that says whether the set is a match."""
     C, mu = explanation.events, explanation.valuation
     what = braces(C) if mu is None else f"{braces(C)} with {bindings_text(mu)}"
     return f"{what} is {'a' if isinstance(explanation, MatchExplanation) else 'not a'} match at {explanation.at}"

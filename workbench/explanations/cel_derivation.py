@@ -52,9 +52,9 @@ class BoundedOracle(Interpreter):
 
 
 class KeyOracle:
-    """The interpreter over the stream of the events at some positions, asked with positions of the whole stream.
+    """An interpreter over the events at some positions, whose methods take and return positions of the whole stream.
 
-    An interval that does not end with one of these events has no valuation, so that each is asked about once.
+    An interval that does not end with one of these events has no valuation, so that each valuation occurs once.
     """
 
     def __init__(self, whole: Interpreter | KeyOracle, positions: tuple[int, ...]) -> None:
@@ -322,7 +322,7 @@ def _losers(phi: Preference, C: ComplexEvent, candidates: Iterable[ComplexEvent]
 
 
 def comparison(strategy: str, winner: ComplexEvent, loser: ComplexEvent) -> str:
-    """Why MAX, NXT or LAST prefers one complex event to another."""
+    """Explain why MAX, NXT or LAST prefers one complex event to another."""
     if strategy == "MAX":
         return f"{braces(winner)} before {braces(loser)}: it contains it"
     p, which = (min(winner ^ loser), "first") if strategy == "NXT" else (max(winner ^ loser), "last")

@@ -28,7 +28,7 @@ from cerify.explanations.cel_derivation import (
     ordered,
     supports,
 )
-from cerify.explanations.explanation import braces, event, listed, of_window, positions, reasons_against
+from cerify.explanations.explanation import braces, event, format_list, of_window, positions, reasons_against
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, last_at_most, next_at_most, same_key, sup
@@ -212,7 +212,7 @@ class _Relaxing:
 
 
 def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node: Derivation, oracle: Asked) -> str:
-    """Why phi does not have the node's valuation, where the node's formula is phi with the point relaxed.
+    """Explain why phi lacks the node's valuation, where the node's formula is phi with the point relaxed.
 
     place is the part of the query that phi comes from: the two differ where something below is relaxed too.
     """
@@ -227,16 +227,17 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
         case cel.Within(_, window):
             return f"not within {show_window(window)}: {of_window(window, mu, S)}"
         case cel.PartitionBy(_, name):
-            return f"the events differ in [{name}]: {listed(event(p, S, [name]) for p in sorted(C))}"
+            return f"the events differ in [{name}]: {format_list(event(p, S, [name]) for p in sorted(C))}"
         case cel.PerKey(psi, names):
             of_key = same_key(names, j, S)
             if C.difference(of_key):
-                keys = listed(event(p, S, names) for p in sorted(C | {j}))
+                keys = format_list(event(p, S, names) for p in sorted(C | {j}))
                 return f"the events are not of one key [{', '.join(names)}]: {keys}"
             return f"among the events of its key alone, {braces(of_key)}, this is no match of {show(psi)}"
         case cel.Strict():
             left_out = sorted(set(_positions(oracle, min(C), max(C))) - C)
-            return f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {listed(map(str, left_out))}"
+            named = format_list(map(str, left_out))
+            return f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {named}"
         case cel.Next() | cel.Last() | cel.Max():
             winner = next(w for w in supports(phi, i, j, oracle) if _beats(phi, w, C))
             name = OPERATORS[type(phi)].symbol
@@ -443,7 +444,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Rejection:
-    """Why the set is no match at n.
+    """Hold the reasons for which the set is not a match at n.
 
     reasons: all have to go before it is one; empty if none was found.
     relaxed: the derivation of the set by the formula without them, where there is one. nearest: the matches at n that
@@ -459,7 +460,10 @@ class Rejection:
 
 
 def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates = NO_PREDICATES) -> Rejection:
-    """Why C is not among the complex events of phi at n; it must not be one. Raises Unsupported, BudgetExceeded."""
+    """Explain why C is not among the complex events of phi at n. Raises Unsupported, BudgetExceeded.
+
+    C must not be among them.
+    """
     nearest = _nearest(phi, C, n, BoundedOracle(S, predicates=predicates))
     last = max(C, default=n)
 
@@ -487,7 +491,10 @@ def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Pre
 
 
 def reject_binding(phi: cel.Formula, mu: Valuation, known: Sequence[Valuation], n: int) -> Rejection:
-    """Why mu is not among the valuations of phi at n; known are those with the same positions, one or more."""
+    """Explain why mu is not among the valuations of phi at n.
+
+    known: valuations with the same positions, one or more.
+    """
     distance = min(len(mu ^ nu) for nu in known)
     nearest = tuple(nu for nu in known if len(mu ^ nu) == distance)[:NEAREST]
     reasons = (Reason(clause, why, place, 0, n) for place, clause, why in misbound(phi, mu, nearest[0]))

@@ -19,8 +19,8 @@ from cerify.explanations.explanation import (
     Request,
     braces,
     event,
+    format_list,
     json_of_tree,
-    listed,
     numbered,
     tree_of,
 )
@@ -129,7 +129,10 @@ def _splits(
 
 
 def rivals(phi: Choice, C: ComplexEvent, nu: Valuation, oracle: CoreInterpreter) -> list[ComplexEvent]:
-    """What the strategy compares C with: complex events with its last position, under what surrounds the strategy."""
+    """Return the complex events with which the strategy compares C.
+
+    They have its last position, and fit the valuation nu of what surrounds the strategy.
+    """
     fresh = defined_outside_iteration(phi.phi)
     around = without(nu, fresh)
     found = {D for D, mu in oracle.pairs(phi.phi) if max(D) == max(C) and is_function(without(mu, fresh) | around)}
@@ -145,7 +148,7 @@ def values(condition: core.Condition, nu: Valuation, S: Stream) -> str:
             for m in mentions(atom.predicate)
         )
         shown += [f"{x} is {event(at[x], S, [name])}" for x, name in asked if x in at]
-    return listed(dict.fromkeys(shown))
+    return format_list(dict.fromkeys(shown))
 
 
 def steps_of(root: CoreDerivation) -> ExplanationStep:
@@ -173,7 +176,7 @@ Restriction: TypeAlias = core.CoreFilter | core.Strategy
 
 
 def reasons(phi: core.Formula, C: ComplexEvent, S: Stream, budget: Budget = Budget()) -> tuple[str, ...]:
-    """What is in the way of C, which is no complex event of phi; () if it is more than conditions and strategies.
+    """Return reasons why C is not a complex event of phi; () if more than conditions and strategies is in its way.
 
     Raises BudgetExceeded.
     """
@@ -190,7 +193,7 @@ def reasons(phi: core.Formula, C: ComplexEvent, S: Stream, budget: Budget = Budg
 
 
 def miscounted(phi: core.Formula, C: ComplexEvent) -> str | None:
-    """That C has more events, or fewer, than any complex event of phi; None if it has not."""
+    """Return a message if C has more events, or fewer, than any complex event of phi; None otherwise."""
     least, most = _sizes(phi)
     if least <= len(C) and (most is None or len(C) <= most):
         return None
@@ -236,7 +239,7 @@ def _without(phi: core.Formula, left_out: set[int], taken: dict[int, list[Restri
 
 
 def _broken(root: CoreDerivation, taken: dict[int, list[Restriction]], oracle: CoreInterpreter) -> Iterator[str]:
-    """How the steps of a derivation break what was taken away around them."""
+    """Yield messages on how the steps of a derivation break the restrictions taken away around them."""
     pending = [(root, root.nu)]
     while pending:
         node, nu = pending.pop()
@@ -251,7 +254,7 @@ def _broken(root: CoreDerivation, taken: dict[int, list[Restriction]], oracle: C
 
 
 def _violation(restriction: Restriction, node: CoreDerivation, nu: Valuation, oracle: CoreInterpreter) -> Iterator[str]:
-    """Why the restriction does not have the step's complex event; nothing where it has, as in other rounds.
+    """Yield reasons why the restriction lacks the step's complex event; nothing where it has it, as in other rounds.
 
     nu: the valuation of the step, and of what surrounds it.
     """
@@ -264,7 +267,7 @@ def _violation(restriction: Restriction, node: CoreDerivation, nu: Valuation, or
                 yield f"{show_condition(condition)} is false{f': {shown}' if shown else ' of every event'}"
         case core.CoreStrict():
             if missing := sorted(set(range(min(C), max(C))) - C):
-                left_out = listed(map(str, missing))
+                left_out = format_list(map(str, missing))
                 yield f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {left_out}"
         case core.CoreNext() | core.CoreLast() | core.CoreMax():
             choice = type(restriction)(node.formula)
@@ -345,6 +348,6 @@ class CoreExplainer(PlainExplainer):
             return replace(known, reasons=(error.message,))
 
     def _reasons(self, C: ComplexEvent) -> tuple[str, ...]:
-        """What is in the way of C; a wrong number of events is so whatever the conditions and strategies are."""
+        """Return reasons why C is not a match; a wrong number of events is the only one if there is one."""
         count = miscounted(self.phi, C)
         return (count,) if count is not None else reasons(self.phi, C, self.S) or (PATTERN,)

@@ -162,7 +162,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
             yield f"or it is left out by {' '.join(f'| {pipe.name} {pipe.count}' for pipe in self.rule.pipes)}"
 
     def _stopped(self, positions: tuple[int, ...]) -> Iterator[str]:
-        """What stopped the sequence of these events, or where it goes another way."""
+        """Yield the reason for which the sequence of these events stopped, or went another way."""
         assert self.funnel is not None
         for one in self.funnel.stopped:
             n = len(one.positions)

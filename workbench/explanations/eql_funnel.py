@@ -37,7 +37,7 @@ class StoppedSequence:
 
 @dataclass
 class StepCount:
-    """What was counted at a step.
+    """Hold the counts of a step.
 
     passing: events that pass its filter; keyless: those without a key; unawaited: those for whose key no sequence waits
     there; reached: sequences that came to it; examples: some events that no sequence waited for.

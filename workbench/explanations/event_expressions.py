@@ -46,7 +46,7 @@ _Single: TypeAlias = (
 
 @dataclass(frozen=True)
 class Absence:
-    """That an expression, applied to the events from start on, does not take place at an event, and a sentence why."""
+    """An expression that, applied to the events from start on, does not take place at an event, and a sentence why."""
 
     expression: expr.Expression
     start: int
@@ -193,7 +193,7 @@ def _in_segment(
     b: Bindings,
     F: expr.Expression,
 ) -> Iterator[Absence]:
-    """Why F does not take place in the history, of those that the delimiter cuts, which would have to have e."""
+    """Yield reasons why F does not take place in the history with e, of those that the delimiter cuts."""
     cuts = known.events(delimiter, h, b)
     if e in cuts:
         yield Absence(E, h[0], e, f"event {e} is itself one of {show(delimiter)}, which begins a new history after it")
@@ -235,7 +235,7 @@ class DoesNot:
 def explain_event(
     E: expr.Expression, S: Stream, e: int, count: int = 1, budget: Budget = Budget()
 ) -> TakesPlace | DoesNot:
-    """Why E takes place at the event e of S, or why it does not. Raises InputError, Unsupported, BudgetExceeded."""
+    """Explain why E takes place at event e of S, or why not. Raises InputError, Unsupported, BudgetExceeded."""
     if not 0 <= e < len(S):
         raise InputError(f"position {e} is not on the stream, which has {len(S)} events")
     S = S.part(0, e + 1)  # what takes place at an event depends on no later one
@@ -254,7 +254,7 @@ def explain_events(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> 
 
 
 def as_json(found: TakesPlace | DoesNot, E: expr.Expression, S: Stream) -> Json:
-    """What an event is to the expression, as one JSON object; intervals are [f, e], both inclusive."""
+    """Return the explanation of an event as one JSON object; intervals are [f, e], both inclusive."""
     head: Json = {"query": show(E), "events": [found.at], "at": found.at}
     match found:
         case TakesPlace(_, listed, more):
@@ -269,12 +269,12 @@ def as_json(found: TakesPlace | DoesNot, E: expr.Expression, S: Stream) -> Json:
 
 
 def citation(E: expr.Expression) -> str:
-    """Where the paper defines the operator."""
+    """Return the place in the paper that defines the operator."""
     return f"vldb92 {CLAUSES[type(E)]}"
 
 
 def facts(found: Occurrence, S: Stream) -> list[str]:
-    """What an occurrence rests on that is no occurrence of an operand."""
+    """Return the facts on which an occurrence rests beside the occurrences of its operands."""
     E = found.expression
     if isinstance(E, expr.Primitive):
         return [row(S[found.at])]
@@ -310,7 +310,7 @@ def steps_of(root: Occurrence, S: Stream) -> ExplanationStep:
 
 
 def bound_text(b: Bindings) -> str:
-    """What variables are, in words."""
+    """Describe the values of variables in words."""
     shown = ((name, sort, to) for name, (sort, to) in sorted(b))
     return ", ".join(f"{name} is {f'event {to}' if sort == 'position' else value_text(to)}" for name, sort, to in shown)
 

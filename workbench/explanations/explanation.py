@@ -36,11 +36,11 @@ def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[
                     yield f"{show_condition(atom)}: {A} binds nothing"
                 else:
                     names = list(dict.fromkeys(m.name for m in mentions(predicate)))
-                    yield f"{show_condition(atom)}: {listed(event(p, S, names) for p in places)}"
+                    yield f"{show_condition(atom)}: {format_list(event(p, S, names) for p in places)}"
             case cel.Correlated(predicate):
                 asked = dict.fromkeys(mentions(predicate))
                 shown = [event(p, S, [m.name]) for m in asked for p in positions(mu, m.variable)]
-                yield f"{show_condition(atom)}: {listed(dict.fromkeys(shown))}"
+                yield f"{show_condition(atom)}: {format_list(dict.fromkeys(shown))}"
             case cel.Named(_, variables):
                 bound = (f"{A} binds {braces(positions(mu, A))}" for A in variables)
                 yield f"{show_condition(atom)}: {', '.join(bound)}"
@@ -49,12 +49,12 @@ def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[
 
 
 def reasons_against(atom: cel.Atom, mu: Valuation, S: Stream) -> str:
-    """How the events of mu break an atom that they do break."""
+    """Describe how the events of mu break an atom that they do break."""
     match atom:
         case cel.Every(A, predicate):
             names = list(dict.fromkeys(m.name for m in mentions(predicate)))
             breaking = [p for p in positions(mu, A) if not holds(predicate, S[p])]
-            return f"{show_condition(atom)} is false of {listed(event(p, S, names) for p in breaking)}"
+            return f"{show_condition(atom)} is false of {format_list(event(p, S, names) for p in breaking)}"
         case cel.Correlated(predicate):
             asked = list(mentions(predicate))
             for places in islice(product(*(positions(mu, m.variable) for m in asked)), TRIED):
@@ -120,7 +120,7 @@ def bindings_text(mu: Valuation) -> str:
     return ", ".join(f"{A} -> {braces(places)}" for A, places in bindings_of(mu)) or "no bindings"
 
 
-def listed(texts: Iterable[str]) -> str:
+def format_list(texts: Iterable[str]) -> str:
     """The texts in a row; of a long list the first few, and how many more there are."""
     known = list(texts)
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
@@ -222,7 +222,7 @@ class ExplanationPart:
 
 @dataclass(frozen=True)
 class ExplanationView:
-    """What a set of positions, reported at `at`, is to the query: matched says whether it is a match.
+    """The explanation of a set of positions, reported at `at`; matched: whether it is a match of the query.
 
     places: the positions. label: what a list of matches calls them. listed: whether their events are printed below the
     sentence. more: of what there is more than the parts show, in the plural; "" if there is no more.
@@ -263,7 +263,7 @@ def nearest(at: str, matches: Iterable[Iterable[int]], asked: frozenset[int]) ->
 
 
 def changes(near: frozenset[int], asked: frozenset[int]) -> str:
-    """How to get from the positions in question to a match, in words."""
+    """Describe in words the changes that turn the positions in question into a match."""
     words = (("with", near - asked), ("without", asked - near))
     return " and ".join(f"{word} {', '.join(map(str, sorted(places)))}" for word, places in words if places)
 
@@ -276,7 +276,7 @@ E = TypeVar("E")
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be explained: positions, or what variables bind, or without both every match.
+    """A request for an explanation: of positions, of the bindings of variables, or without both of every match.
 
     at: the position of the report. count: the most derivations of one match. limit: the most matches that are
     explained; output: whether each match is explained, or each of its valuations.
@@ -442,7 +442,7 @@ STYLES = {"begin": "green", "take": "blue", "ignore": "dim", "proceed": "dim", "
 
 
 def explanation_lines(explainer: Explainer[E], found: E) -> Iterator[Line]:
-    """What a set of positions is to the query, and why."""
+    """Yield the lines of the explanation of a set of positions."""
     return _view(explainer.view(found), explainer.S)
 
 
@@ -510,7 +510,7 @@ def _below(steps: Sequence[ExplanationStep], guide: str) -> Iterator[Line]:
 
 
 def _step(step: ExplanationStep, first: str, rest: str, below: str) -> Iterator[Line]:
-    """What a step is about, its clause and its facts, and the steps below it."""
+    """Yield the lines of a step: its text, its clause and its facts, and the steps below it."""
     heading = [(step.text, "bold cyan"), (f"  {step.where}", ""), (f"  {step.bound}" if step.bound else "", "green")]
     yield Line(heading, first, rest)
     styled = [(step.clause, "yellow")] if step.clause else []

@@ -1,7 +1,7 @@
-"""Explanations of MATCH_RECOGNIZE and WINDOW: why rows have their labels, what was preferred, why there is no match.
+"""Explain MATCH_RECOGNIZE and WINDOW: why rows have their labels, what was preferred, why there is no match.
 
-The labellings are tried in the order of preferment, as the definition has them, and each test of a condition is noted.
-What comes before the first labelling that is complete is what was preferred to it.
+The search tries the labellings in the definition's order, the preferred ones first, and records each test of a
+condition. All labellings before the first complete one were preferred to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.denote import LabelAttempt, Labelling, Meaning, RowLabel, Traced, value, visible_rows
-from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, answers, condition_text, labels_text
+from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, condition_text, find_matches, labels_text
 from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_pattern
 from cerify.terminal import printable
@@ -81,7 +81,7 @@ class RowRejection:
     budget: Budget = Budget()
 
     def reasons(self, C: ComplexEvent, at: int | None) -> tuple[str, ...]:
-        """Why the rows C, reported at `at` or anywhere, are no match. One of both is there."""
+        """Return reasons why the rows C, reported at `at` or anywhere, are not a match. C or `at` is given."""
         partitions = {place: id(self.made.place[place][0]) for place in (C if at is None else C | {at})}
         if len(set(partitions.values())) > 1:
             one, *others = sorted(partitions)
@@ -99,7 +99,7 @@ class RowRejection:
         return self._at(first, first if at is None or self.made.q.window is None else at, len(C))
 
     def farthest(self) -> tuple[str, ...]:
-        """Of a clause without any match, why there is none at the row at which a search comes farthest."""
+        """Explain, for a clause without matches, why none begins at the row at which a search comes farthest."""
         searches = ((place, self._search(place, place)[0]) for places in self.made.partitions for place in places)
         found = max(searches, key=lambda one: len(one[1].progress.longest), default=None)
         return () if found is None else self._none_begins(*found)
@@ -123,7 +123,7 @@ class RowRejection:
         return self.made.place[self.made.row_of(match)][1]
 
     def _at(self, first: int, searched: int, length: int) -> tuple[str, ...]:
-        """Why `length` rows from `first` on are no match of the search at a row."""
+        """Return reasons why `length` rows from `first` on are not a match of the search at a row."""
         partition, r = self.made.place[searched]
         if self.made.place[first][1] not in visible_rows(self.made.q, r, len(partition)):
             return (f"row {first} is not in the frame of row {searched}",)
@@ -158,7 +158,7 @@ class RowRejection:
         return (f"no match begins at row {first}: {many}{labels}", *self._stops(first, search))
 
     def _cannot_be_labelled(self, first: int, search: LabelSearch) -> tuple[str, ...]:
-        """Why there is no labelling of as many rows as the search takes at most."""
+        """Return reasons why as many rows as the search takes at most cannot be labelled."""
         longest = search.progress.longest
         if len(longest) == search.most:
             wanted = " or ".join(dict.fromkeys(map(show_pattern, search.progress.stops)))
@@ -169,7 +169,7 @@ class RowRejection:
         return (*((many,) if longest else ()), *self._stops(first, search))
 
     def _stops(self, first: int, search: LabelSearch) -> Iterator[str]:
-        """What could not follow the longest labellings."""
+        """Yield the labels that could not follow the longest labellings, with the reasons."""
         progress, places = search.progress, self._partition(first)
         for p, w in progress.stops.items():
             after = f"after {_text(w)} " if _labels(w) != _labels(progress.longest) else ""
@@ -245,7 +245,7 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
     def __init__(self, q: MatchRecognize, S: Stream, query: str) -> None:
         self.S, self.query, self.made = S, query, RowOutput(q, S)
         self.in_order = not q.order
-        self.matches = sorted(answers(q, S))
+        self.matches = sorted(find_matches(q, S))
 
     def one(self, request: Request) -> RowExplanation | NotMatched | None:
         if request.valuation is not None:

@@ -62,13 +62,13 @@ NONE_LEFT = "no event is left"
 
 
 class FormulaEvidence:
-    """What makes the formulas of transitions true or false at a configuration of the runs over one stream."""
+    """The facts that make formulas of transitions true or false at a configuration of the runs over one stream."""
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
 
     def why(self, label: nfab.NfabLabel, now: NfabConfiguration) -> tuple[str, ...]:
-        """What makes the formula of that name true, or false; each fact once."""
+        """Return the facts that make the formula of that name true, or false; each fact once."""
         return tuple(dict.fromkeys(self._theta(label, now)))
 
     def _theta(self, label: nfab.NfabLabel, now: NfabConfiguration) -> Iterator[str]:
@@ -155,7 +155,7 @@ def relaxations(queries: Iterable[sase.SaseQuery]) -> Iterator[tuple[sase.SaseQu
 
 
 def restrictions(q: sase.SaseQuery) -> list[Restriction]:
-    """What can be left out of a query so that it has more matches: conditions first, strategies last."""
+    """Return the parts that can be left out of a query to get more matches: conditions first, strategies last."""
     absent, kept = clauses.negated(q), [k.variable for k in clauses.positive(q)]
     found: list[Restriction] = [c for c in clauses.conjuncts(q) if _mentioned(c).isdisjoint(absent)]
     if q.having is not None:
@@ -269,7 +269,7 @@ class Failure:
 
     @property
     def reached(self) -> tuple[bool, int, int]:
-        """How far the run comes: whether to F, the number of events that it selects, and of those that it reads."""
+        """Return whether the run comes to F, the number of events that it selects, and of those that it reads."""
         made = [move.move for move in self.steps]
         return self.complete, made.count("begin") + made.count("take"), len(made) - made.count("proceed")
 
@@ -306,7 +306,7 @@ class SaseRuns:
         self.S = read[id(self.parts[0])]
 
     def explain(self, events: ComplexEvent, bound: Bindings | None = None, count: int = 1) -> Accepted | NoMatch:
-        """Why the events are a match, or are not; with bindings, why they are one like that. Raises InputError."""
+        """Explain why the events are a match, or are not; with bindings, why with these. Raises InputError."""
         if not events:
             raise InputError("a match of SASE+ has at least one event")
         if beyond := sorted(p for p in events if not 0 <= p < len(self.S)):
@@ -364,7 +364,7 @@ class SaseRuns:
         return all(self.S[p].type == k.type for k, (_, at) in zip(clauses.positive(part), M, strict=True) for p in at)
 
     def failure(self, part: sase.SaseQuery, M: Bindings) -> Failure | None:
-        """Where the runs that bind M end, or what forbids the match that they make; None if nothing does."""
+        """Return the place where the runs that bind M end, or what forbids their match; None if nothing does."""
         runs = self._runs(part)
         furthest, accepting = self._furthest(runs, M)
         if accepting is None:
@@ -391,7 +391,7 @@ class SaseRuns:
         return Runs(compile_query(part, self.reading), self.S, self.reading, self.budget)
 
     def _furthest(self, runs: Runs, M: Bindings) -> tuple[NfabRun, NfabRun | None]:
-        """Of the runs that can still bind M: the one that comes farthest, and one that accepts if there is one.
+        """Return, of the runs that can still bind M, the farthest one, and an accepting one if there is one.
 
         The farthest selects the most events; of those, it reads the most; of those, it has the most moves.
         """
@@ -474,7 +474,7 @@ def ways_of(q: sase.SaseQuery, events: ComplexEvent) -> Iterator[Bindings]:
 
 
 def _unbindable(q: sase.SaseQuery, number: int) -> str:
-    """Why the pattern cannot have that number of events."""
+    """Explain why the pattern cannot have that number of events."""
     pattern = clauses.positive(q)
     least = "at least " if any(k.kleene for k in pattern) else ""
     components = ", ".join(map(show_component, pattern))
@@ -576,7 +576,7 @@ def _failure(found: Failure) -> ExplanationPart:
 
 
 def as_json(found: Found, q: Tree) -> Json:
-    """What the events are to the query, as one JSON object."""
+    """Return the explanation of the events as one JSON object."""
     answer: Json = {"query": show(q), "events": None, "at": _at(found), "match": isinstance(found, Accepted)}
     match found:
         case Accepted(match, M, runs, more, absent):

@@ -137,7 +137,7 @@ class Exercise:
         return unusable
 
     def public(self) -> dict[str, Any]:
-        """What students may see of it, as JSON."""
+        """Return the part of the exercise that students may see, as JSON."""
         schema = {name: dict(attributes) for name, attributes in self.schema.types.items()}
         return {**picked(self, "id", "language", "session", "level", "sentence"), "schema": schema}
 
@@ -276,10 +276,10 @@ class Right:
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """After the event at position `at` of the stream the formula has yours, and wanted are others.
+    """A stream on which the formula's matches at position `at` (yours) differ from the right ones (wanted).
 
-    Where shortest is true, the two have the same on every shorter stream, or on those that were tried. mistake is what
-    is probably wrong, and warnings are those that `cerify match` gives.
+    shortest: whether the two agree on every shorter stream, or on those that were tried. mistake: the probable mistake.
+    warnings: the warnings of `cerify match`.
     """
 
     stream: Stream
@@ -304,13 +304,13 @@ Grade: TypeAlias = Right | WrongAnswer | Misfit
 
 
 def graded(exercise: Exercise, text: str) -> Grade:
-    """What becomes of the text as an answer.
+    """Grade the text as an answer to the exercise.
 
     Raises ParseError; Unsupported and BudgetExceeded, without a word of the answers, where nothing can tell; and
     InputError for an exercise without answers.
     """
     answers = exercise.trees()
-    lang, answer = _read(text, exercise.language)
+    lang, answer = _parse_answer(text, exercise.language)
     if problem := next((p for p in lang.problems(answer, exercise.schema) if p.rule in FITTING), None):
         return Misfit(problem.hinted, problem.span)
     with errors_in(text):
@@ -332,7 +332,7 @@ def graded(exercise: Exercise, text: str) -> Grade:
         raise kind(f"whether this is right {UNDECIDED[kind]}")
 
 
-def _read(text: str, language: str) -> tuple[Language[Any], Any]:
+def _parse_answer(text: str, language: str) -> tuple[Language[Any], Any]:
     """The answer as a syntax tree. Raises ParseError, which does not say how to choose another language."""
     try:
         return read_query(text, language)
@@ -344,7 +344,7 @@ def _read(text: str, language: str) -> tuple[Language[Any], Any]:
 
 
 def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Grade:
-    """What is found of the first answer; where that is not decided, what is proved of another one, or is tried."""
+    """Compare the answer with the first right one; where that is undecided, prove it by another one, or try streams."""
     undecided: CerifyError | None = None
     with suppress(BudgetExceeded), Budget(seconds=DECIDING).timed():
         for right in answers:
@@ -362,14 +362,16 @@ def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], a
                     return _wrong(lang, answers, answer, S, shortest, "decided")
                 case Undecided(reason):
                     undecided = undecided or Unsupported(reason)
-    grade = _tried(exercise, lang, answers, answer)
+    grade = _compare_on_short_streams(exercise, lang, answers, answer)
     with_solver = installed("z3") and not isinstance(undecided, MissingPackage)
     if isinstance(grade, Right) and not exercise.values and with_solver:
         raise undecided or BudgetExceeded(f"more than {DECIDING} seconds")
     return grade
 
 
-def _tried(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Right | WrongAnswer:
+def _compare_on_short_streams(
+    exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any
+) -> Right | WrongAnswer:
     """The two on all short streams over the values of the exercise, and those next to what the answer adds."""
     extra = _near(_integers(lang, answer) - _integers(lang, answers[0]))
     values = {
@@ -477,7 +479,7 @@ def solution(exercise: Exercise) -> list[str]:
 
 
 def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
-    """What is said of the answer: that it is right, and how that is known, or where it differs and what to look at."""
+    """Return feedback on the answer: that it is right, and the evidence, or where it differs and what to look at."""
     match grade:
         case Right(evidence, length):
             tried = " as far as it was tried" if evidence == "tried" else ""
@@ -551,7 +553,7 @@ Matches = Sequence[tuple[int, ...]]
 
 
 def _reporting(S: Stream, at: int, wanted: Matches, yours: Matches) -> Iterator[str]:
-    yield f"after event {at} the sentence wants {_listed(wanted)}; yours reports {_listed(yours)}"
+    yield f"after event {at} the sentence wants {_format_matches(wanted)}; yours reports {_format_matches(yours)}"
     if missing := [places for places in wanted if places not in yours]:
         yield f"yours misses {_in_words(S, missing[0])}"
     if extra := [places for places in yours if places not in wanted]:
@@ -566,7 +568,7 @@ def _taking_place(S: Stream, at: int, wanted: Matches, yours: Matches) -> Iterat
         yield f"yours takes place at {event}, which the sentence does not want"
 
 
-def _listed(matches: Matches) -> str:
+def _format_matches(matches: Matches) -> str:
     more = f" and {len(matches) - SHOWN} more" if len(matches) > SHOWN else ""
     return (", ".join(map(braces, matches[:SHOWN])) + more) or "nothing"
 
@@ -597,7 +599,7 @@ def results(answers: Mapping[str, Any], tasks: Mapping[str, Exercise]) -> dict[s
     """
     for task in tasks.values():
         task.right()
-    tests = [_marked(task, answers.get(task.id), number) for number, task in enumerate(tasks.values(), 1)]
+    tests = [_grade_task(task, answers.get(task.id), number) for number, task in enumerate(tasks.values(), 1)]
     unknown = [
         f"no exercise {id_!r}, so its answer is left out{did_you_mean(id_, tasks)}"
         for id_ in answers
@@ -611,7 +613,7 @@ def not_marked(error: CerifyError) -> dict[str, Any]:
     return {"score": 0, "output": error.described(), "tests": []}
 
 
-def _marked(task: Exercise, text: Any, number: int) -> dict[str, Any]:
+def _grade_task(task: Exercise, text: Any, number: int) -> dict[str, Any]:
     right, lines = False, ["no answer"]
     if text is not None and not isinstance(text, str):
         text = json.dumps(text)

@@ -169,7 +169,7 @@ CONFUSED: Mapping[str, str] = {"cseq": "seq", "cplus": "plus", "crepeat": "repea
 
 @dataclass(frozen=True)
 class Mistake:
-    """Of which kind a mistake is, and a sentence about it that does not have the answer."""
+    """The kind of a mistake, and a sentence about it that does not have the answer."""
 
     kind: MistakeKind
     hint: str
@@ -209,7 +209,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class _Features:
-    """What a query mentions: event types and numbers as often as it does, operators, comparisons, attributes."""
+    """Count the elements of a query: event types, numbers, operators, comparisons, attributes and others."""
 
     types: Counter[str]
     operators: Counter[str]
@@ -223,7 +223,7 @@ class _Features:
     words: frozenset[str]
 
     def distance(self, other: _Features) -> int:
-        """How many mentions are in one and not in the other."""
+        """Count the mentions that are in one and not in the other."""
         pairs = ((getattr(self, name), getattr(other, name)) for name in self.__match_args__ if name != "words")
         return sum(((mine - theirs) + (theirs - mine)).total() for mine, theirs in pairs)
 
@@ -233,8 +233,8 @@ def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, differ
     mine = _features(language, answer)
     model, *others = (_features(language, tree) for tree in answers)
     right = min((model, *others), key=mine.distance)
-    true = set(_found(language, mine, model))
-    found = [*_unlabelled(language, answer), *(one for one in _found(language, mine, right) if one in true)]
+    true = set(_find_mistakes(language, mine, model))
+    found = [*_unlabelled(language, answer), *(one for one in _find_mistakes(language, mine, right) if one in true)]
     if not language.takes_place:
         found = [one for one in found if difference.shows(one)]
     if any(one.kind == "comparison" for one in found) and _at_a_boundary(difference.S, mine.numbers | right.numbers):
@@ -249,7 +249,7 @@ def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, differ
 
 
 def _compared(difference: Difference) -> str:
-    """What to look at, by the matches that differ alone."""
+    """Return advice on what to look at, by the matches that differ alone."""
     missing, extra = difference.missing, difference.extra
     if not extra:
         return f"your formula asks for more than the sentence: which part of it keeps {braces(missing[0])} out?"
@@ -279,7 +279,7 @@ def _features(language: Language[Any], tree: Any) -> _Features:
     variables = {*rows, *(operations.names(tree) if operations is not None else ())} - types.keys()
 
     def parts(found: str) -> Counter[str]:
-        """What is in a part of the text; all variables count as one name."""
+        """Count the words and signs in a part of the text; all variables count as one name."""
         return Counter("variable" if part in variables else part for part in _PART.findall(found))
 
     return _Features(
@@ -310,7 +310,7 @@ def _unlabelled(language: Language[Any], tree: Any) -> Iterator[Mistake]:
                 yield Mistake("condition", f"{B} has no row yet when {A} is labelled: let {B} look back at {A}")
 
 
-def _found(language: Language[Any], mine: _Features, right: _Features) -> Iterator[Mistake]:
+def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -> Iterator[Mistake]:
     """All that differs, what says most first."""
     missing = sorted(right.types.keys() - mine.types.keys())
     for name in missing:

@@ -196,7 +196,7 @@ CLOSING = frozenset({"omit-nothing", "greedy", "taken-until-next"})
 """Values of the axis loop for which it matters what follows the loop."""
 
 
-def found(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
+def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
     """The matches at all positions. Raises EngineError, Unsupported and BudgetExceeded."""
     interpreter = CelVariant(S, choices, budget)
     with_bindings = output == "valuations"
@@ -673,8 +673,14 @@ def at_events(phi: cel.Formula, variable: str, condition: cel.Every, everywhere:
             return phi
         case cel.Derived():
             return at_events(phi.expansion, variable, condition, everywhere)
-        case _:
+        case (
+            cel.Filter() | cel.Seq() | cel.Plus() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.Start() | cel.Or()
+        ):
             return rebuilt(phi, [at_events(psi, variable, condition, everywhere) for psi in children(phi)])
+        case cel.And() | cel.All() | cel.Within() | cel.PartitionBy() | cel.PerKey():
+            return rebuilt(phi, [at_events(psi, variable, condition, everywhere) for psi in children(phi)])
+        case _:
+            assert_never(phi)
 
 
 def at_sequence(phi: cel.Formula, condition: cel.Correlated) -> cel.Formula:
@@ -733,7 +739,7 @@ KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
 }
 """Of each strategy, and of none, whether it keeps a complex event beside its rivals."""
 
-INTERPRETATION = Interpretation(AXES, found, operators, strategies=frozenset(STRATEGIES))
+INTERPRETATION = Interpretation(AXES, find_matches, operators, strategies=frozenset(STRATEGIES))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ AXES = axes(
 )
 
 
-def found(phi: core.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> Iterable[Match]:
+def find_matches(phi: core.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> Iterable[Match]:
     """The complex events, each at its last position. Raises EngineError and BudgetExceeded."""
     return {Match(max(C), tuple(sorted(C))) for C, _ in CoreVariant(S, choices, budget).meaning(phi)}
 
@@ -210,7 +210,7 @@ class CoreVariant:
                 assert_never(phi)
 
     def selected(self, phi: core.Strategy, psi: core.Formula) -> Iterator[Pair]:
-        """What a strategy keeps of the pairs with the same last position and the same events around them."""
+        """Yield the pairs that a strategy keeps of those with the same last position and the same surroundings."""
         name = OPERATORS[type(phi)].name
         chosen = self.choices[f"selection@{name}"]
         strategy = name if chosen == "as-defined" else chosen
@@ -242,7 +242,7 @@ class CoreVariant:
                 assert_never(condition)
 
 
-INTERPRETATION = Interpretation(AXES, found, operators, strategies=frozenset(STRATEGIES))
+INTERPRETATION = Interpretation(AXES, find_matches, operators, strategies=frozenset(STRATEGIES))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ AXES = axes(
 )
 
 
-def found(E: expr.Expression, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
+def find_matches(E: expr.Expression, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
     """A match for each event at which the expression takes place. Raises EngineError, Unsupported, BudgetExceeded."""
     return [Match(e, (e,)) for e in _Interpreter(E, S, budget, choices).events()]
 
@@ -305,7 +305,7 @@ CLAUSES: dict[tuple[str, str], Clause] = {
     ("or", "left-first"): lambda E, h, of, known: of(E.left) or of(E.right),
 }
 
-INTERPRETATION = Interpretation(AXES, found, operators)
+INTERPRETATION = Interpretation(AXES, find_matches, operators)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -315,20 +315,20 @@ AB, ABC = types("A B"), types("A B C")
 STARTED = types("start")
 
 
-def _asked(axis: str, *queries: str, letters: str = "A B C", longest: int = 4) -> Stage:
+def _make_stage(axis: str, *queries: str, letters: str = "A B C", longest: int = 4) -> Stage:
     return Stage((axis,), tuple(Template(query, types(letters), longest) for query in queries))
 
 
 STAGES = (
-    _asked("emit", "A", longest=3),
-    _asked("or", "A or B"),
+    _make_stage("emit", "A", longest=3),
+    _make_stage("or", "A or B"),
     Stage(("any",), (Template("any", AB, 2), Template("any", AB, 3, STARTED))),
     Stage(("not",), (Template("!A", AB, 3), Template("!A", AB, 3, STARTED))),
-    _asked("nth", "<2> A", longest=5),
-    _asked("every", "every <2> A", longest=5),
+    _make_stage("nth", "<2> A", longest=5),
+    _make_stage("every", "every <2> A", longest=5),
     Stage(("pipe", "first"), tuple(Template(query, ABC, 4) for query in ("first", "A | <2> any", "B | first"))),
-    _asked("sequence", "sequence(A, B)", "(A or B) | sequence(A, B)"),
-    _asked(
+    _make_stage("sequence", "sequence(A, B)", "(A or B) | sequence(A, B)"),
+    _make_stage(
         "relative", "relative(A, B)", "relative(A, A)", "relative(A, <2> B)", "relative(A, sequence(A, B))", longest=5
     ),
     Stage(
@@ -339,13 +339,13 @@ STAGES = (
             Template("relative+(<2> A)", types("A"), 16),  # of eight rounds
         ),
     ),
-    _asked("prior", "prior(A, B)", "prior(A, A)", "prior(A, <2> B)", longest=5),
-    _asked("after", "B / A", "<2> B / A", longest=5),
-    _asked("between", "B /+ A", "<2> B /+ A", longest=5),
-    _asked("first_after", "firstAfter(A, B, C)", "firstAfter(A, any, B)", "firstAfter(A, B, B)"),
-    _asked("before", "before(A)"),
-    _asked("happened", "happened(A)"),
-    _asked("series", "A * B", "A * A", "any * A"),
+    _make_stage("prior", "prior(A, B)", "prior(A, A)", "prior(A, <2> B)", longest=5),
+    _make_stage("after", "B / A", "<2> B / A", longest=5),
+    _make_stage("between", "B /+ A", "<2> B /+ A", longest=5),
+    _make_stage("first_after", "firstAfter(A, B, C)", "firstAfter(A, any, B)", "firstAfter(A, B, B)"),
+    _make_stage("before", "before(A)"),
+    _make_stage("happened", "happened(A)"),
+    _make_stage("series", "A * B", "A * A", "any * A"),
     *conditions("A[{}]", also=("mask",)),
     Stage(
         (),

@@ -51,13 +51,13 @@ class Axis:
 
     @property
     def subject(self) -> str:
-        """What the values are about; "" if the meaning of the first value names it."""
+        """Return the subject of the values; "" if the meaning of the first value names it."""
         first, _, _ = self.says.partition("; ")
         return first.rpartition(": ")[0]
 
     @property
     def meanings(self) -> Mapping[str, str]:
-        """What each value means; empty for an axis whose sentence does not tell."""
+        """Return the meaning of each value; empty for an axis whose sentence does not have them."""
         parts = self.says.removeprefix(f"{self.subject}: ").split("; ")
         return dict(zip(self.values, parts, strict=True)) if len(parts) == len(self.values) else {}
 
@@ -73,7 +73,7 @@ def axes(*given: Axis) -> Mapping[str, Axis]:
 
 
 def sentence(subject: str, values: Iterable[str], meanings: Mapping[str, str]) -> str:
-    """What these values of an axis mean, as a sentence."""
+    """Describe the meanings of these values of an axis in a sentence."""
     return f"{subject}: {'; '.join(meanings[value] for value in values)}"
 
 
@@ -260,7 +260,7 @@ def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
 
 
 def _best(found: list[Match], group: Any, order: Any) -> list[Match]:
-    """Of each group the first complex event in the order, with all its bindings."""
+    """Return the first complex event of each group in the order, with all its bindings."""
     result: list[Match] = []
     for _, some in groupby(sorted(found, key=group), key=group):
         matches = list(some)

@@ -73,7 +73,7 @@ def the_same(f: Frame, table: Sequence[Row], start: int) -> Frame:
 
 @dataclass(frozen=True)
 class Departure:
-    """What an engine does otherwise than the definition; the defaults are the definition's.
+    """The differences of an engine from the definition; the defaults are the definition's.
 
     clause: the clause that it reads, in which columns are named as in the table. preferred: which labelling is the
     match. looks, shows: what conditions and measures look at. parts: the partitions. searched: what a search at a row
@@ -239,7 +239,7 @@ class GreedyMeaning(LookingMeaning):
 
 
 class LongestMeaning(LookingMeaning):
-    """Of alternatives the one that takes most rows is preferred."""
+    """Prefer among alternatives the one that takes most rows."""
 
     def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
         found = super().sequence(p, w)
@@ -409,7 +409,7 @@ AXES = axes(
 
 
 def departure(choices: Choices) -> Departure:
-    """What an engine with these choices does otherwise than the definition: all that each of them does."""
+    """Return the departure of an engine with these choices from the definition: all that each of them changes."""
     given: dict[str, Any] = {one.name: choices[one.name] for one in fields(RowReading)}
     made = Departure(reading=RowReading(**given))
     for name, (_, _, values) in DEPARTURES.items():
@@ -429,7 +429,7 @@ def _both(one: Any, other: Any) -> Any:
     return lambda q: other(one(q))
 
 
-def found(q: MatchRecognize, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
+def find_matches(q: MatchRecognize, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
     """The matches with bindings and results. Raises EngineError, BudgetExceeded."""
     made = departure(choices)
     try:
@@ -439,7 +439,7 @@ def found(q: MatchRecognize, S: Stream, choices: Choices, output: Output, budget
         raise EngineError(error.message) from None
 
 
-INTERPRETATION = Interpretation(AXES, found, features, require_wellformed, "valuations")
+INTERPRETATION = Interpretation(AXES, find_matches, features, require_wellformed, "valuations")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -465,13 +465,13 @@ def _window(pattern: str, rest: str, end: str = "UNBOUNDED", skip: str = "") -> 
     return f"WINDOW (ROWS BETWEEN CURRENT ROW AND {end} FOLLOWING {after}PATTERN ({pattern}) {rest})"
 
 
-def _asked(axes: str, *queries: str, letters: tuple[dict[str, object], ...] = X, longest: int = 4) -> Stage:
+def _make_stage(axes: str, *queries: str, letters: tuple[dict[str, object], ...] = X, longest: int = 4) -> Stage:
     return Stage(tuple(axes.split()), tuple(Template(query, letters, longest) for query in queries))
 
 
 STAGES = (
-    _asked("skip", _rows("A B"), _rows("A B", skip="TO NEXT ROW")),
-    _asked(
+    _make_stage("skip", _rows("A B"), _rows("A B", skip="TO NEXT ROW")),
+    _make_stage(
         "preference empty empty_matches bounds bounded_iterations empty_iterations reluctant",
         _rows("A? B", "DEFINE A AS x = 1"),
         _rows("A?", "DEFINE A AS x = 1", "MATCH_NUMBER() AS n"),
@@ -484,23 +484,23 @@ STAGES = (
         _rows("((A)??){0,2} B? $", "DEFINE A AS x = 1"),
         _rows("(() | A | B){0,2} C? $", "DEFINE C AS COUNT(B.*) = 1"),
     ),
-    _asked(
+    _make_stage(
         "alternation",
         _rows("(A | B) C?", "DEFINE C AS x = 1"),
         _rows("A | A B"),
         _rows("A B | A"),
         _rows("A B | C", "DEFINE A AS x = 1"),
     ),
-    _asked(
+    _make_stage(
         "permute",
         _rows("PERMUTE(A, B)"),
         _rows("PERMUTE(A, B, C)", ABC),
         _rows("PERMUTE(A, B)", "DEFINE A AS x = 1"),
         letters=X3,
     ),
-    _asked("anchors", _rows("^ A", skip="TO NEXT ROW"), _rows("A $")),
-    _asked("exclusion", _rows("A {- B -}", "", "x AS m")),
-    _asked(
+    _make_stage("anchors", _rows("^ A", skip="TO NEXT ROW"), _rows("A $")),
+    _make_stage("exclusion", _rows("A {- B -}", "", "x AS m")),
+    _make_stage(
         "skip-to skip_to_nothing skip_to_first",
         _rows("A B B", "DEFINE A AS x = 1", skip="TO LAST B"),
         _rows("A B B", "DEFINE A AS x = 1", skip="TO FIRST B"),
@@ -508,22 +508,22 @@ STAGES = (
         _rows("A B", skip="TO FIRST A"),
         longest=5,
     ),
-    _asked(
+    _make_stage(
         "running offset",
         _rows("A B", "", "LAST(x) AS m, FINAL LAST(x) AS n"),
         _rows("A A", "", "LAST(x, 1) AS m, FIRST(x, 1) AS n"),
     ),
-    _asked("match-number", _rows("A", "", "MATCH_NUMBER() AS n", by="PARTITION BY p"), letters=PARTS),
-    _asked("partition", _rows("A B", by="PARTITION BY p"), letters=PARTS),
-    _asked("nulls order", _rows("A B", by="ORDER BY x"), _rows("A B", by="ORDER BY x DESC"), letters=WITH_NULL),
-    _asked(
+    _make_stage("match-number", _rows("A", "", "MATCH_NUMBER() AS n", by="PARTITION BY p"), letters=PARTS),
+    _make_stage("partition", _rows("A B", by="PARTITION BY p"), letters=PARTS),
+    _make_stage("nulls order", _rows("A B", by="ORDER BY x"), _rows("A B", by="ORDER BY x DESC"), letters=WITH_NULL),
+    _make_stage(
         "physical",
         _rows("A B", "DEFINE B AS x > PREV(x)"),
         _rows("A", "DEFINE A AS PREV(x) = 1"),
         _rows("A", "DEFINE A AS PREV(x) = 1", by="PARTITION BY p"),
         letters=PARTS,
     ),
-    _asked(
+    _make_stage(
         "frame frame-end seek",
         _window("A", "DEFINE A AS PREV(x) IS NULL"),
         _window("A", "DEFINE A AS NEXT(x) IS NULL", "1"),
@@ -531,15 +531,15 @@ STAGES = (
         _window("A", "DEFINE A AS x = 1", skip="TO NEXT ROW SEEK"),
         _window("A", "DEFINE A AS x = 1", "1", "PAST LAST ROW SEEK"),
     ),
-    _asked(
+    _make_stage(
         "unknown",
         *(_rows("A", f"DEFINE A AS {text}") for text in ("NOT x = 1", "x = NULL", "(x > 0) IS NULL", "x = y")),
         letters=events("row", x=(None, 0, 1), y=(None, 0)),
         longest=2,
     ),
-    _asked("union", _rows("A B", "SUBSET U = (A, B)", "CLASSIFIER(U) AS c")),
-    _asked("count", _rows("A A", "", "COUNT(x) AS n"), letters=WITH_NULL),
-    _asked("integer_division", _rows("A", "DEFINE A AS x / 2 = 1"), letters=X3, longest=2),
+    _make_stage("union", _rows("A B", "SUBSET U = (A, B)", "CLASSIFIER(U) AS c")),
+    _make_stage("count", _rows("A A", "", "COUNT(x) AS n"), letters=WITH_NULL),
+    _make_stage("integer_division", _rows("A", "DEFINE A AS x / 2 = 1"), letters=X3, longest=2),
     Stage(
         (),
         (

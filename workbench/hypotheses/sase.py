@@ -106,7 +106,7 @@ AXES = axes(
 )
 
 
-def found(q: sase.Tree, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
+def find_matches(q: sase.Tree, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
     """The matches of a well-formed query, with bindings and results. Raises EngineError, BudgetExceeded."""
     given = {name: choices[name] for name in READINGS if name != "window"}
     reading = Reading(**given)  # type: ignore[arg-type]
@@ -228,7 +228,7 @@ class _Definition(SaseDefinition):
 
 
 class _Absences(SaseAbsences):
-    """What negated components forbid, with choices."""
+    """The negated components of a query, which forbid matches, with choices."""
 
     choices: Choices
     truth: ConditionVariant
@@ -277,7 +277,7 @@ class _Absences(SaseAbsences):
         )
 
 
-INTERPRETATION = Interpretation(AXES, found, operators, require_wellformed, strategies=frozenset(STRATEGIES))
+INTERPRETATION = Interpretation(AXES, find_matches, operators, require_wellformed, strategies=frozenset(STRATEGIES))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

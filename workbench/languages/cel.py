@@ -89,7 +89,7 @@ class Cel(BuiltInLanguage[Formula]):
         return False
 
     def surprises(self, query: Formula, S: Stream | None) -> Iterator[Problem]:
-        from cerify.across_keys import warnings_across_keys
+        from cerify.explanations.across_keys import warnings_across_keys
 
         return warnings_across_keys(query, S)
 
@@ -97,7 +97,7 @@ class Cel(BuiltInLanguage[Formula]):
         from cerify.equivalence.decide.cel import satisfiable, vacuous
         from cerify.semantics.cel.across_keys import across_keys
         from cerify.semantics.cel.check import beyond_star, is_unary, unused
-        from cerify.semantics.cel.denote import named
+        from cerify.semantics.cel.denote import find_named_atoms
 
         unary, beyond = is_unary(query), sorted(beyond_star(query))
         written = f"CEL* with {', '.join(beyond)}" if beyond else "CEL*"
@@ -107,7 +107,7 @@ class Cel(BuiltInLanguage[Formula]):
             {"unary": unary, "star": not beyond, "beyond_star": beyond},
             f"{written}, {_kind(query)}",
             [*found, *dict.fromkeys(unused(query)), *senseless, *(one.problem for one in across_keys(query))],
-            tuple(dict.fromkeys((atom.name, atom.variables) for atom in named(query))),
+            tuple(dict.fromkeys((atom.name, atom.variables) for atom in find_named_atoms(query))),
             satisfiable(query, schema),
         )
 
@@ -225,7 +225,7 @@ def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
     scope = batch_scope(phi)
     if isinstance(scope, Unsupported):
-        return scope
+        return _checked_batches(phi, options)
     return ReadableCelEvaluator(phi, options.output, options.consumption, options.budget, scope)
 
 
@@ -242,6 +242,16 @@ def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
         return divided_twice()
     return CompiledCelEvaluator(phi, options.output, options.consumption, options.budget, scope)
+
+
+def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
+    """By the automaton of what is left without the filters that compare events, which are checked on what it finds."""
+    from cerify.automata.evaluate.checked_evaluator import CheckedEvaluator, batch_plan
+
+    plan = batch_plan(phi, options.budget)
+    if isinstance(plan, Unsupported):
+        return plan
+    return CheckedEvaluator(phi, options.output, options.consumption, options.budget, plan)
 
 
 LANGUAGE = Cel()

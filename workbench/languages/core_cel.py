@@ -130,7 +130,7 @@ class CoreCel(BuiltInLanguage[Formula]):
     def difference(
         self, left: Formula, right: Formula, schema: Schema, budget: Budget = Budget()
     ) -> Different | Bounded | Undecided | None:
-        """Of unary queries decided by their own automata, also where one has no formula of CEL."""
+        """Compare unary queries by their own automata, also where one has no formula of CEL; others by the default."""
         if not (is_unary(left) and is_unary(right)):
             return super().difference(left, right, schema, budget)
         from cerify.automata.cea.compile_core import compile_core
@@ -168,7 +168,7 @@ class CoreCel(BuiltInLanguage[Formula]):
         return psi if isinstance(psi, Unsupported) else CEL.streamed(psi, schema, options)
 
     def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
-        """Of its formula of CEL."""
+        """Return the automaton of the query's formula of CEL."""
         from cerify.automata.cea.compile import compile_cel
 
         return compile_cel(self.cel_formula(query, budget), budget)

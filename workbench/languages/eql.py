@@ -125,7 +125,7 @@ class Eql(Language[eql.EqlQuery]):
         return Checked(fragment, f"EQL: {', '.join(found)}", wrong, satisfiable=fires)
 
     def explainer(self, query: eql.EqlQuery, S: Stream, text: str) -> Explainer[Any]:
-        """Why the rule fired, and what became of each sequence, as Elastic means it."""
+        """Return an explainer of why the rule fired, and what became of each sequence, by Elastic's semantics."""
         from cerify.automata.eql.machine import SlotMachine
         from cerify.explanations.eql import EqlExplainer
         from cerify.semantics.eql.denote import matches_of
@@ -152,9 +152,7 @@ class Eql(Language[eql.EqlQuery]):
 
     @property
     def translations(self) -> Mapping[str, Callable[[eql.EqlQuery, Reading], Any]]:
-        from cerify.equivalence.eql.to_cel import eql_to_cel
-
-        return {"cel": lambda query, _: eql_to_cel(query)}
+        return {"cel": _in_cel}
 
     def test_logs(self, query: eql.EqlQuery, /) -> TestLogs:
         """Logs that kill the rules which differ from this one in one place."""
@@ -177,7 +175,7 @@ class Eql(Language[eql.EqlQuery]):
         return TestLogs(lines, tuple(summary))
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """What is wrong with a certificate, which is decided again: it has no proof that could be checked apart."""
+        """Return the error in a certificate, found by a new decision: it has no proof that could be checked alone."""
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules
 
         left, right = self.parse(certificate.left), self.parse(certificate.right)
@@ -261,6 +259,12 @@ def _by_columns(query: eql.EqlQuery, S: Stream, options: Options) -> Iterable[Ma
     from cerify.automata.eql.kernel import matches_by_columns
 
     return matches_by_columns(query, S, options.eql_reading, options.budget)
+
+
+def _in_cel(query: eql.EqlQuery, reading: Reading) -> Any:
+    from cerify.equivalence.eql.to_cel import eql_to_cel
+
+    return eql_to_cel(query)
 
 
 LANGUAGE = Eql()

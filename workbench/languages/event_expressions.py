@@ -114,11 +114,13 @@ class EventExpressions(BuiltInLanguage[Expression]):
 
     def check(self, query: Expression, schema: Schema | None) -> Checked:
         from cerify.equivalence.decide.expressions import shortest_history
-        from cerify.semantics.event_expressions.denote import chosen
+        from cerify.semantics.event_expressions.denote import find_scope_variables
 
         definitions = query.definitions if isinstance(query, expr.Let) else ()
         body = query.body if isinstance(query, expr.Let) else query
-        values = bool(chosen(body, ())) or any(chosen(d.body, d.parameters) for d in definitions)
+        values = bool(find_scope_variables(body, ())) or any(
+            find_scope_variables(d.body, d.parameters) for d in definitions
+        )
         fragment = {
             "names": bool(definitions),
             "correlation_variables": any(

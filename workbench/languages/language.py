@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, Ty
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output, require_output
 from cerify.equivalence.verdict import Claim, Level, Order
-from cerify.semantics.arguments import MOST, Budget, Selection, read, require_kind, require_whole
+from cerify.semantics.arguments import MOST, Budget, Selection, parse_reading, require_kind, require_whole
 from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported
@@ -68,7 +68,7 @@ DENOTATIONAL: EvaluatorName = "denotational"
 
 @dataclass(frozen=True)
 class Options:
-    """What an evaluation depends on beside the query and the stream.
+    """Hold the settings on which an evaluation depends beside the query and the stream.
 
     predicates: a user's own, which a query of CEL may name. aggregates: those that a query of SASE+ may name beside the
     language's own. reading: the answers to what the papers of SASE+ leave open; row_reading: to what SQL leaves open of
@@ -117,7 +117,7 @@ def reading_options(language: Language[Any], given: Iterable[str]) -> dict[str, 
     """The reading of texts as window=closed, as the option of the language. Raises InputError."""
     name = next((name for name in READINGS if name in language.settings), None)
     if name is not None:
-        return {name: read(READINGS[name], given)}
+        return {name: parse_reading(READINGS[name], given)}
     for text in given:
         raise InputError(f"{language.title} has no readings: what is {text}?")
     return {}
@@ -139,7 +139,7 @@ def no_objection(query: Any, schema: Schema | None, options: Options) -> None:
 
 
 def without_numba() -> Unsupported | None:
-    """Why no compiled evaluator can run in this environment; None if they can."""
+    """Return the reason for which no compiled evaluator can run in this environment; None if they can."""
     if find_spec("numba") is not None:
         return None
     return MissingPackage("the compiled evaluator needs numba: pip install 'cerify[fast]'")
@@ -206,7 +206,7 @@ class BuiltIn(Generic[F]):
 
 @dataclass(frozen=True)
 class Checked:
-    """What is known of a query before any event.
+    """Hold the facts about a query that are known before any event.
 
     fragment: the fragment of the language that it is in, as JSON; summary: the same in words. problems: what breaks a
     rule, or makes no sense under the schema. predicates: the names of the registered predicates that it needs, each
@@ -222,7 +222,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class DecisionQuestion:
-    """What is to be decided of two queries, on the streams of a schema (None: on all).
+    """A question to decide about two queries, on the streams of a schema (None: on all).
 
     bound: the length in events of the streams that are searched where no automaton decides. order: of the times of the
     streams.
@@ -356,7 +356,7 @@ class Language(ABC, Generic[F]):
         return len(re.findall(self.mark, text)) if self.mark else 0
 
     def looks_like(self, text: str) -> str:
-        """What a text that has marks of the language and is no query looks like, for a message."""
+        """Describe, for a message, a text that has marks of the language but does not parse as a query."""
         return self.title
 
     @abstractmethod
@@ -364,8 +364,15 @@ class Language(ABC, Generic[F]):
         """The text of a query; parse reads it back as the same tree."""
 
     def problems(self, query: F, schema: Schema | None, /) -> list[Problem]:
-        """What is wrong with the query; what does not fit the schema only if there is one."""
+        """Return the problems of the query; those with the schema only if there is one."""
         return []
+
+    def stream_problems(self, query: F, S: Stream, /) -> Iterable[Problem]:
+        """Return warnings about parts of a query that have a meaning on a stream, but most often not the intended one.
+
+        The stream is one without a schema.
+        """
+        return ()
 
     def missing_columns(self, query: F, columns: Collection[str], /) -> Iterable[Problem]:
         """The columns without which the query has another meaning than it seems, and which are not among these.
@@ -375,7 +382,7 @@ class Language(ABC, Generic[F]):
         return ()
 
     def surprises(self, query: F, S: Stream | None, /) -> Iterable[Problem]:
-        """What the query means that its author may not expect, with an example on the stream where there is one.
+        """Return meanings of the query that its author may not expect, with an example on the stream if there is one.
 
         As long as no language says otherwise: nothing. These are warnings and never errors.
         """
@@ -459,7 +466,10 @@ class Language(ABC, Generic[F]):
         return found
 
     def operations(self) -> QueryOperations[F] | None:
-        """How queries get simpler, and what they name, for shrinking and campaigns; None: only streams are shrunk."""
+        """Return the operations that simplify queries, and list their names, for shrinking and campaigns.
+
+        None: only streams are shrunk.
+        """
         return None
 
     def generator(self) -> Generator[F]:
@@ -491,6 +501,13 @@ class Language(ABC, Generic[F]):
         """The table that a query makes of its matches. Raises Unsupported without one."""
         raise Unsupported(f"a query in {self.title} makes no table")
 
+    def open_test(self, query: F, S: Stream, options: Options) -> Callable[[Match], bool] | None:
+        """Return a test of matches over a stream: can events to come still take the match away? None if they never can.
+
+        Such a match has a negation at its end whose window is not over where the stream ends.
+        """
+        return None
+
     def waits(self, query: F) -> bool:
         """Whether a match may depend on events after the position at which it is reported."""
         return True
@@ -510,7 +527,7 @@ class Language(ABC, Generic[F]):
     # --- what is known of queries -------------------------------------------------------------------------------------
 
     def check(self, query: F, schema: Schema | None) -> Checked:
-        """What is known of a query before any event. Raises BudgetExceeded."""
+        """Return the facts about a query that are known before any event. Raises BudgetExceeded."""
         return Checked({}, self.title, [])
 
     def in_cel(self, query: F, budget: Budget) -> Formula | Unsupported:
@@ -518,7 +535,7 @@ class Language(ABC, Generic[F]):
         return Unsupported(f"a query in {self.name} is not evaluated as one of CEL")
 
     def cel_formula(self, query: F, budget: Budget) -> Formula:
-        """As in_cel. Raises Unsupported where there is no formula, and BudgetExceeded."""
+        """Return the query's formula of CEL. Raises Unsupported where there is none, and BudgetExceeded."""
         phi = self.in_cel(query, budget)
         if isinstance(phi, Unsupported):
             raise phi
@@ -552,14 +569,14 @@ class Language(ABC, Generic[F]):
     def difference(
         self, left: F, right: F, schema: Schema, budget: Budget = Budget()
     ) -> Different | Bounded | Undecided | None:
-        """What tells two queries apart on a stream of the schema; None if it is decided that nothing does."""
+        """Return a difference of two queries on a stream of the schema; None if it is decided that there is none."""
         from cerify.equivalence.verdict import Bounded, Different, Undecided
 
         verdict = self.compare(left, right, DecisionQuestion(schema=schema, budget=budget))
         return verdict if isinstance(verdict, Different | Bounded | Undecided) else None
 
     def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
-        """What is wrong with a certificate for two queries of the language; None if it proves its claim.
+        """Return the error in a certificate for two queries of the language; None if it proves its claim.
 
         Raises Unsupported where there are no certificates, and for one of another language; ParseError, and IllFormed
         for a query that does not fit the schema; BudgetExceeded.
@@ -570,7 +587,7 @@ class Language(ABC, Generic[F]):
             return self.unproved(certificate, budget)
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """As `flaw`, of queries that fit the schema."""
+        """Return the error in a certificate whose queries fit the schema; None if it proves its claim."""
         raise Unsupported(f"there are no certificates for {self.title}")
 
     @property
@@ -587,7 +604,9 @@ class Language(ABC, Generic[F]):
         return {}
 
     def explainer(self, query: F, S: Stream, text: str) -> Explainer[Any]:
-        """What explains matches of the query, whose text is known; by default only whether positions are a match.
+        """Return an explainer of matches of the query; by default it only says whether positions are a match.
+
+        text: the text of the query.
 
         Raises Unsupported, BudgetExceeded.
         """
@@ -602,7 +621,7 @@ class Language(ABC, Generic[F]):
     # --- streams of batches (Spark) -----------------------------------------------------------------------------------
 
     def streamed(self, query: F, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """What reads streams batch by batch and reports matches as they become certain, or why only the end decides.
+        """Return a reader of batches that reports matches as they become certain, or why only the end decides.
 
         Raises BudgetExceeded.
         """
@@ -625,7 +644,10 @@ class Language(ABC, Generic[F]):
         return diagram_of_automaton(self.automaton(query, schema, budget), title)
 
     def preference_tree(self, query: F, S: Stream, place: int, title: str) -> Diagram:
-        """What may begin at a position, in the order of preferment. Raises Unsupported for a language without one."""
+        """Draw the matches that may begin at a position, the preferred ones first.
+
+        Raises Unsupported for a language without preferences.
+        """
         raise Unsupported(f"{self.title} prefers no match to another; --tree is for MATCH_RECOGNIZE")
 
     def record(self, query: F, S: Stream, title: str, options: Options) -> Recording:
@@ -661,6 +683,7 @@ FOREIGN: Mapping[str, str] = {
         ("COUNT (", "SUM (", "AVG (", "MIN (", "MAX ("),
         "without aggregates, and a number of events as A{3}; SASE+ and MATCH_RECOGNIZE have aggregates",
     ),
+    "LIMIT DURATION": "WITHIN 5 minutes",
     "LIMIT": "without a limit: all matches are reported, and cerify match --limit 3 stops after three",
     **{"&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<=", '"': "'...' around a string"},
 }

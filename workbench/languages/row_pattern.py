@@ -62,11 +62,11 @@ if TYPE_CHECKING:
 
 
 class RegisterOutput(RowOutput):
-    """What a clause makes of its matches by the decided reading, in time that is linear in the rows of a match."""
+    """The output of a clause by the decided reading, in time that is linear in the rows of a match."""
 
     @cached_property
     def registers(self) -> MeasureRegisters:
-        """What the measures see."""
+        """Return the registers from which the measures are computed."""
         from cerify.automata.row_pattern.evaluate import MeasureRegisters
 
         return MeasureRegisters(self.q)
@@ -196,7 +196,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         return record_rows(query, S, title, options.budget)
 
     def compare(self, left: MatchRecognize, right: MatchRecognize, question: DecisionQuestion) -> Verdict:
-        """What is not decided is tried on short tables."""
+        """Compare two clauses; where that is not decided, try short tables."""
         from cerify.equivalence.decide.replay import compared
         from cerify.equivalence.decide.row_clauses import compare
 
@@ -272,7 +272,7 @@ _IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern has to 
 
 
 def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported | None) -> list[str]:
-    """What `check` says of a clause, line by line; why it is not decided by columns alone."""
+    """Return the lines of `check` about a clause; why: the reason for which columns alone do not decide it."""
     empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
     summary = f"MATCH_RECOGNIZE over {', '.join(fragment['variables']) or 'no variable'}; the pattern {empty}"
     carried = "decided by columns alone" if why is None else f"searched with a memory: {why.message}"
@@ -299,7 +299,7 @@ def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported |
 
 
 def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
-    """What of a clause is never true, never matches, or is too large, for `check`."""
+    """Return the parts of a clause that are never true, never match, or are too large, for `check`."""
     from cerify.equivalence.decide.row_clauses import DefineConditions, fewest, shortest_match
 
     why = {
@@ -334,7 +334,7 @@ def blocks_by(evaluator: str) -> Callable[[MatchRecognize, Stream, Budget], Foun
 
 
 def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
-    """Why the automaton cannot answer. Raises IllFormed for what is wrong without a schema."""
+    """Return the reason why the automaton cannot answer. Raises IllFormed for errors found without a schema."""
     require_wellformed(q, options.row_reading)
     if options.row_reading != STANDARD:
         return Unsupported("other readings than the decided one are followed by the evaluator denotational alone")
@@ -342,7 +342,7 @@ def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) ->
 
 
 def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
-    """Why the compiled loops cannot carry the clause. Raises IllFormed, BudgetExceeded."""
+    """Return the reason why the compiled loops do not support the clause. Raises IllFormed, BudgetExceeded."""
     from cerify.automata.row_pattern.compile import at_fixed_distances, why_not, why_not_compiled
 
     if (refused := _no_automaton(q, schema, options)) is not None:
@@ -353,11 +353,11 @@ def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Un
 
 def _prepare_definition(q: MatchRecognize, schema: Schema | None, options: Options) -> Evaluation:
     """Return the evaluation by the definition: matches with their bindings, and the measures as result."""
-    from cerify.semantics.row_pattern.interpreter import answers
+    from cerify.semantics.row_pattern.interpreter import find_matches
 
     def evaluate(S: Stream) -> Iterator[Match]:
         output = RowOutput(q, S, options.row_reading)
-        return map(output.with_result, answers(q, S, budget=options.budget, reading=options.row_reading))
+        return map(output.with_result, find_matches(q, S, budget=options.budget, reading=options.row_reading))
 
     require_wellformed(q, options.row_reading)
     return evaluate

@@ -21,6 +21,7 @@ from cerify.languages.language import (
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.predicates import Problem
 from cerify.semantics.sase.check import missing_columns, problems, require_typed, require_wellformed
 from cerify.semantics.sase.clauses import blocks_of, constructs, queries_of
 from cerify.semantics.sase.parse import parse
@@ -67,6 +68,7 @@ class Sase(BuiltInLanguage[Tree]):
         **{f"{name} {{": f"{name.lower()}_match(a, b) {{ ... }}" for name in ("SKIP_TILL_NEXT", "SKIP_TILL_ANY")},
         "WHERE {": "with a strategy before it, as in WHERE skip_till_any_match(a, b) { ... }",
         **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
+        "LIMIT DURATION": "WITHIN 5 minutes",
         **{"LIMIT": "without a limit: all matches are reported", "=>": ">=", "=<": "<=", "==": "= once", "<>": "!="},
         "*": "+, as in A+ a[], which takes one or more",
         **{"&&": "AND", "||": "OR"},
@@ -158,6 +160,16 @@ class Sase(BuiltInLanguage[Tree]):
             return sase_to_row(query, reading)
 
         return {"cel": in_cel, "event-expression": in_expression, "row-pattern": in_row_pattern}
+
+    def stream_problems(self, query: Tree, S: Stream) -> Iterable[Problem]:
+        from cerify.semantics.sase.open_matches import keyless_events
+
+        return keyless_events(query, S)
+
+    def open_test(self, query: Tree, S: Stream, options: Options) -> Callable[[Match], bool] | None:
+        from cerify.semantics.sase.open_matches import open_test
+
+        return open_test(query, S, options.reading)
 
     def stream_read(self, query: Tree, S: Stream) -> Stream:
         from cerify.semantics.sase.clauses import source_of

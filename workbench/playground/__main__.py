@@ -87,7 +87,7 @@ def _sources() -> Iterator[tuple[str, Path]]:
         for location in map(Path, spec.submodule_search_locations):
             for path in _files(location):
                 yield f"{package.replace('.', '/')}/{path.relative_to(location).as_posix()}", path
-    for name in ("__init__.py", "session.py", "rows.py", "comparison.py", "examples.json"):
+    for name in ("__init__.py", "session.py", "examples.json"):
         yield f"cerify/playground/{name}", HERE / name
 
 

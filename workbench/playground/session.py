@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import catch_warnings, simplefilter
 
-from cerify.api import equivalent, planned, read_query
+from cerify.api import equivalent, plan_query, read_query
 from cerify.draw.timeline import drawn, match_row, places_row
 from cerify.equivalence.verdict import Different, Undecided, Verdict
 from cerify.languages import COMMON, LANGUAGES, language_named
@@ -90,7 +90,7 @@ def compared(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> tuple
     lines = verdict_lines(verdict, "equivalent", "events")
     if (missing := MISSING.search(lines[0])) is None:
         return verdict, lines
-    found = tried(left, right, budget) if all(comparable(name, COMMON) for name in languages) else 0
+    found = compare_on_short_streams(left, right, budget) if all(comparable(name, COMMON) for name in languages) else 0
     if isinstance(found, Different):
         return found, verdict_lines(found, "equivalent", "events")
     named = [
@@ -104,7 +104,7 @@ def compared(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> tuple
     return verdict, [f"{lines[0][: missing.start()]}{short}{needs}", missing[2], command]
 
 
-def tried(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> Different | int:
+def compare_on_short_streams(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> Different | int:
     """The first difference on short streams over a few values, or the length up to which all were tried."""
     from cerify.equivalence.bounded import inferred_schema
     from cerify.equivalence.decide.replay import replayed
@@ -316,7 +316,7 @@ def read(asked: Json) -> Json:
 def evaluate(asked: Json) -> Json:
     """The matches of query over stream in language, and the stream drawn with them; selected: the positions of one."""
     S, text = _stream(asked), asked["query"]
-    plan = planned(text, asked["language"], None, Options(budget=BUDGET), None)
+    plan = plan_query(text, asked["language"], None, Options(budget=BUDGET), None)
     with errors_in(text), BUDGET.timed():
         misfits = [*require_fit(plan.language, plan.query, S), *_times_back(plan.language, plan.query, S)]
         misfits += _unnameable(plan.language, S)
@@ -378,7 +378,7 @@ def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[Quer
 
 
 def explain(asked: Json) -> Json:
-    """Why the positions `events`, reported at the position `at`, are a match of query, or why they are not."""
+    """Explain why the positions `events`, reported at the position `at`, are a match of query, or why not."""
     from cerify.explanations.explanation import Request
 
     S = _stream(asked)

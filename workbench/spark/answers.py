@@ -25,11 +25,11 @@ from cerify.spark.rows import (
     SparkRows,
     SparkRun,
     ValidRows,
+    format_values,
     gathered,
     map_positions,
     match_schema,
     rows_of,
-    shown,
 )
 from cerify.spark.runs import Concatenated, Failures, Make, SparkQuery, concatenated, starting, streams_of
 from cerify.spark.transport import KIND, MATCH, MESSAGE, ROW, serialize_error
@@ -41,7 +41,7 @@ LARGE = 1 << 61  # sums of numbers of matches that may reach this are made of Py
 ROWS = 65_536  # of a batch of the answer
 
 
-def answers(
+def answer_batches(
     batches: Iterable[pa.RecordBatch],
     query: str,
     columns: Columns,
@@ -293,7 +293,7 @@ def _added(totals: NDArray[Any], streams: Longs, numbers: NDArray[Any]) -> NDArr
 
 def _place(error: CerifyError, key: dict[str, pa.Array]) -> CerifyError:
     """The error with the key in its message."""
-    text = shown({name: values[0].as_py() for name, values in key.items()})
+    text = format_values({name: values[0].as_py() for name, values in key.items()})
     error.message = f"{text}: {error.message}" if text else error.message
     return error
 

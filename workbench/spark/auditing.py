@@ -15,7 +15,17 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cerify.conformance.defects import Evidence, LogCause, Piece, PlainMatch, Progress, Report, causes, meant, thinned
+from cerify.conformance.defects import (
+    Evidence,
+    LogCause,
+    Piece,
+    PlainMatch,
+    Progress,
+    Report,
+    causes,
+    evaluate_by_definition,
+    thinned,
+)
 from cerify.conformance.model import difference, shown_match
 from cerify.conformance.oracle import second_opinion
 from cerify.draw.diagram import page
@@ -104,7 +114,7 @@ def divergences(
             continue
         ids, table = spans[number]
         named = {row["at"], row["reported_at"], *(row["events"] or ())}
-        kept = _kept([i in named for i in ids])
+        kept = _select_events([i in named for i in ids])
         ids = [ids[i] for i in kept]
         yield _divergence(row, ids, Stream.from_table(table.take(kept), query.schema), nearby.get(number, []), query)
 
@@ -127,7 +137,7 @@ def _divergence(
     if about is None:
         return Divergence(row)
     try:
-        expected = meant(query.text, query.language, S)
+        expected = evaluate_by_definition(query.text, query.language, S)
     except CerifyError:
         return Divergence(row)
     if row["kind"] != REPORTED and (about in expected) != due:
@@ -138,7 +148,7 @@ def _divergence(
     return Divergence(row, Piece(S, expected, reported), about, number.get(row["reported_at"]), disputed)
 
 
-def _kept(named: Sequence[bool]) -> list[int]:
+def _select_events(named: Sequence[bool]) -> list[int]:
     """The indices of the events of a piece: those that are named, and the last ones of the others."""
     others = [i for i, is_named in enumerate(named) if not is_named]
     room = max(0, LONGEST - sum(named))
@@ -286,7 +296,7 @@ def _ordered(found: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFr
     The log is read once to look up the events that such verdicts name.
     """
     named = F.concat(
-        _named("due", F.array("at")), _named("reported", F.array("reported_at")), _named("", F.col("events"))
+        _tag_ids("due", F.array("at")), _tag_ids("reported", F.array("reported_at")), _tag_ids("", F.col("events"))
     )
     wanted = F.when(F.col("kind").isin("late", "extra"), named)
     where = places.select(*map(column, keys), F.col("id").alias("named"), F.col("place"))
@@ -306,7 +316,7 @@ def _ordered(found: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFr
     return seen.withColumn("kind", kind).select(*map(column, found.columns))
 
 
-def _named(role: str, ids: Column) -> Column:
+def _tag_ids(role: str, ids: Column) -> Column:
     return F.transform(ids, lambda one: F.struct(F.lit(role).alias("as"), one.alias("id")))
 
 
@@ -315,7 +325,7 @@ def _in_order(name: str) -> Column:
 
 
 def reports(reported: DataFrame, keys: Sequence[str], id_: T.DataType) -> DataFrame:
-    """What was reported, its ids cast to the type of the log. Raises InputError if a column is missing."""
+    """Return the reports, their ids cast to the type of the log. Raises InputError if a column is missing."""
     names = [*keys, "at", "events"]
     if missing := [name for name in names if name not in reported.columns]:
         raise InputError(
@@ -377,7 +387,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an engine reported about a log, compared with the matches of the query.
+    """An engine's reports about a log, compared with the matches of the query.
 
     verdicts has a row for each divergence: see cerify.spark.auditing.
     """
@@ -412,7 +422,7 @@ class Audit:
             self.query,
             {row["kind"]: row["count"] for row in counts},
             tuple(_explained(cause, some) for cause, some in explained),
-            tuple(_grouped(left, self.query)),
+            tuple(_group_unexplained(left, self.query)),
             len(rows),
         )
 
@@ -469,7 +479,7 @@ def _explained(cause: LogCause, some: Sequence[Divergence]) -> ExplainedRows:
     return ExplainedRows(cause, kinds, len(some), tuple(d.verdict for d in some[:EXAMPLES]))
 
 
-def _grouped(left: Sequence[Divergence], query: SparkQuery) -> list[Unexplained]:
+def _group_unexplained(left: Sequence[Divergence], query: SparkQuery) -> list[Unexplained]:
     groups: dict[tuple[str, tuple[str, ...]], list[Divergence]] = {}
     for d in left:
         types: tuple[str, ...] = ()
@@ -514,7 +524,7 @@ class AuditView:
 
     @property
     def sentence(self) -> str:
-        """How the report on the small case differs from the meaning."""
+        """Describe how the report on the small case differs from the meaning."""
         return difference(_matches(self.expected), _matches(self.reported)) or "the same matches, reported again"
 
     @property

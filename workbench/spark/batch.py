@@ -15,10 +15,10 @@ from pyspark.sql import types as T
 
 from cerify.languages import DEFAULT
 from cerify.semantics.arguments import Budget, require_keywords, require_kind
-from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, named
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, find_named_atoms
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Schema
-from cerify.spark.answers import DIGITS, OnError, Output, answers
+from cerify.spark.answers import DIGITS, OnError, Output, answer_batches
 from cerify.spark.chunks import unpartitioned
 from cerify.spark.columns import (
     ColumnNames,
@@ -94,7 +94,7 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
     df, columns, observation = prepared.df, prepared.columns, options.get("observation")
     warn_of_misfits(df, prepared.query, columns, prepared.known, 2)
     task = partial(
-        answers,
+        answer_batches,
         query=prepared.query.to_json(),
         columns=columns,
         output=prepared.output,
@@ -103,8 +103,8 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
         predicates=prepared.query.predicates,
     )
     if prepared.on_error == "aside":
-        found = _grouped(df, columns, prepared.clustered).mapInArrow(task, prepared.answer)
-        return found if observation is None else found.observe(observation, *counted(MATCH, *INVALID))
+        found = _group_rows(df, columns, prepared.clustered).mapInArrow(task, prepared.answer)
+        return found if observation is None else found.observe(observation, *count_kinds(MATCH, *INVALID))
     if observation is not None:
         nothing = reduce(or_, (keyless(df, name) for name in columns.keys), F.lit(False))
         df = df.observe(observation, F.count("*").alias("rows"), F.count_if(nothing).alias("without_key"))
@@ -179,16 +179,16 @@ def query_for(
 def with_named_predicates(query: SparkQuery) -> SparkQuery:
     """The query, checked, with those of its predicates alone that it names. Raises as query_for does."""
     parsed = query.parsed
-    names = {one.name for one in named(parsed)} if query.predicates and query.language == DEFAULT else set()
+    names = {one.name for one in find_named_atoms(parsed)} if query.predicates and query.language == DEFAULT else set()
     return replace(query, predicates={name: query.predicates[name] for name in sorted(names)})
 
 
-def counted(*kinds: str) -> list[Column]:
+def count_kinds(*kinds: str) -> list[Column]:
     """The numbers of rows of an answer by kind."""
     return [F.count_if(F.col(KIND) == kind).alias(kind) for kind in kinds]
 
 
-def _grouped(df: DataFrame, columns: Columns, clustered: bool) -> DataFrame:
+def _group_rows(df: DataFrame, columns: Columns, clustered: bool) -> DataFrame:
     """All rows, grouped by key and sorted; those without a key are spread over the tasks, to be set aside."""
     some = df.select(*map(column, columns.needed))
     order = [*map(column, columns.order)]

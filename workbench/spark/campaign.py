@@ -38,7 +38,7 @@ from pyspark.sql import SparkSession
 from cerify.automata.evaluate.core import share_compiled
 from cerify.conformance.campaigns import EngineEvaluator, Job, PlanShare, asked_of
 from cerify.conformance.harness import Engine, Limits
-from cerify.conformance.model import shown
+from cerify.conformance.model import format_matches
 from cerify.equivalence.differential import (
     Answer,
     Disagreement,
@@ -515,7 +515,7 @@ def _judge_one(
     job: Job, index: int, notes: Notes, definition: Limited, evaluators: Mapping[str, Limited], tally: Tally
 ) -> Outcome:
     """The worst outcome of one case."""
-    part, phi, S, outputs = _made(job, index, notes)
+    part, phi, S, outputs = _make_case(job, index, notes)
     for limited in (definition, *evaluators.values()):
         limited.index = index
     outcomes = set[Outcome]()
@@ -533,7 +533,7 @@ class NotMade(Exception):
     """Raised if the case cannot be generated."""
 
 
-def _made(job: Job, index: int, notes: Notes) -> tuple[PlanShare, Query, Stream, tuple[Output, ...]]:
+def _make_case(job: Job, index: int, notes: Notes) -> tuple[PlanShare, Query, Stream, tuple[Output, ...]]:
     if notes.deaths[index, GENERATOR] >= DEATHS:
         raise NotMade("the process of its generator died, twice")
     notes.begin(index, GENERATOR)
@@ -617,7 +617,7 @@ def row_of(
 def _detail(verdict: Verdict) -> str:
     """The failure of an evaluator, the second opinion on a disputed case, or the reason for no answer."""
     if verdict.second is not None:
-        return f"the plain definition gives {shown(sorted(verdict.second), 20) or 'nothing'}"
+        return f"the plain definition gives {format_matches(sorted(verdict.second), 20) or 'nothing'}"
     failed = next((given for given in (verdict.expected, verdict.got) if isinstance(given, str)), None)
     return verdict.detail if failed is None else failed
 

@@ -222,7 +222,7 @@ def result_of(row: Row) -> CaseResult:
 
 
 def sentence(result: CaseResult) -> str:
-    """How the answers differ, in words."""
+    """Describe in words how the answers differ."""
     if result.matches is None:
         return f"no answer: {result.detail}"
     return difference(set(result.case.matches), set(result.matches))

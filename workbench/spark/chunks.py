@@ -29,7 +29,7 @@ from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME
-from cerify.spark.answers import DIGITS, Answering, Output, answers, batches_of, number_columns
+from cerify.spark.answers import DIGITS, Answering, Output, answer_batches, batches_of, number_columns
 from cerify.spark.columns import TIMES, WHOLE, column
 from cerify.spark.rows import NOTHING, Classes, Columns, SparkRun, gathered, rows_of, shift_positions
 from cerify.spark.runs import ExpressionRun, SparkQuery, automaton_of, reach_of_query, start
@@ -85,10 +85,10 @@ def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> 
             break
         parts //= 2
     else:
-        return counted(df, place, (), ())
+        return count_chunk_events(df, place, (), ())
     margin = 1
     while True:
-        found = counted(df, place, starts, lows_of(sample, starts, reach.events, width, scale, margin))
+        found = count_chunk_events(df, place, starts, lows_of(sample, starts, reach.events, width, scale, margin))
         if all(b >= min(reach.events - 1, f) for b, f in zip(found.before, found.first, strict=True)):
             return found
         margin *= 2
@@ -101,7 +101,7 @@ def even_cuts(df: DataFrame, columns: Columns, parts: int) -> Cuts:
     return Cuts(starts, starts, nothing, nothing, nothing)
 
 
-def counted(df: DataFrame, place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValue]) -> Cuts:
+def count_chunk_events(df: DataFrame, place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValue]) -> Cuts:
     """The cuts at these places, with the exact numbers of events."""
     here = df.select(*spread(place, starts, lows)).groupBy(CHUNK, LAST).count().collect()
     owned, before = [0] * (len(starts) + 1), [0] * (len(starts) + 1)
@@ -263,7 +263,7 @@ class ChunkRun(SparkRun):
 
     @property
     def reaches(self) -> int:
-        """That of the run."""
+        """Return the least position that a match not yet reported by the run may have."""
         return self._run.reaches
 
     def _own(self, table: pa.Table) -> pa.Table:
@@ -421,7 +421,7 @@ def unpartitioned(
 def _in_one_task(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType
 ) -> DataFrame:
-    task = partial(answers, query=query.to_json(), columns=columns, output=output, budget=budget)
+    task = partial(answer_batches, query=query.to_json(), columns=columns, output=output, budget=budget)
     return df.repartition(1).sortWithinPartitions(*map(column, columns.order)).mapInArrow(task, answer)
 
 

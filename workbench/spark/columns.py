@@ -346,7 +346,7 @@ def resolved(
         return add(purpose, name, one)
 
     given: dict[str, Any] = {
-        purpose: [named(purpose, one) for one in listed(purpose, names.get(purpose))]
+        purpose: [named(purpose, one) for one in list_columns(purpose, names.get(purpose))]
         for purpose in ("order_by", "partition_by")
     }
     for purpose in ("type_col", "id_col"):
@@ -362,7 +362,7 @@ def resolved(
     return {**given, "listed": rows.names}, added
 
 
-def listed(purpose: str, given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
+def list_columns(purpose: str, given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
     """The names of columns in an argument that names one or several. Raises IllFormed."""
     if given is None:
         return ()
@@ -452,7 +452,7 @@ def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[s
 def problems(
     rows: T.StructType, query: SparkQuery, columns: Columns, types: Collection[str] | None = None
 ) -> Iterator[Problem]:
-    """What cannot hold of the query by the types of the columns, and by the event types if they are known."""
+    """Yield problems of the query with the types of the columns, and with the event types if they are known."""
     attributes: dict[str, ValueType] = {}
     for one in rows:
         if one.name not in (TYPE, columns.type) and (found := value_type(one.dataType)) is not None:

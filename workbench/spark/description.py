@@ -33,7 +33,7 @@ OWN = ("watermark", "observe")  # the options of match_stream that do not concer
 
 
 def describe(df: DataFrame, query: str, **options: Any) -> str:
-    """How a query would run over a data frame, in some lines.
+    """Describe in some lines how a query would run over a data frame.
 
     The options are those of `match`, or, where the data frame is a streaming one, of `match_stream`; a clause
     MATCH_RECOGNIZE has none. Raises as these do. No row is read, except with the option `sample`.
@@ -104,7 +104,7 @@ def _tasks(given: Prepared) -> str:
 
 
 def _evaluation(query: SparkQuery, budget: Budget, counts: bool) -> str:
-    """What is held of a stream while it is read, and why."""
+    """Describe the part of a stream that is kept in memory while it is read, with the reason."""
     with errors_in(query.text):
         run = query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget))
     if isinstance(run, Unsupported):
@@ -127,7 +127,7 @@ COSTS = {"rows": T.LongType(), "matches": T.DoubleType(), "seconds": T.DoubleTyp
 
 
 def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFrame:
-    """What each key costs, a row for each, the slowest ones first.
+    """Return the cost of each key, one row for each, the slowest ones first.
 
     The columns are those of the key; `rows`; `matches`, their number, rounded beyond 15 digits; `seconds`, those in
     which a worker evaluates the rows of the key, each key by itself; and `error`, the message where the evaluation

@@ -154,7 +154,7 @@ class Compiled(ABC):
     @property
     @abstractmethod
     def state(self) -> str:
-        """What a saved run contains, in words."""
+        """Describe in words the contents of a saved run."""
 
     @property
     @abstractmethod

@@ -249,7 +249,7 @@ def match_recognize(
 
 
 def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
-    """How `match_recognize` would run a clause over a data frame, as lines with names. Raises as it does."""
+    """Describe, as lines with names, how `match_recognize` would run a clause over a data frame. Raises as it does."""
     found = recognition(df.schema, clause)
     query, refused = found.query, "".join(f"; not {name}: {why.message}" for name, why in found.why_not.items())
     order = (
@@ -283,7 +283,7 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
         for one in q.order:
             nulls_first = one.descending if one.nulls is None else one.nulls == "FIRST"
             order.setdefault(one.column.name, (one.descending, nulls_first))
-        read = _read(q, schema)
+        read = _find_read_columns(q, schema)
         first = tuple(dict.fromkeys((*keys, *order))) if q.all_columns else keys
         others = tuple(name for name in types if q.all_columns and name not in first)
         moved = tuple(dict.fromkeys((*keys, *order, *read, *others)))
@@ -306,7 +306,7 @@ def _value_type(kind: T.DataType) -> ValueType | None:
     return next((name for name, kinds in TYPES.items() if isinstance(kind, kinds)), None)
 
 
-def _read(q: MatchRecognize, schema: T.StructType) -> tuple[str, ...]:
+def _find_read_columns(q: MatchRecognize, schema: T.StructType) -> tuple[str, ...]:
     """The columns that conditions and measures look at. Raises InputError for one of a type that they do not have."""
     found = [node for e in q.expressions for node in subtrees(e) if isinstance(node, syntax.RowColumn)]
     for node in found:

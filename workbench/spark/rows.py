@@ -18,6 +18,7 @@ from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.match_tables import NO_MATCHES, POSITIONS, RESULT
 from cerify.semantics.tables import fitted_table
+from cerify.semantics.time_columns import UNIT_NAMES, unit_of
 from cerify.semantics.values import ValueType
 
 NOTHING = NO_MATCHES
@@ -268,12 +269,12 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         some.append(batch)
         if sum(b.num_rows for b in some) >= AT_ONCE:
-            yield from _one(some)
+            yield from _combine_batches(some)
             some = []
-    yield from _one(some)
+    yield from _combine_batches(some)
 
 
-def _one(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+def _combine_batches(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     return pa.Table.from_batches(batches).combine_chunks().to_batches() if any(b.num_rows for b in batches) else []
 
 
@@ -289,16 +290,35 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
     parts = {name: plain_numbers(batch.column(name)) for name in columns.attributes} | {TYPE: types}
     if columns.time is not None:
         parts[TIME] = batch.column(columns.time)
+        _require_seconds(parts[TIME], batch, columns)
     return fitted_table(pa.table(parts), schema, {}, "the data", lambda row: place(batch, row, columns))
+
+
+def _require_seconds(times: pa.Array, batch: pa.RecordBatch, columns: Columns) -> None:
+    """Raises InputError for whole numbers that are milliseconds or smaller units since 1970, not seconds.
+
+    A unit is not found out here as it is for files: a batch is a part of the data, and another one may look otherwise.
+    """
+    if not pa.types.is_integer(times.type) or times.null_count == len(times):
+        return
+    extremes = pc.min_max(times).as_py()
+    unit = unit_of(extremes["min"], extremes["max"])
+    if unit != "s":
+        convert = {"ms": "timestamp_millis", "us": "timestamp_micros"}.get(unit)
+        advice = f"{convert}({columns.time})" if convert else f"timestamp_micros({columns.time} div 1000)"
+        raise InputError(
+            f"{place(batch, 0, columns)}: the column {columns.time!r} has {UNIT_NAMES[unit]} since 1970, and a time is "
+            f"in seconds or a timestamp; convert it, in SQL by {advice}"
+        )
 
 
 def place(batch: pa.RecordBatch, row: int, columns: Columns) -> str:
     """The place of a row for messages: its key, and its place in the order."""
     values = {name: batch.column(name)[row].as_py() for name in (*columns.keys, *columns.order)}
-    return shown(values)
+    return format_values(values)
 
 
-def shown(values: Mapping[str, Any]) -> str:
+def format_values(values: Mapping[str, Any]) -> str:
     """Names with their values, as `name=value, …`."""
     return ", ".join(f"{name}={v!r}" if isinstance(v, str) else f"{name}={v}" for name, v in values.items())
 
@@ -409,7 +429,7 @@ def split(rows: InvalidRows, reasons: Iterable[tuple[str, Mask]]) -> tuple[Inval
 
 
 def nothing(column: pa.Array | pa.ChunkedArray) -> Mask:
-    """Where a column has no value: null or NaN."""
+    """Return a mask of the rows in which a column has no value: null or NaN."""
     return mask(column.is_null(nan_is_null=pa.types.is_floating(column.type)))
 
 
@@ -441,7 +461,7 @@ class ValidRows:
         self._greatest = dict.fromkeys(ascending)
 
     def take(self) -> list[Invalid]:
-        """What has been set aside since this was called last."""
+        """Return the rows that have been set aside since the last call."""
         found, self._invalid = self._invalid, []
         return found
 

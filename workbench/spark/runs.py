@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from cerify.api import planned, read_query
+from cerify.api import plan_query, read_query
 from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.model import DFA, late_start
 from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
@@ -166,7 +166,7 @@ class Concatenated(ABC):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """As of Run."""
+        """Return the attributes whose values must not decrease, each with whether every event must have one."""
         return {}
 
 
@@ -208,7 +208,7 @@ class ConcatenatedCel(Concatenated):
 
     @property
     def reaches(self) -> int:
-        """As of CelRun."""
+        """Return the position at which the windows begin if matches end where they are reported, else 0."""
         return reaches(self._evaluator)
 
     @property
@@ -301,7 +301,7 @@ class GatheredRun(SparkRun):
         S = Stream.from_table(pa.concat_tables(self._parts, promote_options="permissive"), self.query.schema)
         evaluator = None if self.query.predicates else GATHERED
         options = self.query.options(self.budget)
-        plan = planned(self.query.parsed, self.query.language, self.query.schema, options, evaluator)
+        plan = plan_query(self.query.parsed, self.query.language, self.query.schema, options, evaluator)
         return table_of_matches(plan.all_matches(S))
 
 
@@ -352,7 +352,7 @@ class ExpressionRun(SparkRun):
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """A match for each event at which the expression takes place."""
-        return _each(self._read(table, classes))
+        return _match_each_event(self._read(table, classes))
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
         """The number of these matches."""
@@ -378,10 +378,10 @@ class ParametricRun(SparkRun):
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """A match for each event at which the expression takes place for some values."""
-        return _each(pa.array(self._machines.read(Stream.from_table(table)), pa.int64()))
+        return _match_each_event(pa.array(self._machines.read(Stream.from_table(table)), pa.int64()))
 
 
-def _each(positions: pa.Array) -> pa.Table:
+def _match_each_event(positions: pa.Array) -> pa.Table:
     """A match of one event for each position."""
     if not len(positions):
         return NOTHING

@@ -23,7 +23,7 @@ from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, OrderingColumn, Par
 from cerify.languages import DEFAULT
 from cerify.semantics.arguments import Budget, require_keywords
 from cerify.semantics.errors import IllFormed, InputError
-from cerify.spark.answers import Output, answers
+from cerify.spark.answers import Output, answer_batches
 from cerify.spark.batch import answer_schema, query_for
 from cerify.spark.columns import columns_of, field_at, problems, quoted, resolved, sql_path
 from cerify.spark.row_patterns import RowQuery, output_rows, recognition
@@ -49,7 +49,7 @@ class SqlOptions(TypedDict, total=False):
 
 @dataclass
 class PlannedMatch(AnalyzeResult):
-    """What Spark is to know of a call of cel_match, and what the workers are to know."""
+    """The plan of a call of cel_match: the part for Spark, and the part for the workers."""
 
     query: str = ""
     columns: Columns = field(default_factory=lambda: Columns(()))
@@ -87,7 +87,7 @@ class CelMatch:
         planned = self._planned
         if not self._batches or any(nothing(self._batches[0].column(name))[0] for name in planned.columns.keys):
             return
-        found = answers(self._batches, planned.query, planned.columns, planned.output, Budget())
+        found = answer_batches(self._batches, planned.query, planned.columns, planned.output, Budget())
         for batch in found:
             yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), planned.schema)
 
@@ -124,7 +124,7 @@ def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> 
 
 @dataclass
 class Recognized(AnalyzeResult):
-    """What Spark is to know of a call of match_recognize, and what the workers are to know."""
+    """The plan of a call of match_recognize: the part for Spark, and the part for the workers."""
 
     query: RowQuery | None = None
     rows: T.StructType = field(default_factory=T.StructType)

@@ -30,13 +30,13 @@ from cerify.semantics.arguments import require_keywords
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Schema
-from cerify.spark.batch import answer_schema, counted, with_named_predicates
+from cerify.spark.batch import answer_schema, count_kinds, with_named_predicates
 from cerify.spark.columns import (
     ColumnName,
     EventNames,
     KnownTypes,
     columns_of,
-    listed,
+    list_columns,
     require_frame,
     warn_of_misfits,
     with_named,
@@ -97,7 +97,7 @@ def match_stream(
     observe: str = "cerify",
     **options: Unpack[StreamOptions],
 ) -> DataFrame:
-    """The matches of a query over a streaming data frame; each key of partition_by is a stream of its own.
+    """Return the matches of a query over a streaming data frame; each key of partition_by is a stream of its own.
 
     event_time and partition_by are required; order_by, type_col, id_col, attributes, schema, types, strict, language,
     output and predicates are as in cerify.spark.match, output is "matches" or "valuations".
@@ -130,7 +130,7 @@ def match_stream(
         .groupBy(*(field.name for field in prepared.keys))
         .transformWithState(Processor(plan, prepared.plan.query.predicates), prepared.yielded, "append", "EventTime")
         .mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
-        .observe(observe, *counted(MATCH, *REASONS))
+        .observe(observe, *count_kinds(MATCH, *REASONS))
     )
 
 
@@ -140,7 +140,7 @@ def matches(answer: DataFrame) -> DataFrame:
 
 
 def late(answer: DataFrame) -> DataFrame:
-    """Of the answer of match_stream the rows that came after the watermark had passed them, unchanged."""
+    """Return the rows of an answer of match_stream that came after the watermark had passed them, unchanged."""
     return answer.where(F.col(KIND) == LATE).select(f"{ROW}.*")
 
 
@@ -181,7 +181,7 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
     asked = with_named_predicates(
         SparkQuery(query, options.get("language", DEFAULT), output, options.get("schema"), predicates)
     )
-    order = [options["event_time"], *listed("order_by", options.get("order_by"))]
+    order = [options["event_time"], *list_columns("order_by", options.get("order_by"))]
     df, names = with_named(df, {**options, "order_by": order})
     columns = columns_of(df.schema, asked, **names)
     event_time = columns.order[0]

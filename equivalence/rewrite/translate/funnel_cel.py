@@ -13,7 +13,7 @@ from itertools import pairwise
 from cerify.equivalence.rewrite.translate_core_cel import Names
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import show
+from cerify.semantics.cel.syntax import EventWindow, show
 from cerify.semantics.errors import CerifyError, Unsupported
 from cerify.semantics.events import TIME
 from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, FunnelWindow
@@ -31,8 +31,9 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
         raise Unsupported(f"the mode {question.mode} is no chain of CEL: docs/guide/funnels.md says what differs")
     if question.start == "first":
         raise Unsupported("that a chain begins at the first event of a key alone is no query of CEL")
-    if question.between is not None and question.by is not None:
-        raise Unsupported("CEL has no negation per key, which `between` with `by` would need")
+    by_positions = question.window is not None and isinstance(question.window.window, EventWindow)
+    if question.between is not None and question.by is not None and by_positions:
+        raise Unsupported("in CEL a window of events per key counts those of the key, and here those of the stream")
     for step in (*question.steps, *([question.between] if question.between else [])):
         if not step.has_name:
             raise Unsupported(f"{step.type!r} is no name that CEL has for an event type")
@@ -47,11 +48,13 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
         ]
         if later:
             phi = cel.Filter(phi, _all(later))
+    if question.window is not None:
+        phi = cel.Within(phi, question.window.window)  # of the chain alone: what UNLESS looks at begins earlier
     if question.between is not None:
         phi = _without(phi, question.between, types, variables)
-    if question.window is not None:
-        phi = cel.Within(phi, question.window.window)
-    if question.by is not None:
+        if question.by is not None:
+            phi = cel.PerKey(phi, (question.by,))  # what stands between is an event of the same key
+    if question.by is not None and question.between is None:
         phi = cel.PartitionBy(phi, question.by)
     return phi
 

@@ -23,7 +23,7 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.values import Value
 from cerify.spark.batch import answer_schema
-from cerify.spark.chunks import ChunkRun, by_reach, counted, lows_of, place_of, starts_of, unpartitioned
+from cerify.spark.chunks import ChunkRun, by_reach, count_chunk_events, lows_of, place_of, starts_of, unpartitioned
 from cerify.spark.columns import columns_of, selected
 from cerify.spark.runs import SparkQuery, start
 from cerify.spark.transport import worker_errors
@@ -162,7 +162,7 @@ def asked(df: DataFrame, text: str, output: Any = "matches", cuts: Any = None, *
         if cuts is None:
             found = unpartitioned(some, query, columns, output, Budget(), answer)
         else:
-            places = counted(some, place_of(some, columns), *cuts)
+            places = count_chunk_events(some, place_of(some, columns), *cuts)
             found = by_reach(some, query, columns, output, Budget(), answer, places)
     with worker_errors():
         rows = found.collect()
@@ -256,7 +256,7 @@ def test_data_that_changes_after_it_was_counted_is_an_error(df: DataFrame) -> No
     query = SparkQuery(text)
     columns = columns_of(df.schema, query, order_by="n")
     some = selected(df, columns)
-    places = counted(some, place_of(some, columns), [100], [90])
+    places = count_chunk_events(some, place_of(some, columns), [100], [90])
     fewer = some.where("n < 120 or n > 125")
     with pytest.raises(InputError, match="other rows than when they were counted"), worker_errors():
         by_reach(

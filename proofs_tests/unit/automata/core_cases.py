@@ -8,7 +8,7 @@ from itertools import product
 from random import Random
 
 from cerify.automata.cea.model import Determinized
-from cerify.automata.evaluate.core import automaton, read
+from cerify.automata.evaluate.core import automaton, run_automaton
 from cerify.equivalence.generate.core_cel import ANYTHING, STRATEGIES_TOO, UNARY_FILTERS, formula, stream
 from cerify.semantics.arguments import Budget
 from cerify.semantics.core_cel import syntax as core
@@ -58,7 +58,7 @@ def wrong(phi: core.Formula, Ss: Iterable[Stream]) -> str | None:
     A, waits = automaton(phi, SMALL)
     D = Determinized(A, SMALL)
     for S in Ss:
-        expected, found = matches_of(phi, S, ORACLE), sorted(read(D, S, waits))
+        expected, found = matches_of(phi, S, ORACLE), sorted(run_automaton(D, S, waits))
         if expected != found:
             return f"{show(phi)} over {S.events}: {expected}, not {found}"
     return None

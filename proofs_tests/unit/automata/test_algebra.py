@@ -19,7 +19,7 @@ from cerify.api import contained, equivalent
 from cerify.automata.algebra import solver as s
 from cerify.automata.algebra import values
 from cerify.automata.algebra.finite import Algebra, minterms
-from cerify.automata.algebra.values import START, _language, _passed, decidable, pieces, samples_of_strings
+from cerify.automata.algebra.values import START, _compile_test, _language, decidable, pieces, samples_of_strings
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.generate.cel import TYPED, formula
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
@@ -203,7 +203,7 @@ def test_a_value_of_many_is_looked_up_as_the_definition_compares_it() -> None:
     values: list[Value] = [1, 2.0, 2**53 + 1, math.nan, math.inf, -0.0, True, "a", datetime(2021, 6, 1, tzinfo=UTC)]
     some = OneOf(Attribute("x"), tuple(values))
     for value in [*values, 0, 1.0, 2, 2.0**53, 3, False, "b", None]:
-        assert _passed(some)(value) == satisfied(some, lambda _, value=value: value)
+        assert _compile_test(some)(value) == satisfied(some, lambda _, value=value: value)
 
 
 def test_the_values_of_one_attribute_are_found_within_the_time_of_the_call() -> None:

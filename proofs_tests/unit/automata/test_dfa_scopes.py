@@ -7,7 +7,7 @@ import pytest
 from cerify.automata.dfa.scopes import argument_places, order_in, ranging_variables, unbound_variables, variable_names
 from cerify.equivalence.generate.expressions import CORRELATED, EVERYTHING, VALUED, ExpressionProfile, expression
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import chosen, free_variables, names_in, places, places_of
+from cerify.semantics.event_expressions.denote import find_scope_variables, free_variables, names_in, places, places_of
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Event, Schema, Stream
 
@@ -29,7 +29,7 @@ def agree(E: expr.Expression) -> None:
     scopes = [(d.body, d.parameters) for d in definitions.values()]
     for body, parameters in (*scopes, (E.body if isinstance(E, expr.Let) else E, ())):
         assert set(unbound_variables(body)) == free_variables(body)
-        assert ranging_variables(body, parameters) == chosen(body, parameters)
+        assert ranging_variables(body, parameters) == find_scope_variables(body, parameters)
         assert variable_names(body) == names_in(body)
         found = argument_places(body, definitions)
         assert all(found.get(X, frozenset()) == places(X, body, definitions) for X in names_in(body))

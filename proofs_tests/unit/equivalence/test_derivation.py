@@ -8,8 +8,18 @@ import pytest
 
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.decide.derivation import key_of, prove
+from cerify.equivalence.decide.general import compare_formulas
 from cerify.equivalence.rewrite.laws import LAWS
-from cerify.equivalence.verdict import Certificate, Claim, Contained, Derivation, Equivalent, Level
+from cerify.equivalence.verdict import (
+    Certificate,
+    Claim,
+    Contained,
+    Derivation,
+    Different,
+    Equivalent,
+    Level,
+    Undecided,
+)
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
@@ -170,3 +180,25 @@ def test_a_formula_per_key_is_compared_by_what_it_is_made_of() -> None:
         assert isinstance(proved, Equivalent) == same
         if isinstance(proved, Equivalent):
             assert flaw(proved.certificate) is None
+
+
+@pytest.mark.parametrize("around", ["{}", "({}) ; C", "NXT({})", "{} WITHIN 5 seconds"])
+def test_formulas_per_other_keys_are_not_the_same(around: str) -> None:
+    """The rule for one operator on both sides looks at the attributes of keys, and so does its checker."""
+    left, right = (parse(around.format(f"((A : B) PER KEY [{key}])")) for key in "kj")
+    assert not isinstance(compare_formulas(left, right, "equivalent"), Equivalent)
+    assert not isinstance(compare_formulas(left, right, "contained"), Contained)
+
+
+def test_a_weaker_condition_inside_a_key_is_a_proof_that_is_checked() -> None:
+    left, right = (parse(f"({a} : B) PER KEY [k] WITHIN 5 seconds") for a in ("(A FILTER A[x > 3])", "A"))
+    verdict = compare_formulas(left, right, "contained")
+    assert isinstance(verdict, Contained)
+    assert flaw(verdict.certificate) is None
+
+
+def test_a_difference_has_times_in_the_order_that_is_asked_for() -> None:
+    left = parse("(A FILTER A[time > 5]) ; (B FILTER B[time < 3])")
+    right = parse("(A FILTER A[time > 5 and time < 4]) ; B")
+    assert isinstance(compare_formulas(left, right, "equivalent", order="strict"), Undecided)
+    assert isinstance(compare_formulas(left, right, "equivalent", order="any"), Different)

@@ -12,7 +12,8 @@ import pytest
 
 import cerify
 from cerify.equivalence.eql.decide import Asked, Same, compare_rules
-from cerify.equivalence.eql.letters import Alphabet
+from cerify.equivalence.eql.letters import FilterAlphabet
+from cerify.equivalence.eql.slots import SlotRule, step_rules
 from cerify.equivalence.eql.texts import SearchLimit, TooManyTexts, exact, find_text, wild
 from cerify.equivalence.eql.times import Moment, times_of
 from cerify.equivalence.generate.eql import PROFILES, random_log, random_query
@@ -131,7 +132,7 @@ def test_letters_are_those_of_events(cases: int) -> None:
         rng = Random(seed)
         query = random_query(rng, PROFILES["rules"], 3)
         filters = list(dict.fromkeys(eql.filters_of(query)))
-        alphabet = Alphabet(filters, True)
+        alphabet = FilterAlphabet(filters, True)
         letters = alphabet.letters()
         for letter in letters:
             passed = {i for i, f in enumerate(filters) if filter_test(f)(letter.event())}
@@ -153,7 +154,7 @@ def test_texts() -> None:
 
 
 def test_times_grow_old_as_they_are_asked_to() -> None:
-    rule = language_rule()
+    rule = SlotRule((0, 1), None, 5_000_000)
     path = [Moment(frozenset({0}), 0), Moment(frozenset({2}), 0), Moment(frozenset({0}), 1), Moment(frozenset({1}), 0)]
     times = times_of(path, 5_000_000, [rule])
     assert times == sorted(times)
@@ -161,12 +162,6 @@ def test_times_grow_old_as_they_are_asked_to() -> None:
     assert times[3] - times[2] <= 5_000_000
     with pytest.raises(BudgetExceeded):  # a window of less than nothing, at which no sequence is young
         times_of([Moment(frozenset({0}), 0), Moment(frozenset(), 0)], -1, [rule])
-
-
-def language_rule() -> Any:
-    from cerify.equivalence.eql.decide import SlotRule
-
-    return SlotRule((0, 1), None, 5_000_000)
 
 
 def test_the_public_functions_and_their_certificates() -> None:
@@ -183,3 +178,13 @@ def test_the_public_functions_and_their_certificates() -> None:
     assert isinstance(cerify.contained(narrow, left, languages=("eql", "eql")), Different)
     with pytest.raises(IllFormed, match="not compared by where they fire"):
         cerify.equivalent("A", "B", level="positions")
+
+
+def test_a_sequence_that_is_too_old_waits_no_longer() -> None:
+    rule = SlotRule((0, 1, 1), None, 5_000_000)
+    begun, _ = step_rules((rule, rule), (((), ()), ((), ())), frozenset({0}), 0)
+    assert begun == (((0,), ()), ((0,), ()))
+    young, _ = step_rules((rule, rule), begun, frozenset({1}), 0)
+    assert young == (((), (0, 1)), ((), (0, 1)))
+    old, ended = step_rules((rule, rule), begun, frozenset({1}), 1)
+    assert (old, ended) == ((((), ()), ((), ())), ((), ()))

@@ -241,3 +241,15 @@ def test_a_schema_may_have_the_order_of_times(run) -> None:  # type: ignore[no-u
     assert "whose times increase" in run(*asked, schema % "strict")[1]
     assert "whose times never decrease" in run(*asked, schema % "any", "--order", "non-decreasing")[1]
     assert "the order of times is 'up'; use strict, non-decreasing, any" in run(*asked, schema % "up")[2]
+
+
+@pytest.mark.parametrize("kind", [None, "timestamp", "int", "float"])
+def test_windows_of_any_width_end(kind: str | None) -> None:
+    """The greatest distance of timestamps within a very wide window was looked for step by step."""
+    schema = None if kind is None else Schema({"A": {"time": kind}, "B": {}})  # type: ignore[dict-item]
+    for wide in ("5000000 days", "99999999999999999999 days", "1e308 days"):
+        verdict = decided(f"(A ; B) WITHIN {wide}", "(A ; B) WITHIN 1 day", "contained", schema)
+        assert isinstance(verdict, Different | Undecided)
+        verdict = decided("(A ; B) WITHIN 1 day", f"(A ; B) WITHIN {wide}", "contained", schema)
+        assert isinstance(verdict, Contained)
+        assert flaw(verdict.certificate) is None

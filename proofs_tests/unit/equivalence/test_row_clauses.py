@@ -20,7 +20,7 @@ from cerify.equivalence.verdict import Certificate, Claim, Different, Equivalent
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Schema, Stream
-from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.interpreter import find_matches
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.syntax import MatchRecognize, RowDefinition, RowSkip, show
 from proofs_tests.support import sampled
@@ -149,8 +149,8 @@ def test_a_shortest_table_with_a_match(seed: int) -> None:
     except (Unsupported, BudgetExceeded):
         return
     shorter = takewhile(lambda S: found is None or len(S) < len(found), tables(values([q], None), 4))
-    assert not any(list(answers(q, S)) for _, S in zip(range(TRIED), shorter, strict=False))
-    assert found is None or list(answers(q, found))
+    assert not any(list(find_matches(q, S)) for _, S in zip(range(TRIED), shorter, strict=False))
+    assert found is None or list(find_matches(q, found))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from cerify.api import check
 from cerify.equivalence.decide.row_clauses import DefineConditions
 from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.interpreter import find_matches
 from cerify.semantics.row_pattern.parse import parse
 from proofs_tests.support import sampled
 
@@ -55,7 +55,7 @@ def test_what_is_named_never_happens(window: str, seeds: int) -> None:
         for _ in range(8):
             values = [rng.choice((None, 0, 1, 2)) for _ in range(rng.randint(1, 5))]
             S = Stream({"type": "row", **({} if v is None else {"x": v})} for v in values)
-            found = list(answers(q, S, budget=Budget(valuations=20_000)))
+            found = list(find_matches(q, S, budget=Budget(valuations=20_000)))
             assert possible or not found, (define, pattern, values)
             assert never.isdisjoint(A for match in found for A, _ in match.bindings or ()), (define, pattern, values)
             kinds["matched"] += bool(found)

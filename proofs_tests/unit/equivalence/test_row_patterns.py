@@ -17,7 +17,7 @@ from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import may_be_empty
-from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.interpreter import find_matches
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, RowDefinition, RowSkip, show_pattern
 from cerify.semantics.trees import subtrees
@@ -54,7 +54,7 @@ def clause(p: rows.Pattern) -> MatchRecognize:
 
 def found(q: MatchRecognize) -> list[Any]:
     """The rows and labels of the matches on all short tables."""
-    return [[(m.at, m.bindings, m.excluded) for m in answers(q, S)] for S in TABLES]
+    return [[(m.at, m.bindings, m.excluded) for m in find_matches(q, S)] for S in TABLES]
 
 
 def apart(p: Any, number: list[int]) -> Any:

@@ -3,7 +3,7 @@
 import pytest
 
 from cerify.semantics.errors import IllFormed, ParseError, QueryWarning, Span, errors_in, underline
-from cerify.semantics.values import shown
+from cerify.semantics.values import quote_text
 
 
 @pytest.mark.parametrize("kind", [IllFormed, ParseError])
@@ -42,5 +42,5 @@ def test_the_text_that_is_known_first_stays() -> None:
 
 
 def test_a_long_value_is_cut_in_a_message() -> None:
-    assert shown("a" * 60) == repr("a" * 60)
-    assert shown("a" * 61) == repr("a" * 57 + "...")
+    assert quote_text("a" * 60) == repr("a" * 60)
+    assert quote_text("a" * 61) == repr("a" * 57 + "...")

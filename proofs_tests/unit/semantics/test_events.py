@@ -185,7 +185,8 @@ def test_a_table_of_nothing_but_texts_and_times_has_its_times_checked_and_in_utc
 def test_text_is_read_as_a_time_under_the_key_time_and_where_the_schema_has_one() -> None:
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
     rows = [{"type": "A", "time": "2026-01-01T12:00:00Z", "x": "2026-01-01T12:00:00Z"}]
-    assert Stream(rows)[0].attributes == {"time": noon, "x": "2026-01-01T12:00:00Z"}
+    assert Stream(rows)[0].attributes == {"time": noon, "x": noon}
+    assert Stream([Event("A", {"x": "2026-01-01T12:00:00Z"})])[0].attributes == {"x": "2026-01-01T12:00:00Z"}
     schema = Schema({"A": {"time": "string", "x": "timestamp"}})
     assert Stream(rows, schema)[0].attributes == {"time": "2026-01-01T12:00:00Z", "x": noon}
     assert Stream([{"type": "A", "time": 3}])[0].attributes == {"time": 3}

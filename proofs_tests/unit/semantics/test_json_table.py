@@ -12,8 +12,9 @@ import pytest
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Stream, observed
 from cerify.semantics.files import read
-from cerify.semantics.json_events import table_of_json_lines
+from cerify.semantics.json_lines import table_of_json_lines
 from cerify.semantics.tables import SMALL, CsvSource
+from cerify.semantics.time_columns import FieldReading
 from proofs_tests.support import sampled
 
 PLAIN = (
@@ -29,6 +30,11 @@ TAKEN = [
     '{"time": 5, "type": "T"}\n{"b": 1, "a": 2, "type": "T"}\n',
     '{"type": "T", "x": -0.0, "y": 0.1, "z": 123456789.123456789, "u": 5e-324, "": 3, "n": null}\n',
     '{"type": "T", "x": 9007199254740993, "y": -9223372036854775808}\n',
+    '{"type": 1}\n',
+    '{"type": "T", "time": "5"}\n',
+    '{"type": "T", "time": 1.5}\n{"type": "T", "time": 1711778400.123456}\n',
+    '{"type": "T", "time": 1541000542290}\n',
+    '{"type": "T", "when": "2013-01-31T14:05:00+02:00"}\n{"type": "T", "when": "2013-01-31T14:05:00,123456Z"}\n',
     '{"type": "T", "time": "2013-01-31T14:05:00.25+02:00"}\n{"type": "T", "time": "2013-02-01"}\n',
 ]
 LEFT = [
@@ -50,9 +56,6 @@ LEFT = [
     '{"type": ""}\n',
     '{"type": null}\n',
     '{"x": 1}\n',
-    '{"type": 1}\n',
-    '{"type": "T", "time": "5"}\n',
-    '{"type": "T", "time": 1.5}\n',
     '{"type": "T", "time": true}\n',
     '{"type": "T"},\n',
     '{"type": "T",}\n',
@@ -65,8 +68,8 @@ LEFT = [
 
 
 def by_arrow(data: bytes, name: str = "e.jsonl") -> Stream | None:
-    table = table_of_json_lines(CsvSource(name, lambda: io.BytesIO(data)), {"type": "type"}, "type", None)
-    return None if table is None else Stream(table)
+    found = table_of_json_lines(CsvSource(name, lambda: io.BytesIO(data)), FieldReading())
+    return None if found is None else Stream.from_table(found.table)
 
 
 def line_by_line(folder: Path, data: bytes) -> Stream | None:
@@ -126,11 +129,9 @@ def test_changed_files_are_the_same_stream_or_none(seed: int, tmp_path: Path) ->
 @pytest.mark.parametrize("before", ["", '{"type": "T", "x": "}\n'])
 def test_arrow_does_not_see_deep_nesting(open_: str, close: str, before: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its reader used up the stack, which ended the process, or took minutes. A text does not hide it."""
-    monkeypatch.setattr("cerify.semantics.json_events._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
+    monkeypatch.setattr("cerify.semantics.json_lines._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
     text = f'{before}{{"type": "T", "x": {open_ * 30_000}1{close * 30_000}}}\n'
-    assert (
-        table_of_json_lines(CsvSource("e", lambda: io.BytesIO(text.encode())), {"type": "type"}, "type", None) is None
-    )
+    assert table_of_json_lines(CsvSource("e", lambda: io.BytesIO(text.encode())), FieldReading()) is None
 
 
 @pytest.mark.parametrize(
@@ -139,10 +140,8 @@ def test_arrow_does_not_see_deep_nesting(open_: str, close: str, before: str, mo
 )
 def test_arrow_does_not_see_null_in_the_place_of_an_object(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its reader ended the process with SIGSEGV, which the fuzzer found."""
-    monkeypatch.setattr("cerify.semantics.json_events._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
-    assert (
-        table_of_json_lines(CsvSource("e", lambda: io.BytesIO(text.encode())), {"type": "type"}, "type", None) is None
-    )
+    monkeypatch.setattr("cerify.semantics.json_lines._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
+    assert table_of_json_lines(CsvSource("e", lambda: io.BytesIO(text.encode())), FieldReading()) is None
 
 
 def test_a_large_file_is_read_by_columns(tmp_path: Path) -> None:
@@ -157,4 +156,4 @@ def test_a_large_file_is_read_by_columns(tmp_path: Path) -> None:
     assert S[61].get("time").second == 1  # type: ignore[union-attr]
     path.write_text(path.read_text() + '{"kind": "T", "x": "text"}\n')
     with pytest.raises(InputError, match="line 3001, field 'x': string, but int in line 1"):
-        read(path, type_column="kind")
+        read(path, type_column="kind").require_read(["x"])

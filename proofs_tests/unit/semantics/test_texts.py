@@ -34,7 +34,7 @@ from cerify.semantics.predicates import (
     show_value,
 )
 from cerify.semantics.row_pattern import syntax as row_operators
-from cerify.semantics.trees import _place, named, ranks, spelt, with_operands
+from cerify.semantics.trees import _place, index_by_name, ranks, spelt, with_operands
 from cerify.semantics.values import Value
 
 TEXTS: dict[tuple[Callable[[str], Any], Callable[[Any], str]], tuple[str, ...]] = {
@@ -119,7 +119,7 @@ def test_the_tables_of_operators() -> None:
     assert set(spelt(operators, "infix")) >= {";", ":", "OR", "AND", "ALL", "UNLESS"}
     assert not set(spelt(operators, "infix")) & {"NXT", "+", "MAX"}
     assert set(spelt(operators, "call")) >= {"NXT", "MAX", "LAST"}
-    assert named(operators)["seq"].node is cel_operators.Seq
+    assert index_by_name(operators)["seq"].node is cel_operators.Seq
     assert cel_operators.Seq in with_operands(operators, 2)
     assert cel_operators.Plus in with_operands(operators, 1)
     assert not set(with_operands(operators, 1)) & {

@@ -164,6 +164,27 @@ def test_the_funnel_has_the_matches_of_the_definition_and_loses_no_sequence(case
             assert funnel.steps[0].reached == len(funnel.stopped) + funnel.matches
 
 
+def test_a_folder_of_events_with_types_is_none_of_documents(tmp_path: Path, run: Run) -> None:
+    written(tmp_path / "typed", "a.jsonl", {"type": "process", "process": {"name": "cmd"}})
+    written(tmp_path / "ecs", "a.jsonl", {"event": {"category": "process"}, "process": {"name": "cmd"}})
+    rule = 'process where process.name : "cmd"'
+    assert run("match", rule, str(tmp_path / "ecs"), "--language", "eql")[0] == 0
+    status, _, err = run("match", rule, str(tmp_path / "typed"), "--language", "eql")
+    assert status == 2
+    assert "folder" in err
+
+
+def test_options_of_files_are_kept_or_refused(tmp_path: Path, run: Run) -> None:
+    log = written(tmp_path, "log.ndjson", *(document_of_event(LOG[n]) for n in (2, 0)))
+    rule = RULE.replace(" with maxspan=5s", "")
+    assert "no match in 2" in run("match", rule, str(log), "--language", "eql")[1]
+    assert "1 match in 2" in run("match", rule, str(log), "--language", "eql", "--sort")[1]
+    for given in (("--time-unit", "s"), ("--records", "a"), ("--rename-type", "a=b"), ("--round-times",)):
+        status, _, err = run("match", rule, str(log), "--language", "eql", *given)
+        assert status == 2
+        assert f"{given[0]} does not apply to {log}" in err
+
+
 def test_the_command_says_it(tmp_path: Path, run: Run) -> None:
     log = written(tmp_path, "log.ndjson", *map(document_of_event, LOG))
     rule = tmp_path / "rule.eql"
@@ -171,6 +192,8 @@ def test_the_command_says_it(tmp_path: Path, run: Run) -> None:
     status, out, _ = run("explain", str(rule), str(log))
     assert status == 1
     assert "step 1: 3 pass of 2 keys, 3 sequences come here" in out
+    listed = run("match", str(rule), str(log), "--json")[1].splitlines()
+    assert run("count", str(rule), str(log), "--json")[1] == json.dumps({"count": len(listed)}) + "\n"
     assert "1 too late for maxspan at the last step: {1, 2} by 3 s" in out
     status, out, _ = run("explain", str(rule), str(log), "--match", "0,2", "--json")
     assert (status, json.loads(out)["match"]) == (1, False)

@@ -55,7 +55,7 @@ def test_a_query_that_fits_is_run_without_a_warning(language: str) -> None:
 
 def test_types_are_in_quotes_where_one_has_blanks_at_its_ends() -> None:
     (warning,) = warned("T", "cel", Stream([Event("T "), Event("H")]))
-    assert warning.message == "unknown event type T; the events have 'T ', 'H'; did you mean 'T '?"
+    assert warning.message == "unknown event type T; the events have 'T ', 'H'; did you mean \"T \"?"
 
 
 MISSPELT = {
@@ -400,7 +400,7 @@ def test_a_table_that_does_not_fit_the_schema_is_refused_too(columns: dict[str, 
 def test_a_window_over_times_that_are_none_warns(text: str, language: str, value: Any) -> None:
     """Found by a trial: a frame with times of text had no match, and no word about it."""
     S = Stream([Event("A", {"time": value}), Event("B", {"time": value})])
-    for stream in (S, Stream(S.table)):
+    for stream in (S, Stream.from_table(S.table)):
         (warning,) = warned(text, language, stream)
         assert "WITHIN measures the time of events, a number or a timestamp, and here time is a" in warning.message
         with pytest.raises(IllFormed, match="WITHIN measures the time"):

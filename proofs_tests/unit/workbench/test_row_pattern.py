@@ -18,7 +18,7 @@ from cerify.protocol import EngineInfo
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import Schema, Stream
-from cerify.semantics.row_pattern.interpreter import RowOutput, answers
+from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
 from cerify.semantics.row_pattern.syntax import MatchRecognize
 from proofs_tests.conftest import Run
@@ -331,7 +331,7 @@ def test_explain_does_not_guess_whether_rows_can_be_labelled() -> None:
     S = Stream({"type": "row", **row} for row in PRICES)
     q = LANGUAGES[LANGUAGE].parse("MATCH_RECOGNIZE (PATTERN ((A | B){7}))")
     assert isinstance(q, MatchRecognize)
-    made = RowRejection(RowOutput(q, S), sorted(answers(q, S)))
+    made = RowRejection(RowOutput(q, S), sorted(find_matches(q, S)))
     found = made.reasons(frozenset(range(6)), None)
     assert found == ("the rows can be labelled A{6}, but after row 5 the pattern needs A or B",)
     (reason,) = replace(made, budget=Budget(valuations=60)).reasons(frozenset(range(6)), None)

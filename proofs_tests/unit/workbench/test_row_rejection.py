@@ -7,7 +7,7 @@ import pytest
 from cerify.api import explain, generate
 from cerify.explanations.row_pattern import RowRejection
 from cerify.semantics.row_pattern.denote import Meaning
-from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, answers
+from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, find_matches
 from cerify.semantics.row_pattern.scalars import STANDARD
 from cerify.semantics.row_pattern.syntax import MatchRecognize
 from proofs_tests.support import sampled
@@ -22,7 +22,7 @@ def test_another_match_is_preferred_only_to_rows_that_can_be_labelled(block: int
         q, S = generate("row-pattern", seed=seed)
         assert isinstance(q, MatchRecognize)
         made = RowOutput(q, S)
-        rejection = RowRejection(made, sorted(answers(q, S)))
+        rejection = RowRejection(made, sorted(find_matches(q, S)))
         matches = {m.events for m in rejection.matches}
         for places in made.partitions:
             for i, j in combinations(range(len(places) + 1), 2):
@@ -44,7 +44,7 @@ def test_rows_of_windows_have_reasons_too() -> None:
         q, S = generate("row-pattern", seed=seed, profile="windows", events=6)
         assert isinstance(q, MatchRecognize)
         made = RowOutput(q, S)
-        rejection = RowRejection(made, sorted(answers(q, S)))
+        rejection = RowRejection(made, sorted(find_matches(q, S)))
         for at in range(len(S)):
             for C in (frozenset({at}), frozenset({at, at + 1}) & made.place.keys()):
                 if all(frozenset(m.events) != C or m.at != at for m in rejection.matches):

@@ -16,7 +16,7 @@ from cerify.draw.recording import MOST_STEPS, Recording
 from cerify.draw.stepper import stepper
 from cerify.equivalence.generate.row_pattern import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, IllFormed
-from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.interpreter import find_matches
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.syntax import show
 from proofs_tests.support import sampled
@@ -45,7 +45,7 @@ def test_the_matches_are_those_of_the_definition(profile: str, seeds: int) -> No
             steps = record(show(q), S, "row-pattern").steps
         except BudgetExceeded:
             continue
-        expected = list(answers(q, S))
+        expected = list(find_matches(q, S))
         assert [found.match for step in steps for found in step.found] == expected, show(q)
         kinds["matched" if expected else "none"] += 1
     assert min(kinds["matched"], kinds["none"]) > seeds // 12

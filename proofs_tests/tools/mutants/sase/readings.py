@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cerify.semantics.sase import interpreter
 from cerify.semantics.sase.denote import bindings
-from cerify.semantics.sase.syntax import Reading, others
+from cerify.semantics.sase.syntax import Reading, list_other_readings
 from proofs_tests.tools.mutants.sase.model import BUDGET, Answers, SaseMutant
 
 READING_FEATURE = "reading-"
@@ -15,5 +15,6 @@ def _answered(reading: Reading) -> Answers:
 
 
 READINGS = tuple(
-    SaseMutant(f"{READING_FEATURE}{name}: {answer}", _answered(reading)) for (name, answer), reading in others().items()
+    SaseMutant(f"{READING_FEATURE}{name}: {answer}", _answered(reading))
+    for (name, answer), reading in list_other_readings().items()
 )

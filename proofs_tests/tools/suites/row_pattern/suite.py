@@ -11,7 +11,7 @@ from itertools import islice
 from random import Random
 
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.row_pattern.scalars import columns_in, others
+from cerify.semantics.row_pattern.scalars import columns_in, list_other_readings
 from cerify.semantics.row_pattern.syntax import ROW
 from cerify.semantics.values import Value
 from proofs_tests.tools.mutants.row_pattern import MEANING, MUTANTS
@@ -40,7 +40,7 @@ SEPARATING = (
     ("row-classifier", "MATCH_RECOGNIZE (PATTERN ((A | B) C) DEFINE C AS PREV(CLASSIFIER()) = 'B')", (1, 1)),
 )
 """Clauses with the column x of a table that few tables are like: wrong semantics have another answer there."""
-READ = {f"{name}={value}" for name, value in others()}
+READ = {f"{name}={value}" for name, value in list_other_readings()}
 READINGS = {m.name.removeprefix("axis: "): m for m in MUTANTS if m.name.removeprefix("axis: ") in READ}
 
 

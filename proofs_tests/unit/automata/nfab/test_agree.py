@@ -7,11 +7,11 @@ import pytest
 
 from cerify.automata.nfab import moves
 from cerify.semantics.sase import denote
-from cerify.semantics.sase.syntax import Reading, choices, others
+from cerify.semantics.sase.syntax import Reading, choices, list_other_readings
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase import small
 
-OTHERS = [reading for (name, _), reading in others().items() if name != "non_overlap"]
+OTHERS = [reading for (name, _), reading in list_other_readings().items() if name != "non_overlap"]
 
 
 def _named(reading: Reading) -> str:

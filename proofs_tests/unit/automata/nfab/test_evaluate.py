@@ -23,12 +23,12 @@ from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import blocks_of, queries_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.syntax import Operation, Reading, others
+from cerify.semantics.sase.syntax import Operation, Reading, list_other_readings
 from proofs_tests.claims import sase_by_cel
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.sase.streams import events, query
 
-OTHERS = [reading for (name, _), reading in others().items() if name != "non_overlap"]
+OTHERS = [reading for (name, _), reading in list_other_readings().items() if name != "non_overlap"]
 ALIKE = replace(PER_EVENT, strategies=("skip_till_any_match", "strict_contiguity"), mixed=0.0, default=0.0, cut=0.1)
 
 

@@ -20,7 +20,7 @@ from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.syntax import Reading, others
+from cerify.semantics.sase.syntax import Reading, list_other_readings
 from cerify.semantics.values import Value
 from proofs_tests.support import sampled, sealed
 from proofs_tests.unit.automata.nfab.test_evaluate import WINDOWED, rows
@@ -31,7 +31,10 @@ CLASSES: tuple[type[BlockEvaluator], ...] = (ReadableSaseEvaluator, CompiledSase
 
 def cases(seed: int, number: int) -> Iterator[tuple[sase.SaseQuery, Stream, Reading, Random]]:
     """Queries of all profiles without NON-OVERLAP, half of them under another reading."""
-    rng, readings = Random(seed), [reading for (name, _), reading in others().items() if name != "non_overlap"]
+    rng, readings = (
+        Random(seed),
+        [reading for (name, _), reading in list_other_readings().items() if name != "non_overlap"],
+    )
     for _ in range(number):
         q, S = case(rng, rng.choice(list(PROFILES.values())), 9, 10)
         q = replace(q, returned=replace(q.returned, non_overlap=False))

@@ -19,7 +19,7 @@ from proofs_tests.campaigns.row_patterns import compared, differing
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import found, table
 
-READABLE = {"automaton": evaluate.answers}
+READABLE = {"automaton": evaluate.find_matches}
 
 
 @pytest.mark.parametrize("cases", sampled([100, 20_000], [100]))
@@ -52,16 +52,16 @@ def test_everything_that_a_condition_can_see(condition: str, pattern: str) -> No
     clause = (
         f"MATCH_RECOGNIZE (AFTER MATCH SKIP TO NEXT ROW PATTERN ({pattern}) SUBSET U = (A, B) DEFINE C AS {condition})"
     )
-    assert list(evaluate.answers(parse(clause), S)) == found(clause, S)
+    assert list(evaluate.find_matches(parse(clause), S)) == found(clause, S)
 
 
 def test_a_search_that_failed_is_not_tried_again() -> None:
     """There are 2 to the 40 labellings."""
     S = table("x", *((n,) for n in range(40)))
     q = parse("MATCH_RECOGNIZE (PATTERN ((A B | A | B)* C) DEFINE C AS FIRST(x) = 99)")
-    assert list(evaluate.answers(q, S)) == []
+    assert list(evaluate.find_matches(q, S)) == []
     q = parse("MATCH_RECOGNIZE (PATTERN ((A | B)* C) DEFINE C AS COUNT(A.*) = 20 AND COUNT(B.*) = 19)")
-    (match,) = evaluate.answers(q, S)
+    (match,) = evaluate.find_matches(q, S)
     assert dict(match.bindings or ())["A"] == tuple(range(20))
 
 
@@ -69,7 +69,7 @@ def test_what_has_to_be_remembered_is_bounded() -> None:
     S = table("x", *((2**n,) for n in range(20)))
     q = parse("MATCH_RECOGNIZE (PATTERN ((A | B)* C) DEFINE C AS SUM(A.x) = -1)")
     with pytest.raises(BudgetExceeded, match="more than 1000 ways to label rows"):
-        list(evaluate.answers(q, S, Budget(valuations=1000)))
+        list(evaluate.find_matches(q, S, Budget(valuations=1000)))
 
 
 def test_the_search_at_a_row_looks_at_the_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,7 +113,7 @@ def test_patterns_of_several_words_and_planes() -> None:
     for pattern in (" ".join(names * 7), f"({' | '.join(names)}){{1,8}} V3", "(V1 V2? V3*?){30} V4?"):
         q = parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}) DEFINE {defined})")
         S = table("x", *((n,) for n in [*range(12)] * 9))
-        expected = answer(evaluate.answers, q, S)
+        expected = answer(evaluate.find_matches, q, S)
         assert answer(compiled.answers, q, S) == expected
         assert len(expected) > (0 if "{30}" not in pattern else -1)
 
@@ -136,7 +136,7 @@ def test_arrays_that_are_full_are_emptied(skip: str, pattern: str, length: int) 
     assert len(blocks) > 1
     begins, numbers = (np.concatenate([block[k] for block in blocks]) for k in (0, 1))
     sizes = np.concatenate([np.diff(block[2]) for block in blocks])
-    expected = list(evaluate.answers(q, S))
+    expected = list(evaluate.find_matches(q, S))
     assert numbers.tolist() == [m.match_number for m in expected]
     assert begins.tolist() == [m.events[0] if m.events else m.at for m in expected]
     assert sizes.tolist() == [len(m.events) for m in expected]

@@ -22,7 +22,7 @@ from proofs_tests.campaigns.row_patterns import answer, compared
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.row_pattern.tables import found, table
 
-READABLE = {"automaton": evaluate.answers}
+READABLE = {"automaton": evaluate.find_matches}
 
 
 def compiled(pattern: str) -> Automaton:
@@ -69,9 +69,9 @@ def test_nested_quantifiers_take_linear_time() -> None:
     """A definition that tries labellings would not finish; neither would threads that begin at each row."""
     S = table("x", *((1,) for _ in range(20_000)))
     q = parse("MATCH_RECOGNIZE (PATTERN (((A*)*)* B) DEFINE A AS x = 1, B AS x = 2)")
-    assert list(evaluate.answers(q, S)) == []
+    assert list(evaluate.find_matches(q, S)) == []
     q = parse("MATCH_RECOGNIZE (PATTERN (((A*)*)* B) DEFINE A AS x = 1, B AS NEXT(x) IS NULL)")
-    assert [len(match.events) for match in evaluate.answers(q, S)] == [20_000]
+    assert [len(match.events) for match in evaluate.find_matches(q, S)] == [20_000]
 
 
 def test_a_pattern_that_is_too_large_is_refused() -> None:
@@ -79,7 +79,7 @@ def test_a_pattern_that_is_too_large_is_refused() -> None:
     for pattern in ("A{100000}", "PERMUTE(A, B, C, D, E, F, G, H, I)", *huge):
         q = parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}))")
         with pytest.raises(BudgetExceeded, match="more than 50000 states and branches"):
-            list(evaluate.answers(q, table("x", (1,)), Budget(states=50_000)))
+            list(evaluate.find_matches(q, table("x", (1,)), Budget(states=50_000)))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_rows_are_in_the_order_of_values_of_all_kinds(direction: str) -> None:
     """Found by the campaign of values: the automaton compared values of several kinds, and NaN stood anywhere."""
     k = ["a", 2, math.nan, datetime(2020, 1, 1, tzinfo=UTC), 1.5, True, math.nan, None, 2**53 + 1, math.inf, "", 1]
     q, S = parse(f"MATCH_RECOGNIZE (ORDER BY k{direction} PATTERN (A+))"), table("k", *((value,) for value in k))
-    (by_definition,), (by_automaton,) = found(show(q), S), evaluate.answers(q, S)
+    (by_definition,), (by_automaton,) = found(show(q), S), evaluate.find_matches(q, S)
     assert by_definition == by_automaton
     upward = (5, 11, 4, 1, 8, 9, 2, 6, 10, 0, 3, 7)
     downward = (7, 3, 0, 10, 2, 6, 9, 8, 1, 4, 11, 5)
@@ -185,4 +185,4 @@ def test_partitions_are_of_values_that_are_not_distinct() -> None:
     S = table("k", *((value,) for value in [1, True, 1.0, math.nan, "1", math.nan, None, None]))
     groups = [(0, 2), (1,), (3, 5), (4,), (6, 7)]
     assert [match.events for match in found(show(q), S)] == groups
-    assert [match.events for match in evaluate.answers(q, S)] == groups
+    assert [match.events for match in evaluate.find_matches(q, S)] == groups

@@ -30,7 +30,7 @@ def test_the_measures_are_those_of_the_definition(cases: int, profile: str) -> N
     for number in range(cases):
         q, S = case(Random(number), PROFILES[profile], 8, 8)
         right, made = RowOutput(q, S), RegisterOutput(q, S)
-        matches = list(evaluate.answers(q, S))
+        matches = list(evaluate.find_matches(q, S))
         expected = [list(right.measured(match)) for match in matches]
         assert repr([list(made.measured(match)) for match in matches]) == repr(expected), show(q)
         listed = list(made.rows(map(made.with_result, matches)))
@@ -64,7 +64,7 @@ def test_twice_the_rows_take_twice_the_steps(measure: str) -> None:
     taken = []
     for length in (100, 200):
         S = table("x", *((n % 4,) for n in range(length)))
-        (match,) = evaluate.answers(q, S)
+        (match,) = evaluate.find_matches(q, S)
         made = RegisterOutput(q, S)
         assert len(list(made.rows([match]))) == length
         taken.append(steps(lambda made=made, match=match: list(made.rows([made.with_result(match)]))))  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from itertools import accumulate
 from random import Random
 
 import pytest
@@ -58,6 +59,22 @@ def test_the_query_with_nothing_between_looks_at_the_chain_alone() -> None:
         rows = rows_of(" ".join(f"{i}:{'!' if t == 'C' else t if t in 'AB' else '-'}" for i, t in enumerate(types)))
         found = cerify.match(text, [{"type": t} for t in types])
         assert bool(found) == (len(deepest_chain(rows, 2)) == 2), types
+
+
+@pytest.mark.parametrize("by", [None, "key"])
+@pytest.mark.parametrize("window", [None, "5 [time]", "4 seconds"])
+def test_the_query_with_nothing_between_has_the_window_of_the_chain(by: str | None, window: str | None) -> None:
+    random = Random(3)
+    seen = set()
+    for _ in range(100):
+        times = accumulate(random.choices([1, 2, 3], k=random.randint(2, 8)))
+        log = [{"type": random.choice("AABBC"), "key": random.randint(0, 1), "time": time} for time in times]
+        funnel = cerify.funnel(log, ["A", "B"], by=by, between="not C", within=window)
+        stream = cerify.Stream(log)
+        reached = {stream[m.events[0]].attributes["key"] if by else 0 for m in cerify.match(funnel.query, stream)}
+        assert len(reached) == funnel.counts[-1].keys, (log, funnel.query)
+        seen.add(len(reached))
+    assert seen >= {0, 1}
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from cerify.semantics.cel.syntax import show as show_cel
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.row_pattern.denote import Meaning
-from cerify.semantics.row_pattern.interpreter import RowStepBudget, answers, table_of
+from cerify.semantics.row_pattern.interpreter import RowStepBudget, find_matches, table_of
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.scalars import STANDARD
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show
@@ -43,7 +43,8 @@ def in_rows(q: MatchRecognize, S: Stream, is_whole: bool = True) -> Answer:
     """Of each match where it is reported, and its rows; if not whole, those that are not left out."""
     left_out = () if is_whole else ("excluded",)
     return {
-        (m.at, tuple(sorted(set(m.events) - {p for name in left_out for p in getattr(m, name)}))) for m in answers(q, S)
+        (m.at, tuple(sorted(set(m.events) - {p for name in left_out for p in getattr(m, name)})))
+        for m in find_matches(q, S)
     }
 
 

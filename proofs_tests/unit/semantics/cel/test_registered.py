@@ -10,8 +10,8 @@ from cerify.semantics.cel.denote import (
     Events,
     Predicates,
     WithRepetitions,
+    find_named_atoms,
     in_relation,
-    named,
     require_registered,
     sup,
     unregistered,
@@ -96,7 +96,7 @@ def test_what_is_not_registered_is_an_error_even_where_nothing_matches() -> None
 
 def test_a_formula_tells_which_predicates_it_needs() -> None:
     phi = parse("(A FILTER f(A)) ; (B FILTER B.zone = 1 AND g(A, B))")
-    assert [(atom.name, atom.variables) for atom in named(phi)] == [("f", ("A",)), ("g", ("A", "B"))]
+    assert [(atom.name, atom.variables) for atom in find_named_atoms(phi)] == [("f", ("A",)), ("g", ("A", "B"))]
     require_registered(phi, {"f": rising, "g": same_zone})
 
 
@@ -145,6 +145,6 @@ def test_what_is_not_registered_is_a_value_and_what_is_no_predicate_an_error() -
 
 
 def test_the_relation_of_a_predicate_that_is_not_registered() -> None:
-    (atom,) = named(parse("(A ; B) FILTER same(A, B)"))
+    (atom,) = find_named_atoms(parse("(A ; B) FILTER same(A, B)"))
     with pytest.raises(Unsupported, match="the predicate same is not registered; none is registered"):
         in_relation(atom, ((), ()), {})

@@ -5,7 +5,7 @@ import pytest
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.check import problems, require_typed, type_errors
-from cerify.semantics.event_expressions.denote import chosen, free_variables, places
+from cerify.semantics.event_expressions.denote import find_scope_variables, free_variables, places
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.events import Schema
 from proofs_tests.unit.semantics.event_expressions import examples
@@ -35,12 +35,12 @@ def test_free_correlation_variables(text: str, free: str) -> None:
 
 
 def test_the_attribute_variables_that_have_a_value() -> None:
-    assert chosen(parse("prior(order(I, Q), perform(I, A))"), ()) == ("I",)
-    assert chosen(parse("prior(order(I, Q), perform(I, A))"), ("I",)) == ()
-    assert chosen(parse("order(I, Q) and Q > 5"), ()) == ("Q",)
+    assert find_scope_variables(parse("prior(order(I, Q), perform(I, A))"), ()) == ("I",)
+    assert find_scope_variables(parse("prior(order(I, Q), perform(I, A))"), ("I",)) == ()
+    assert find_scope_variables(parse("order(I, Q) and Q > 5"), ()) == ("Q",)
     E = parse("f(X, Y) := prior(order(X), perform(Y)); f(I, 3)")
     assert isinstance(E, expr.Let)
-    assert chosen(E.body, ()) == ("I",)
+    assert find_scope_variables(E.body, ()) == ("I",)
     assert places("I", E.body, {"f": E.definitions[0]}) == {("order", 0)}
 
 

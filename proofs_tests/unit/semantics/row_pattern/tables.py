@@ -7,7 +7,7 @@ from typing import Any
 
 from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern.interpreter import RowOutput, answers
+from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading
 from cerify.semantics.row_pattern.syntax import ROW
@@ -29,7 +29,7 @@ def numbered(values: str, name: str = "value") -> Stream:
 
 def found(text: str, S: Stream, reading: RowReading = STANDARD) -> list[NumberedMatch]:
     """The matches by the definition."""
-    return list(answers(parse(text), S, reading, Budget(valuations=20_000)))
+    return list(find_matches(parse(text), S, reading, Budget(valuations=20_000)))
 
 
 def labels(text: str, S: Stream, reading: RowReading = STANDARD) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed
-from cerify.semantics.row_pattern.interpreter import answers
+from cerify.semantics.row_pattern.interpreter import find_matches
 from cerify.semantics.row_pattern.parse import parse
 from proofs_tests.unit.semantics.row_pattern.tables import FALLING, found, labels, numbered, rows, table
 
@@ -170,4 +170,4 @@ def test_the_budget_bounds_the_labellings() -> None:
     S = numbered("1 1 1 1 1 1 1 1 1 1 1 1")
     q = parse("MATCH_RECOGNIZE (PATTERN ((A | B)* C) DEFINE C AS COUNT(A.*) = 100)")
     with pytest.raises(BudgetExceeded, match="more than 1000 labellings"):
-        list(answers(q, S, budget=Budget(valuations=1000)))
+        list(find_matches(q, S, budget=Budget(valuations=1000)))

@@ -21,7 +21,7 @@ TICKER = table("symbol tstamp price", *(("ACME", day, price) for day, price in e
 V, W = "STRT DOWN+ UP+", "STRT DOWN+ UP+ DOWN+ UP+"
 
 
-@pytest.fixture(params=[interpreter.answers, evaluate.answers], ids=["definition", "automaton"])
+@pytest.fixture(params=[interpreter.find_matches, evaluate.find_matches], ids=["definition", "automaton"])
 def find(request: pytest.FixtureRequest) -> Finder:
     found: Finder = request.param
     return found

@@ -8,7 +8,7 @@ from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, others
+from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, list_other_readings
 from proofs_tests.unit.semantics.row_pattern.tables import labels, numbered, rows
 
 SEPARATING: dict[tuple[str, str], tuple[str, str, Any, Any]] = {
@@ -30,14 +30,14 @@ SEPARATING: dict[tuple[str, str], tuple[str, str, Any, Any]] = {
 
 
 def test_every_other_reading_is_separated() -> None:
-    assert SEPARATING.keys() == others().keys()
+    assert SEPARATING.keys() == list_other_readings().keys()
 
 
-@pytest.mark.parametrize("key", others(), ids="-".join)
+@pytest.mark.parametrize("key", list_other_readings(), ids="-".join)
 def test_the_answers_differ(key: tuple[str, str]) -> None:
     body, values, decided, other = SEPARATING[key]
     text, S = f"MATCH_RECOGNIZE ({body})", numbered(values, "x")
-    for reading, expected in ((STANDARD, decided), (others()[key], other)):
+    for reading, expected in ((STANDARD, decided), (list_other_readings()[key], other)):
         if isinstance(expected, list):
             assert [row[0] for row in rows(text, S, reading)] == expected
         elif " " in expected:

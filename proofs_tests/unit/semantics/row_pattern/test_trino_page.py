@@ -39,7 +39,7 @@ ORDERS = table(
 
 def test_a_v_shape_past_the_starting_point() -> None:
     q = parse(V_SHAPE)
-    for find in (interpreter.answers, evaluate.answers):
+    for find in (interpreter.find_matches, evaluate.find_matches):
         assert list(RowOutput(q, ORDERS).rows(find(q, ORDERS))) == [(1, 90, 70, 95)]
     shown = V_SHAPE.replace("ONE ROW", "ALL ROWS").replace("A B+ C+ D+", "A {- B+ C+ -} D+")
     assert rows(shown, ORDERS) == [(1, 0, 90, None, None, 90), (1, 5, 90, 70, 95, 95)]

@@ -8,7 +8,7 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.sase import denote
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.syntax import Reading, choices, others, read_reading
+from cerify.semantics.sase.syntax import Reading, choices, list_other_readings, read_reading
 from proofs_tests.unit.semantics.sase.streams import events, found
 
 NEXT, ANY, STRICT, PARTITION = (
@@ -212,7 +212,7 @@ def test_which_of_the_matches_that_overlap(
 
 
 def test_each_other_reading_differs_in_one_answer() -> None:
-    listed = others()
+    listed = list_other_readings()
     assert ("window", "closed") in listed
     for (name, answer), reading in listed.items():
         assert getattr(reading, name) == answer != getattr(Reading(), name)

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from cerify.conformance.defects import SUSPECTS, Evidence, Piece, causes, meant, thinned
+from cerify.conformance.defects import SUSPECTS, Evidence, Piece, causes, evaluate_by_definition, thinned
 from cerify.semantics.errors import ParseError
 from cerify.semantics.events import Event, Stream
 from proofs_tests.support import sampled
@@ -21,7 +21,7 @@ def pieces(wrong: str, count: int, query: str = QUERY, language: str = "cel") ->
     while len(found) < count:
         S = Stream([Event(rng.choice("ABCD"), {"x": rng.randint(0, 4)}) for _ in range(8)])
         reported = SUSPECTS[language][wrong](query, S)
-        expected = meant(query, language, S)
+        expected = evaluate_by_definition(query, language, S)
         if reported is not None and reported != expected:
             found.append(Piece(S, expected, frozenset((n, C) for n, C in reported if n < len(S))))
     return found
@@ -40,7 +40,11 @@ def test_the_wrong_semantics_is_found_and_its_smallest_case(wrong: str) -> None:
     assert cause.explains == tuple(evidence)
     assert cause.smallest is not None
     assert len(cause.smallest.S) <= 3
-    assert meant(cause.smallest.query, "cel", cause.smallest.S) == cause.smallest.expected != cause.smallest.reported
+    assert (
+        evaluate_by_definition(cause.smallest.query, "cel", cause.smallest.S)
+        == cause.smallest.expected
+        != cause.smallest.reported
+    )
 
 
 def test_what_is_reported_one_position_later_is_not_asked_for_past_the_end() -> None:
@@ -59,7 +63,7 @@ def test_two_wrong_engines_in_one_log() -> None:
 def test_a_match_that_is_lost_by_chance_has_no_cause() -> None:
     """A semantics that reports nothing would explain it; what is reported beside it says otherwise."""
     S = Stream([Event("A", {"x": 3}), Event("B"), Event("C")])
-    right, nothing = meant(QUERY, "cel", S), frozenset[tuple[int, tuple[int, ...]]]()
+    right, nothing = evaluate_by_definition(QUERY, "cel", S), frozenset[tuple[int, tuple[int, ...]]]()
     lost, kept = Piece(S, right, nothing), Piece(S, right, right)
     assert causes(QUERY, "cel", [Evidence(lost)])[0]
     found, unknown = causes(QUERY, "cel", [Evidence(lost, (kept,))])
@@ -83,7 +87,7 @@ def test_every_language_has_its_suspects(language: str, query: str, wrong: str) 
 
 def test_events_that_do_not_matter_are_left_out() -> None:
     S = Stream([Event("D"), Event("A", {"x": 3}), Event("D"), Event("B"), Event("B"), Event("C")])
-    right = meant(QUERY, "cel", S)
+    right = evaluate_by_definition(QUERY, "cel", S)
     about = (5, (1, 3, 5))
     piece, moved = thinned(QUERY, "cel", Piece(S, right, right - {about}), about)
     assert [event.type for event in piece.S] == ["A", "B", "C"]
@@ -96,7 +100,7 @@ def test_of_an_extra_match_what_forbids_it_stays() -> None:
     query = "(A ; C) UNLESS B"
     S = Stream([Event("A"), Event("D"), Event("B"), Event("D"), Event("C")])
     about = (4, (0, 4))
-    piece, moved = thinned(query, "cel", Piece(S, meant(query, "cel", S), frozenset({about})), about)
+    piece, moved = thinned(query, "cel", Piece(S, evaluate_by_definition(query, "cel", S), frozenset({about})), about)
     assert [event.type for event in piece.S] == ["A", "B", "C"]
     assert moved == (2, (0, 2))
 

@@ -116,6 +116,7 @@ def unexplained(state: Identification, axis: str) -> list[Answered]:
     return state.wrong(state.left[0], state.about(axis))
 
 
+@pytest.mark.thorough
 def test_a_choice_that_is_no_hypothesis_fits_none() -> None:
     """The engine is right about one event, and reports the first event of every longer stream."""
     known = predictor("cel")

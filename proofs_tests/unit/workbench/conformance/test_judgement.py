@@ -37,6 +37,7 @@ def test_no_cause_of_a_composed_engine_is_wrong(seed: int) -> None:
     assert counted["right"] >= 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", sampled(ENGINES, (3, 9, 11)))
 def test_a_meaning_without_a_name_gets_none(seed: int) -> None:
     """The values of the engine are not among those that are searched; all: the campaign with --hidden."""
@@ -57,6 +58,7 @@ def simple(case: Case) -> bool:
     return case.output == "matches" and not any(word in case.query for word in ("LAST", "MAX", "NXT", "ALL", "AND"))
 
 
+@pytest.mark.thorough
 def test_neighbours_are_not_the_cause_of_what_passed_with_events_between() -> None:
     """Once it was named with 71 of 83 answers: nobody had looked at all that the engine answered rightly."""
     asked = [case for case in cases() if simple(case)]
@@ -71,6 +73,7 @@ def test_neighbours_are_not_the_cause_of_what_passed_with_events_between() -> No
     assert any(not one.wrong for one in weight.against)
 
 
+@pytest.mark.thorough
 def test_more_evidence_never_gives_a_worse_name() -> None:
     engine = {"partition": "substream", "in": "last"}
     right = {*engine.items()}
@@ -115,6 +118,7 @@ def test_of_choices_that_nothing_tells_apart_both_are_named() -> None:
     assert cause.then < cause.now == len(failures)
 
 
+@pytest.mark.thorough
 def test_a_policy_is_offered_only_if_fewer_cases_fail_under_it() -> None:
     defects, results = defects_of({"loop": "single", "or": "left-first"}, cases())
     for defect in defects:
@@ -198,6 +202,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="no SIGTERM")
 def test_sigterm_ends_a_run_with_what_it_has(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
@@ -268,6 +273,7 @@ def test_an_adapter_with_one_bug_gives_one_line(tmp_path: Path, run: Run) -> Non
     assert "the first 10 answers are the same error: internal: KeyError: 'type'" in out
 
 
+@pytest.mark.thorough
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(0, 40, 5))
 def test_a_profile_is_right_or_open(seed: int) -> None:

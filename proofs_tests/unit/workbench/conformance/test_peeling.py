@@ -153,6 +153,7 @@ def planted(
     return defects_behind(Peeler(ask), [result for result in results if result.outcome == "failed"], results)
 
 
+@pytest.mark.thorough
 def test_an_operator_that_another_event_type_makes_superfluous_is_not_blamed() -> None:
     """OR without its right side where the left one has matches: FILTER only makes the sides of A OR A different."""
 
@@ -169,6 +170,7 @@ def test_an_operator_that_another_event_type_makes_superfluous_is_not_blamed() -
     assert defect.cases == tuple(sorted(query for query in queries if " OR " in query))
 
 
+@pytest.mark.thorough
 def test_the_search_does_not_slip_from_one_defect_to_another() -> None:
     """An engine that loses matches of a + before a ; has another fault beside it, of the other kind."""
 
@@ -184,6 +186,7 @@ def test_the_search_does_not_slip_from_one_defect_to_another() -> None:
     assert all(d.original.case.query in ("A+ ; B", "A+ ; A") for d in defects)
 
 
+@pytest.mark.thorough
 def test_a_trivial_defect_hides_no_other() -> None:
     """An engine that reports no single event, and no loop of one round before another event."""
 

@@ -18,7 +18,7 @@ from cerify.cli import cerify
 from cerify.conformance.campaigns import BuiltInEvaluator, EngineEvaluator, Job, PlanShare, plan_of
 from cerify.conformance.cases import case_of_line, nodes
 from cerify.conformance.choices import Choices
-from cerify.conformance.defects import _needed, causes_of, defects_behind, why_of
+from cerify.conformance.defects import _find_necessary_choice, causes_of, defects_behind, why_of
 from cerify.conformance.harness import Losses
 from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, Report, count_of, difference, kinds_of
 from cerify.conformance.oracle import Oracle, read_policy, second_opinion
@@ -93,9 +93,9 @@ def test_the_choice_that_is_needed_beside_others() -> None:
 
     both: Any = Both()
     chosen = [("c", "1"), ("a", "1"), ("b", "1")]
-    assert _needed(both, chosen, WRONG, ()) == ("a", "1")
-    assert _needed(both, chosen, WRONG, {("a", "1")}) == ("b", "1")
-    assert _needed(both, chosen[:2], WRONG, ()) is None
+    assert _find_necessary_choice(both, chosen, WRONG, ()) == ("a", "1")
+    assert _find_necessary_choice(both, chosen, WRONG, {("a", "1")}) == ("b", "1")
+    assert _find_necessary_choice(both, chosen[:2], WRONG, ()) is None
 
 
 def test_streams_of_a_campaign_are_random_only_where_that_is_asked() -> None:

@@ -15,7 +15,7 @@ from cerify.equivalence.generate.row_pattern import RowProfile, clause, stream
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern.interpreter import RowOutput, answers
+from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, Order, RowColumn
 
 BUDGET = Budget(valuations=20_000)
@@ -53,7 +53,7 @@ def expected(q: MatchRecognize, rows: Sequence[Row], schema: pa.Schema = SCHEMA)
     table = arrow(rows, schema)
     S = Stream.from_table(table.append_column("type", pa.array([ROW] * len(table), pa.string())))
     output = RowOutput(q, S)
-    return by_partition(output.rows(answers(q, S, budget=BUDGET)), len(q.partition))
+    return by_partition(output.rows(find_matches(q, S, budget=BUDGET)), len(q.partition))
 
 
 def by_partition(rows: Iterable[Sequence[Any]], keys: int) -> dict[Row, list[Row]]:

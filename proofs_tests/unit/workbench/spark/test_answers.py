@@ -22,7 +22,7 @@ from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, Inpu
 from cerify.semantics.events import Schema
 from cerify.semantics.values import ValueType
 from cerify.spark import rows as rows_module
-from cerify.spark.answers import answers
+from cerify.spark.answers import answer_batches
 from cerify.spark.columns import columns_of
 from cerify.spark.rows import BAD_VALUE, Columns, ValidRows, events_of
 from cerify.spark.runs import SparkQuery
@@ -52,7 +52,11 @@ def keyed(**types: str) -> list[dict[str, Any]]:
 
 def found(parts: list[pa.RecordBatch], query: str, columns: Columns = COLUMNS, **given: Any) -> list[dict[str, Any]]:
     said = {"output": "matches", "budget": Budget()} | given
-    return [row for batch in answers(parts, SparkQuery(query).to_json(), columns, **said) for row in batch.to_pylist()]
+    return [
+        row
+        for batch in answer_batches(parts, SparkQuery(query).to_json(), columns, **said)
+        for row in batch.to_pylist()
+    ]
 
 
 def test_wherever_batches_are_cut_each_key_is_a_stream_of_its_own() -> None:
@@ -162,7 +166,7 @@ def test_a_row_that_does_not_fit_the_schema_is_told_with_its_place(
     rows[1]["x"] = x
     query = SparkQuery("A FILTER A[x > 0]", schema=Schema(types)).to_json()
     with pytest.raises(WorkerError) as raised:
-        list(answers(batches(rows, 1), query, COLUMNS, "matches", Budget()))
+        list(answer_batches(batches(rows, 1), query, COLUMNS, "matches", Budget()))
     assert message in str(raised.value)
 
 
@@ -203,3 +207,14 @@ def test_the_name_of_a_column_has_no_dot() -> None:
     rows = T.StructType([T.StructField("a.b", T.StringType()), T.StructField("type", T.StringType())])
     with pytest.raises(InputError, match="has a dot, with which Spark names fields of structs"):
         columns_of(rows, SparkQuery("A"), order_by="a.b")
+
+
+@pytest.mark.parametrize(("per", "unit"), [(10**3, "milliseconds"), (10**6, "microseconds"), (10**9, "nanoseconds")])
+def test_times_of_smaller_units_are_no_seconds(per: int, unit: str) -> None:
+    """A window of ten minutes over milliseconds lost its matches without a word."""
+    columns = Columns(("ts",), time="ts")
+    rows = pa.record_batch({"ts": pa.array([1541000542 * per]), "type": ["A"]})
+    with pytest.raises(InputError, match=f"ts=.*: the column 'ts' has {unit} since 1970.*timestamp_"):
+        events_of(rows, columns, None)
+    seconds = pa.record_batch({"ts": pa.array([1541000542]), "type": ["A"]})
+    assert events_of(seconds, columns, None)["time"].to_pylist() == [1541000542]

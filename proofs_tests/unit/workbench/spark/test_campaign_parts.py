@@ -23,7 +23,7 @@ from cerify.semantics.events import Event, Match, Stream
 
 pytest.importorskip("pyspark")
 
-from cerify.spark.answers import answers
+from cerify.spark.answers import answer_batches
 from cerify.spark.campaign import Limited, Notes, judged, sample, time_limit
 from cerify.spark.rows import Columns
 from cerify.spark.runs import SparkQuery
@@ -175,7 +175,7 @@ def test_the_limit_of_matches_holds_for_a_batch_of_rows() -> None:
     """So a key may have more, of which none is to be missing."""
     rows = pa.table({"type": ["A"] * 3, KEY: ["k"] * 3, ORDER: range(3), ID: ["a", "b", "c"]})
     query, budget = SparkQuery("A+", output="valuations"), Budget(matches=4)
-    made = answers(rows.to_batches(), query.to_json(), Columns((ORDER,), id=ID), "valuations", budget, "aside")
+    made = answer_batches(rows.to_batches(), query.to_json(), Columns((ORDER,), id=ID), "valuations", budget, "aside")
     assert [batch.num_rows for batch in made] == [3, 4]  # the last row waits for one of the same place in the order
     its = SparkJob(query, rows, rows, {}, {"partition_by": None, "on_error": "aside", "id_col": ID})
     found, over = expected(its), {ONLY: BudgetExceeded.code}

@@ -16,7 +16,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, Unsupported
 from cerify.semantics.events import TIME, TYPE, Schema, Stream
 from cerify.spark import rows as rows_module
-from cerify.spark.answers import OnError, answers
+from cerify.spark.answers import OnError, answer_batches
 from cerify.spark.rows import Columns
 from cerify.spark.runs import SparkQuery, concatenated
 from proofs_tests.support import sampled
@@ -48,7 +48,7 @@ def answered(
         size = rng.choice((1, 2, 5, 40))
         batches += table.slice(0, size).to_batches()
         table = table.slice(size)
-    made = answers(batches, query.to_json(), columns, output or query.output, BUDGET, on_error)  # type: ignore[arg-type]
+    made = answer_batches(batches, query.to_json(), columns, output or query.output, BUDGET, on_error)  # type: ignore[arg-type]
     return [row for batch in made for row in batch.to_pylist()]
 
 
@@ -222,7 +222,7 @@ def test_a_key_that_fails_is_set_aside_and_the_others_are_answered(
     for at_once in (1, 4, 65_536):
         monkeypatch.setattr(rows_module, "AT_ONCE", at_once)
         batches = table.to_batches(max_chunksize=1)
-        made = answers(batches, query.to_json(), columns, "matches", Budget(matches=2), "aside")
+        made = answer_batches(batches, query.to_json(), columns, "matches", Budget(matches=2), "aside")
         found = [row for batch in made for row in batch.to_pylist()]
         if at_once > 1:
             aside = [(r["kind"], r["message"], r["row"]) for r in found if r["kind"] != "match"]

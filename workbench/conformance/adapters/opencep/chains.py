@@ -24,7 +24,7 @@ NOT_COMPARED = frozenset({"Arithmetic", "Like", "OfType", "Named", "Timestamp"})
 
 
 class Skip(Exception):
-    """Why OpenCEP has no words for a query."""
+    """The reason why OpenCEP cannot express a query."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def constant(value: Any) -> Code:
 
 
 def named(name: str) -> Code:
-    """What has the name."""
+    """Return code that gives the value of the name."""
     return Code(name, lambda taken: taken[name])
 
 

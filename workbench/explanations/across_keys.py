@@ -28,7 +28,7 @@ OWN = 200  # events of the match's own key with which they are tried
 
 
 def warnings_across_keys(phi: Formula, S: Stream | None = None) -> Iterator[Problem]:
-    """What is to be said of the operators that see other keys, with an example on the stream where there is one.
+    """Yield warnings about operators that see other keys, with an example on the stream where there is one.
 
     The message has what to write instead, as a warning has no other place for it.
     """

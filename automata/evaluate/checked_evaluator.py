@@ -1,0 +1,192 @@
+"""Batches for formulas whose filters compare events: what the automaton finds is checked, and chosen from.
+
+The automaton is that of the formula without such filters, with marks on the events that they look at
+(decorrelation.py). At each position the complex events are enumerated, as on whole streams, and each is abandoned at
+the first event with which a filter fails. NXT, LAST, MAX, PROJECT and IN around such a formula take all its valuations
+at the position. The events that a partial match has marked are kept, with the attributes that filters ask for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, cast
+
+from cerify.automata.cea.model import Determinized
+from cerify.automata.evaluate.ces import Node, valuation
+from cerify.automata.evaluate.evaluation_plan import (
+    AutomatonPlan,
+    CheckedPlan,
+    CollectedPlan,
+    Collecting,
+    EvaluationPlan,
+    PerKeyPlan,
+    ResidualFilter,
+    evaluation_plan,
+)
+from cerify.automata.evaluate.membership import CorrelatedFilterChecker, Spending, collected, in_node, sup
+from cerify.automata.evaluate.readable import ReadableEvaluator, _json, _value
+from cerify.automata.evaluate.scope import width_of
+from cerify.automata.evaluate.streaming import without_marks
+from cerify.automata.evaluator import Consumption, Evaluator, Output, require_output
+from cerify.semantics.arguments import Budget, timed_items
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Event, Match, Stream, Valuation, bindings_of
+from cerify.semantics.predicates import mentions
+
+SWEEP = 4096  # events between two looks for events that no match can have any more
+
+
+def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | Unsupported:
+    """Return the plan for batches: one automaton and checks, maybe with operators on all valuations around it.
+
+    Unsupported, with the reason, for a formula whose candidates are checked by its clauses: these ask about any
+    interval of the stream before. Raises BudgetExceeded.
+    """
+    plan = evaluation_plan(phi, budget)
+    inner: EvaluationPlan | Unsupported = plan
+    while isinstance(inner, CollectedPlan):
+        inner = inner.operand
+    match inner:
+        case CheckedPlan() | PerKeyPlan():
+            return Unsupported(
+                "no evaluator of batches carries this formula: its matches are checked by asking what a part of it has "
+                f"over earlier intervals, for which all events are needed ({inner.refused.message}); collect the "
+                "stream and use cerify.match, which carries all",
+                inner.refused.span,
+            )
+    return plan
+
+
+class CheckedEvaluator(ReadableEvaluator):
+    """The matches of a formula whose filters compare events, over a stream that comes in batches.
+
+    plan: what `batch_plan` returns, if that is known. kept: by position, the events that partial matches have marked.
+    Raises IllFormed, Unsupported and BudgetExceeded, as CelEvaluator does.
+    """
+
+    STATE = "checked"
+    counts = False
+
+    def __init__(
+        self,
+        phi: cel.Formula,
+        output: Output = "matches",
+        consumption: Consumption | str = Consumption.NONE,
+        budget: Budget = Budget(),
+        plan: EvaluationPlan | Unsupported | None = None,
+    ) -> None:
+        require_output(output)
+        self.phi = phi
+        plan = batch_plan(phi, budget) if plan is None else plan
+        self.collecting: list[Collecting] = []
+        while isinstance(plan, CollectedPlan):
+            self.collecting.append(plan.phi)
+            plan = plan.operand
+        if isinstance(plan, Unsupported):
+            raise plan
+        assert isinstance(plan, AutomatonPlan)
+        self.checks = plan.checks
+        self.kept: dict[int, Event] = {}
+        self._swept = 0
+        automaton = plan.automaton("valuations" if self.collecting else output, budget)
+        super().__init__(automaton, plan.scope, output, Consumption.of(consumption), budget)
+        self._asked = frozenset(name for check in self.checks for name in _find_attributes(check))
+        assert self.attributes is not None
+        self.attributes |= self._asked
+
+    def _start(self, automaton: Determinized) -> None:
+        super()._start(automaton)
+        self.kept, self._swept = {}, 0
+
+    @property
+    def identity(self) -> str:
+        return f"{super().identity} {list(map(str, self.collecting))} {list(map(str, self.checks))}"
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.phi, self.output, self.consumption, self.budget)
+
+    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+        found: list[Match] = []
+        most = self.budget.matches + 1 if limit is None else limit
+        for matches in self._by_position(S):
+            found += islice(matches, most - len(found))
+            if limit is None and len(found) > self.budget.matches:
+                raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones")
+        self._whole = True
+        return sorted(found)
+
+    def tally(self, S: Stream) -> int:
+        """Return the number of matches like `count`; each match is built, because each is checked."""
+        total = sum(sum(1 for _ in matches) for matches in self._by_position(S))
+        self._whole = True
+        return total
+
+    def _by_position(self, S: Stream) -> Iterator[Iterator[Match]]:
+        """Read all events; the matches at each position, each once."""
+        checker = CorrelatedFilterChecker(self.checks, self.kept, Spending(self.budget))
+        made, base = self.evaluation.made, self.position
+        for p in self._pushed(S):
+            if self.evaluation.made > made:  # the event has been marked
+                made, event = self.evaluation.made, S[p - base]
+                self.kept[p] = Event(event.type, {a: v for a, v in event.attributes.items() if a in self._asked})
+            found = self._matches_at(p, checker)
+            yield found if self.consumption is Consumption.NONE else iter(list(found))
+            self._sweep(p)
+
+    def _matches_at(self, p: int, checker: CorrelatedFilterChecker) -> Iterator[Match]:
+        """The matches at the position that was read last."""
+        mus: set[Valuation] | None = None if not self.collecting else set(self._valuations(checker))
+        for operator in reversed(self.collecting):
+            assert mus is not None
+            mus = set(collected(operator, mus))
+        seen: set[Match] = set()
+        for mu in self._valuations(checker) if mus is None else mus:
+            match = Match(p, tuple(sorted(sup(mu))), bindings_of(mu) if self.output == "valuations" else None)
+            if match not in seen:
+                seen.add(match)
+                yield match
+        if seen and self.consumption is Consumption.ANY:
+            self.evaluation.restart()
+
+    def _valuations(self, checker: CorrelatedFilterChecker) -> Iterator[Valuation]:
+        low = cast("list[int]", self.low)
+        nodes: list[Node] = list(self.evaluation.ends())
+        for node in nodes:
+            for path in timed_items(in_node(node, low, checker)):
+                yield without_marks(valuation(path))
+
+    def _sweep(self, p: int) -> None:
+        """Let go of events before all windows."""
+        if p - self._swept >= SWEEP and self.reports_at_last_event:
+            low, self._swept = self.overall, p
+            for q in [q for q in self.kept if q < low]:
+                del self.kept[q]
+
+    def dump(self) -> bytes:
+        state = json.loads(super().dump())
+        state["kept"] = [
+            [p, event.type, [[a, _json(value)] for a, value in event.attributes.items()]]
+            for p, event in self.kept.items()
+        ]
+        return json.dumps(state).encode()
+
+    def load(self, data: bytes) -> None:
+        kept = {
+            int(p): Event(type_, {a: _value(value) for a, value in attributes})
+            for p, type_, attributes in json.loads(data)["kept"]
+        }
+        super().load(data)
+        self.kept = kept
+
+
+def _find_attributes(check: ResidualFilter) -> Iterator[str]:
+    """The attributes that a filter asks for."""
+    if isinstance(check.condition, cel.TimeWindow | cel.AttributeWindow):
+        yield width_of(check.condition)[0]
+        return
+    for atom in cel.atoms(check.condition):
+        if not isinstance(atom, cel.Named):
+            yield from (a.name for a in mentions(atom.predicate))

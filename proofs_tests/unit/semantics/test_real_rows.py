@@ -1,0 +1,481 @@
+"""The same rows have the same answers, whatever they come in: times of text, units of numbers, and unused fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cerify
+from cerify.semantics.arrow_times import times_if_text, times_in_column
+from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.errors import IllFormed, InputError, InputWarning
+from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.files import as_stream, read
+from cerify.semantics.time_columns import (
+    BadTime,
+    TimeReading,
+    are_date_times,
+    time_of_number,
+    times_of_column,
+    times_of_texts,
+    unit_of,
+)
+
+Rows = Sequence[Mapping[str, Any]]
+Open = Callable[..., Stream]
+
+
+def _csv(rows: Rows) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [["" if row.get(name) is None else str(row[name]) for name in names] for row in rows]
+    return "".join(",".join(line) + "\n" for line in [names, *cells])
+
+
+def _jsonl(rows: Rows) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def _file(folder: Path, name: str, content: str) -> Path:
+    (folder / name).write_text(content, encoding="utf-8")
+    return folder / name
+
+
+def _parquet(rows: Rows, folder: Path) -> Path:
+    pq.write_table(pa.Table.from_pylist(list(rows)), folder / "e.parquet")
+    return folder / "e.parquet"
+
+
+def _ipc(rows: Rows, folder: Path) -> Path:
+    table = pa.Table.from_pylist(list(rows))
+    with pa.ipc.new_file(str(folder / "e.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    return folder / "e.arrow"
+
+
+def _pandas(rows: Rows) -> Any:
+    return pytest.importorskip("pandas").DataFrame(list(rows))
+
+
+def _polars(rows: Rows) -> Any:
+    return pytest.importorskip("polars").DataFrame(list(rows))
+
+
+READERS: Mapping[str, Callable[[Rows, Path, pytest.MonkeyPatch], Any]] = {
+    "csv": lambda rows, folder, _: _file(folder, "e.csv", _csv(rows)),
+    "csv by Arrow": lambda rows, folder, patch: (
+        patch.setattr("cerify.semantics.tables.SMALL", 0),
+        _file(folder, "e.csv", _csv(rows)),
+    )[1],
+    "csv without Arrow": lambda rows, folder, patch: (
+        patch.setattr("cerify.semantics.files.installed", lambda name: False),
+        _file(folder, "e.csv", _csv(rows)),
+    )[1],
+    "jsonl": lambda rows, folder, _: _file(folder, "e.jsonl", _jsonl(rows)),
+    "jsonl by Arrow": lambda rows, folder, patch: (
+        patch.setattr("cerify.semantics.tables.SMALL", 0),
+        _file(folder, "e.jsonl", _jsonl(rows)),
+    )[1],
+    "json": lambda rows, folder, _: _file(folder, "e.jsonl", json.dumps(list(rows))),
+    "parquet": lambda rows, folder, _: _parquet(rows, folder),
+    "arrow": lambda rows, folder, _: _ipc(rows, folder),
+    "table": lambda rows, folder, _: pa.Table.from_pylist(list(rows)),
+    "dicts": lambda rows, folder, _: list(rows),
+    "pandas": lambda rows, folder, _: _pandas(rows),
+    "polars": lambda rows, folder, _: _polars(rows),
+}
+FLAT = list(READERS)
+NESTED = [name for name in READERS if "csv" not in name]
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Rows], Any]:
+    return lambda reader, rows: READERS[reader](rows, tmp_path, monkeypatch)
+
+
+# --- times of text ----------------------------------------------------------------------------------------------------
+
+FORMS = [
+    {"type": "open", "ts": "2024-03-01T10:00:01Z"},
+    {"type": "close", "ts": "2024-03-01T10:00:01.500Z"},
+    {"type": "late", "ts": "2024-03-01T11:00:02+01:00"},
+    {"type": "plain", "ts": "2024-03-01 10:00:03"},
+]
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_a_column_of_iso_times_is_one_of_times(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    """By characters 01.500Z comes before 01Z, and 11:00:02+01:00 after 10:00:03."""
+    S = as_stream(source(reader, FORMS))
+    assert [event.get("ts") for event in S] == [
+        datetime(2024, 3, 1, 10, 0, 1, tzinfo=UTC),
+        datetime(2024, 3, 1, 10, 0, 1, 500_000, tzinfo=UTC),
+        datetime(2024, 3, 1, 10, 0, 2, tzinfo=UTC),
+        datetime(2024, 3, 1, 10, 0, 3, tzinfo=UTC),
+    ]
+    text = "open ; close ; late ; plain FILTER open.ts < close.ts AND close.ts < late.ts AND late.ts < plain.ts"
+    assert [m.events for m in cerify.match(text, source(reader, FORMS))] == [(0, 1, 2, 3)]
+    ordered = "MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B C D) DEFINE A AS type = 'open', C AS type = 'late')"
+    assert len(cerify.match(ordered, [{"type": "x", **row} for row in FORMS], language="row-pattern")) == 1
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_one_other_text_leaves_a_column_text(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "x": "2024-03-01T10:00:01+02:00"}, {"type": "A", "x": "soon"}]
+    assert [event.get("x") for event in as_stream(source(reader, rows))] == ["2024-03-01T10:00:01+02:00", "soon"]
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_a_schema_overrides_the_rule(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    schema = Schema({"A": {"x": "string"}})
+    S = as_stream(source(reader, [{"type": "A", "x": "2024-03-01T10:00:01Z"}]), schema=schema)
+    assert S[0] == Event("A", {"x": "2024-03-01T10:00:01Z"})
+
+
+def test_events_of_a_program_keep_their_texts() -> None:
+    S = Stream([Event("A", {"x": "2024-03-01T10:00:01Z"})])
+    assert S[0].get("x") == Stream.from_table(S.table)[0].get("x") == "2024-03-01T10:00:01Z"
+    mixed = Stream([Event("A"), {"type": "A", "x": "2024-03-01T10:00:01Z"}])
+    assert mixed[1].get("x") == "2024-03-01T10:00:01Z"
+
+
+def test_batches_agree_on_what_is_a_time() -> None:
+    """Each batch is read on its own; one that reads an attribute otherwise than those before is refused."""
+    rows = [{"type": "A", "x": "2024-01-01T00:00:01Z"}, {"type": "A", "x": "2024-01-01T00:00:01.5Z"}]
+    text = "A IN X ; A IN Y FILTER X.x < Y.x"
+    E = cerify.compile(text)
+    assert [m.events for row in rows for m in E.push([row])] == [m.events for m in cerify.match(text, rows)] == [(0, 1)]
+    with pytest.raises(InputError, match="read as timestamps in the batches before, and as strings in this one"):
+        E.push([{"type": "A", "x": "soon"}])
+    words = cerify.compile(text)
+    assert [m.events for row in ({"x": "1"}, rows[0], rows[1]) for m in words.push([{"type": "A", **row}])] == [
+        (0, 1),
+        (0, 2),
+    ]
+    declared = cerify.compile(text, schema=Schema({"A": {"x": "string"}}))
+    assert [m for row in rows for m in declared.push([row])] == []
+
+
+# --- numbers that are times -------------------------------------------------------------------------------------------
+
+SECONDS = [1541000542, 1541000545, 1541001152]
+SCALES = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+@pytest.mark.parametrize("reader", FLAT)
+@pytest.mark.parametrize("unit", SCALES)
+def test_the_unit_of_large_numbers_is_found_out(unit: str, reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "time": second * SCALES[unit]} for second in SECONDS]
+    with pytest.warns(InputWarning, match=r"--time-unit s\|ms\|us\|ns"):
+        S = as_stream(source(reader, rows))
+    assert [event.get("time") for event in S] == [datetime.fromtimestamp(second, UTC) for second in SECONDS]
+    with pytest.warns(InputWarning):
+        assert len(cerify.match("A IN X ; A IN Y WITHIN 5 seconds", source(reader, rows))) == 1
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_seconds_stay_seconds(reader: str, source: Callable[[str, Rows], Any], recwarn: Any) -> None:
+    S = as_stream(source(reader, [{"type": "A", "time": second} for second in [*SECONDS, 5]]))
+    assert [event.get("time") for event in S] == [*SECONDS, 5]
+    assert not [warning for warning in recwarn if warning.category is InputWarning]
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_numbers_of_two_units_are_seconds(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "time": 1541000542290}, {"type": "A", "time": 7}]
+    assert [event.get("time") for event in as_stream(source(reader, rows))] == [1541000542290, 7]
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_a_unit_that_is_given_decides(reader: str, source: Callable[[str, Rows], Any], recwarn: Any) -> None:
+    rows = [{"type": "A", "at": 1541000542290}, {"type": "A", "at": 7}]
+    S = as_stream(source(reader, rows), time_column="at", time_unit="ms")
+    assert [event.get("time") for event in S] == [
+        datetime(2018, 10, 31, 15, 42, 22, 290_000, tzinfo=UTC),
+        datetime(1970, 1, 1, 0, 0, 0, 7_000, tzinfo=UTC),
+    ]
+    kept = as_stream(source(reader, rows[:1]), time_column="at", time_unit="s")
+    assert [event.get("time") for event in kept] == [1541000542290]
+    assert not [warning for warning in recwarn if warning.category is InputWarning]
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_fractions_of_seconds_are_read(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "time": 1711778400.123456}, {"type": "A", "time": 1711778401}]
+    S = as_stream(source(reader, [{**row, "time": float(row["time"])} for row in rows]))
+    assert [event.get("time") for event in S] == [
+        datetime(2024, 3, 30, 6, 0, 0, 123456, tzinfo=UTC),
+        datetime(2024, 3, 30, 6, 0, 1, tzinfo=UTC),
+    ]
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_fractions_that_are_no_time_of_our_days_stay_numbers(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    """As hours of a day in a column that is called time."""
+    S = as_stream(source(reader, [{"type": "A", "time": 23.5}, {"type": "A", "time": 0.25}]))
+    assert [event.get("time") for event in S] == [23.5, 0.25]
+    assert len(cerify.match("A FILTER A.time > 12", S, strict=True)) == 1
+
+
+def test_a_unit_that_there_is_not_is_refused() -> None:
+    with pytest.raises(IllFormed, match="there is no unit 'min' of times; use one of s, ms, us, ns"):
+        as_stream([{"type": "A"}], time_unit="min")  # type: ignore[arg-type]
+    with pytest.raises(IllFormed, match="time_format: expected a text"):
+        as_stream([{"type": "A"}], time_format=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_times_of_another_format(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "at": "31/01/2024 10:00"}, {"type": "B", "at": "01/02/2024 09:30"}]
+    S = as_stream(source(reader, rows), time_column="at", time_format="%d/%m/%Y %H:%M")
+    assert [event.get("time") for event in S] == [
+        datetime(2024, 1, 31, 10, tzinfo=UTC),
+        datetime(2024, 2, 1, 9, 30, tzinfo=UTC),
+    ]
+    unfit = as_stream(source(reader, rows), time_column="at", time_format="%Y")
+    with pytest.raises(InputError, match=r"'31/01/2024 10:00' is not of the format '%Y'"):
+        unfit.require_read(["time"])
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_events_are_sorted_by_their_time(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "B", "time": 9}, {"type": "C", "time": None}, {"type": "A", "time": 3}, {"type": "D", "time": 9}]
+    S = as_stream(source(reader, rows), sort=True)
+    assert [event.type for event in S] == ["A", "B", "C", "D"]
+    assert [m.events for m in cerify.match("A ; B WITHIN 10 seconds", S)] == [(0, 1)]
+    with pytest.raises(InputError, match="sort the stream by it: --sort, in Python sort=True"):
+        cerify.count("A ; B WITHIN 10 seconds", source(reader, rows))
+
+
+def test_what_has_no_times_is_not_sorted() -> None:
+    with pytest.raises(InputError, match="'noon' is no time"):
+        as_stream([{"type": "A", "time": "noon"}], sort=True)
+    with pytest.raises(InputError, match="their times are of several kinds"):
+        as_stream([Event("A", {"time": 1}), Event("A", {"time": datetime(2024, 1, 1, tzinfo=UTC)})], sort=True)
+    assert [event.type for event in as_stream([{"type": "B"}, {"type": "A"}], sort=True)] == ["B", "A"]
+
+
+# --- digits beyond microseconds ---------------------------------------------------------------------------------------
+
+SEVEN = [{"type": "A", "time": "2017-11-10T07:27:47.2779361Z"}, {"type": "B", "time": "2017-11-10T07:27:48.2779369Z"}]
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_a_seventh_digit_is_never_dropped_silently(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    """The gap is 1.0000008 s; JSON dropped the digit, and the other readers refused the file for any query."""
+    with pytest.raises(InputError, match="has digits beyond microseconds; --round-times cuts them off"):
+        cerify.match("A ; B WITHIN 1 seconds", source(reader, SEVEN))
+    assert len(cerify.match("A ; B", source(reader, SEVEN))) == 1
+    S = as_stream(source(reader, SEVEN), round_times=True)
+    assert [event.get("time") for event in S] == [
+        datetime(2017, 11, 10, 7, 27, 47, 277936, tzinfo=UTC),
+        datetime(2017, 11, 10, 7, 27, 48, 277936, tzinfo=UTC),
+    ]
+
+
+def test_a_literal_of_seven_digits_is_refused() -> None:
+    with pytest.raises(cerify.ParseError, match="has digits beyond microseconds"):
+        cerify.parse("A FILTER A.x < timestamp '2017-11-10T07:27:47.2779361Z'")
+    assert cerify.parse("A FILTER A.x < timestamp '2017-11-10T07:27:47.2779360Z'")
+
+
+# --- which field is the time ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_the_named_field_is_the_time(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "time": 1, "when": 100}, {"type": "B", "time": 2, "when": 200}]
+    S = as_stream(source(reader, rows), time_column="when")
+    assert list(S) == [Event("A", {"time": 100}), Event("B", {"time": 200})]
+    with pytest.raises(InputError, match="'gone'"):
+        as_stream(source(reader, rows), time_column="gone")
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_numbers_are_types(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    S = as_stream(source(reader, [{"id": 4625, "x": 1}, {"id": 4624, "x": 2}]), type_column="id")
+    assert [event.type for event in S] == ["4625", "4624"]
+
+
+# --- fields that the query does not use -------------------------------------------------------------------------------
+
+UNUSED: Mapping[str, Sequence[Any]] = {
+    "objects": [{"y": 1}, None],
+    "lists": [None, ["a", "b"]],
+    "mixed kinds": [1, "one"],
+    "mixed objects": [{"y": 1}, 2],
+    "beyond 64 bits": [2**64, 1],
+}
+
+
+@pytest.mark.parametrize("kind", UNUSED)
+@pytest.mark.parametrize("reader", ["jsonl", "json", "dicts", "pandas"])
+def test_fields_that_are_not_used_refuse_nothing(
+    kind: str, reader: str, source: Callable[[str, Rows], Any], recwarn: Any
+) -> None:
+    first, second = UNUSED[kind]
+    rows = [{"type": "A", "z": 1, "x": first}, {"type": "B", "z": 1, "x": second}]
+    assert [m.events for m in cerify.match("A ; B FILTER A.z = B.z", source(reader, rows))] == [(0, 1)]
+    assert not [warning for warning in recwarn if issubclass(warning.category, InputWarning)]
+
+
+@pytest.mark.parametrize("reader", NESTED)
+@pytest.mark.parametrize("text", ["A ; B FILTER A.x = B.x", "(A ; B) PARTITION BY [x]"])
+def test_a_field_that_is_used_is_refused_with_the_reason(
+    text: str, reader: str, source: Callable[[str, Rows], Any]
+) -> None:
+    rows = [{"type": "A", "x": [1]}, {"type": "B", "x": [1, 2]}]
+    with pytest.raises(InputError, match=r"'x': a list, whose number of elements is the attribute 'x\.count'"):
+        cerify.match(text, source(reader, rows))
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_a_column_that_happens_to_be_called_time(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "time": "noon"}, {"type": "B", "time": "2 pm"}]
+    assert len(cerify.match("A ; B", source(reader, rows))) == 1
+    with pytest.raises(InputError, match="'noon' is no time; a time is ISO 8601"):
+        cerify.match("A ; B WITHIN 5 seconds", source(reader, rows))
+
+
+def test_any_attribute_may_matter_to_a_predicate_of_the_users_own() -> None:
+    rows = [{"type": "A", "x": [1]}]
+    with pytest.raises(InputError, match="'x': a list"):
+        cerify.match("A FILTER p(A)", rows, predicates={"p": lambda A: True})
+    with pytest.raises(InputError, match="'x': a list"):
+        cerify.match("A(1)", rows, language="event-expression")
+
+
+@pytest.mark.parametrize("column", [
+    pa.array([1, 2], pa.duration("s")), pa.array([b"a", b"b"]), pa.array([1, 2], pa.time64("us")),
+])  # fmt: skip
+def test_columns_of_types_without_values_refuse_nothing(column: pa.Array) -> None:
+    table = pa.table({"type": ["A", "B"], "x": column})
+    assert len(cerify.match("A ; B", table)) == 1
+    with pytest.raises(InputError, match="field 'x': a column of type"):
+        cerify.match("A FILTER A.x = 1", table)
+
+
+def test_decimals_are_numbers_where_none_is_rounded() -> None:
+    table = pa.table({"type": ["A"], "price": pa.array([1]).cast(pa.decimal128(21, 2)).cast(
+        pa.decimal128(12, 2)), "n": pa.array([7]).cast(pa.decimal128(19, 0)).cast(
+        pa.decimal128(18, 0))})  # fmt: skip
+    assert dict(Stream(table)[0].attributes) == {"price": 1.0, "n": 7}
+
+
+# --- objects in objects -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reader", NESTED)
+def test_a_field_of_an_object_is_an_attribute_by_its_path(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [
+        {"event": {"category": "A"}, "process": {"name": "x", "parent": {"pid": 7}}, "tags": ["a", "b"]},
+        {"event": {"category": "B"}, "process": {"name": "y", "parent": {"pid": 8}}, "tags": []},
+    ]
+    S = as_stream(source(reader, rows), type_column="event.category")
+    assert list(S) == [
+        Event("A", {"process.name": "x", "process.parent.pid": 7, "tags.count": 2}),
+        Event("B", {"process.name": "y", "process.parent.pid": 8, "tags.count": 0}),
+    ]
+
+
+@pytest.mark.parametrize("reader", ["jsonl", "dicts", "table"])
+def test_a_path_and_nesting_are_one_attribute(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "p": {"n": "x"}, "p.n": None}, {"type": "A", "p": None, "p.n": "y"}]
+    assert [event.get("p.n") for event in as_stream(source(reader, rows))] == ["x", "y"]
+    with pytest.raises(InputError, match=r"two values for 'p\.n'"):
+        as_stream(source(reader, [{"type": "A", "p": {"n": "x"}, "p.n": "y"}]))
+
+
+def test_objects_are_nested_only_so_deep() -> None:
+    deep: Any = 1
+    for _ in range(100):
+        deep = {"a": deep}
+    with pytest.raises(InputError, match="more than 64 deep"):
+        Stream([{"type": "A", "x": deep}])
+    with pytest.raises(InputError, match="more than 10,000 attributes"):
+        Stream([{"type": "A", "x": {str(i): i for i in range(10_001)}}])
+
+
+def test_a_type_in_a_list_of_one_is_a_type() -> None:
+    """As the Elastic Common Schema writes categories."""
+    (event,) = as_stream([{"event": {"category": ["process"]}}], type_column="event.category")
+    assert event.type == "process"
+
+
+# --- the two halves of the rule ---------------------------------------------------------------------------------------
+
+TEXTS = st.sampled_from([
+    "2024-01-31", "2024-01-31T10:00Z", "2024-01-31 10:00:00", "2024-01-31T10:00:00.123456+02:00", "2024-01-31T10",
+    "2024-02-30", "2024-01-31T10:00:00,5Z", "2024-01-31T10:00:00.1234567Z", "10:00", "2024", "x",
+    "2024-01-31T10:00:00z", "2024-01-31t10:00:00Z", "2024-01-31T10:00:00-0130",
+])  # fmt: skip
+NUMBERS = st.one_of(
+    st.integers(-(2**63), 2**63 - 1),
+    st.sampled_from([1541000542, 1541000542290, 1541000542290123, 1541000542290123456, 0, 7]),
+)
+FLOATS = st.one_of(st.floats(allow_nan=True), st.sampled_from([1541000542.25, 1541000542290.5, 0.1]))
+
+
+@given(st.lists(st.one_of(st.none(), TEXTS), min_size=1, max_size=4))
+@settings(max_examples=300, deadline=None)
+def test_texts_are_times_to_arrow_where_they_are_to_python(texts: list[str | None]) -> None:
+    column = pa.chunked_array([pa.array(texts, pa.string())])
+    try:
+        expected = times_of_texts(texts) if are_date_times(texts) else texts
+    except BadTime:
+        with pytest.raises(InputError):
+            times_if_text(column, "x", str)
+        return
+    found = times_if_text(column, "x", str)
+    assert (
+        Stream.from_table(pa.table({"type": ["A"] * len(texts), "x": found})).events
+        == Stream([Event("A", {} if value is None else {"x": value}) for value in expected]).events
+    )
+
+
+@given(
+    st.one_of(*(st.lists(st.one_of(st.none(), some), min_size=1, max_size=4) for some in (NUMBERS, FLOATS, TEXTS))),
+    st.sampled_from([None, "s", "ms", "us", "ns"]),
+    st.booleans(),
+)
+@settings(max_examples=1000, deadline=None)
+def test_the_column_of_the_time_is_to_arrow_what_it_is_to_python(values: list[Any], unit: Any, cut: bool) -> None:
+    how = TimeReading(unit, None, cut)
+    column = pa.chunked_array([pa.array(values)])
+    try:
+        expected, note = times_of_column(values, "time", how)
+    except BadTime as error:
+        with pytest.raises(InputError, match=f"^{error.row}, field 'time': "):
+            times_in_column(column, "time", how, str)
+        return
+    found, noted = times_in_column(column, "time", how, str)
+    assert noted == note
+    if not pa.types.is_null(found.type):
+        shown = Stream.from_table(pa.table({"type": ["A"] * len(values), "time": found}))
+        assert [event.get("time") for event in shown] == expected
+        assert found.type in ARROW.values()
+
+
+@pytest.mark.parametrize(("unit", "per"), [("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)])
+def test_units_are_told_apart_by_their_years(unit: Any, per: int) -> None:
+    for year in (1990, 2024, 2099):
+        second = int(datetime(year, 1, 1, tzinfo=UTC).timestamp())
+        assert unit_of(second * per, second * per) == unit
+        assert time_of_number(second * per, unit) == datetime(year, 1, 1, tzinfo=UTC)
+    assert unit_of(631_152_000 * per - 1, 631_152_000 * per) == "s"
+    assert unit_of(4_102_444_800 * per, 4_102_444_800 * per) == "s"
+    assert Fraction(per) == Fraction(10) ** {"s": 0, "ms": 3, "us": 6, "ns": 9}[unit]
+
+
+def test_a_file_is_read_as_the_options_say(tmp_path: Path) -> None:
+    path = _file(tmp_path, "e.jsonl", '{"type": "A", "time": 1541000542290, "x": "2024-01-01"}\n')
+    assert read(path, time_unit="ms", texts=frozenset({"x"}))[0].get("x") == "2024-01-01"

@@ -1,0 +1,151 @@
+"""How far the sequences of a query came: depths by the definition, and the cause of each near miss."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from cerify.equivalence.generate import cel
+from cerify.explanations.near_misses import duration, near_misses
+from cerify.semantics.cel import syntax as cel_cel
+from cerify.semantics.cel.interpreter import matches_of
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.syntax import SMALL, Formula, Repeat, show
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.trees import rebuilt
+from proofs_tests.support import sampled
+
+
+def step(rng: Random, first: bool) -> Formula:
+    R = rng.choice("ABC")
+    phi: Formula = cel_cel.EventAtom(R)
+    chance = rng.random()
+    if chance < 0.2:
+        phi = cel_cel.Filter(phi, cel_cel.Every(R, SMALL))
+    elif chance < 0.3:
+        phi = cel_cel.Or(phi, cel_cel.EventAtom(rng.choice("ABC")))
+    if not first and rng.random() < 0.35:
+        return cel_cel.Unless(phi, cel_cel.EventAtom(rng.choice("CD")))
+    if rng.random() < 0.2:
+        again: list[Formula] = [cel_cel.Plus(phi), Repeat(phi, 2, 2), Repeat(phi, 1, 2)]
+        return rng.choice(again)
+    return phi
+
+
+def scope_of(rng: Random) -> list[Formula]:
+    """What stands around the steps, as formulas with a hole, E, for them."""
+    found: list[Formula] = []
+    for _ in range(rng.randint(0, 2)):
+        hole: Formula = cel_cel.EventAtom("E")
+        found.append(cel_cel.PerKey(hole, ("k",)) if rng.random() < 0.5 else cel.around(rng, hole))
+    return found
+
+
+def around(scope: list[Formula], phi: Formula) -> Formula:
+    for one in scope:
+        phi = rebuilt(one, [phi])
+    return phi
+
+
+@pytest.mark.parametrize("seed", sampled(range(20), range(3)))
+def test_depths_are_those_of_the_definition(seed: int) -> None:
+    """A start has depth d if the first d steps, in the same windows and keys, have a match that begins with it."""
+    rng, compared = Random(f"misses {seed}"), 0
+    for _ in range(150):
+        parts = [step(rng, first=n == 0) for n in range(rng.randint(1, 4))]
+        joins = [rng.choice([cel_cel.Seq, cel_cel.Seq, cel_cel.ContiguousSeq]) for _ in parts]
+        scope = scope_of(rng)
+        prefixes: list[Formula] = []
+        phi: Formula | None = None
+        for part, join in zip(parts, joins, strict=True):
+            longer: Any = part if phi is None else join(phi, part)
+            prefixes.append(longer)
+            phi = longer
+        assert phi is not None
+        S = cel.clocked(rng, Stream(Event(rng.choice("ABCD"), {"x": rng.randint(0, 2)}) for _ in range(7)))
+        query = around(scope, phi)
+        try:
+            funnel = near_misses(query, S)
+        except InputError:
+            continue  # the values of a window go back
+        compared += 1
+        begun = [{min(m.events) for m in matches_of(around(scope, prefix), S)} for prefix in prefixes]
+        if all(isinstance(part, cel_cel.EventAtom | cel_cel.Filter | cel_cel.Or | cel_cel.Unless) for part in parts):
+            assert list(funnel.reached) == [len(starts & begun[0]) for starts in begun], f"{show(query)} on {S.events}"
+        assert funnel.completed == len(begun[-1]), f"{show(query)} on {S.events}"
+        starts = {miss.start for miss in funnel.misses}
+        assert not starts & begun[-1]
+        for miss in funnel.misses:
+            assert miss.events[0] == miss.start
+            assert list(miss.events) == sorted(miss.events)
+    assert compared > 80
+
+
+CAUSES = [
+    ("A ; (B UNLESS C) PER KEY [k]", "A C B", "xxx", "forbidden", 1),
+    ("A ; (B UNLESS C) PARTITION BY [k]", "A C B", "xyx", "forbidden", 1),
+    ("A : B PER KEY [k]", "A C C B", "xyxx", "not_next", 2),
+    ("A ; B WITHIN 2 seconds PER KEY [k]", "A C C B", "xyyx", "late", 3),
+    ("A ; B WITHIN 9 seconds PER KEY [k]", "A B C", "xyx", "open", None),
+    ("A ; B WITHIN 1 seconds PER KEY [k]", "A B C", "xyx", "none", None),
+    ("A ; B FILTER B[n > 5] WITHIN 9 seconds", "A B", "xx", "filter", 1),
+]
+
+
+@pytest.mark.parametrize(("query", "types", "keys", "cause", "event"), CAUSES)
+def test_the_cause_is_named(query: str, types: str, keys: str, cause: str, event: int | None) -> None:
+    rows = zip(types.split(), keys, strict=True)
+    S = Stream(Event(R, {"k": k, "time": n, "n": n}) for n, (R, k) in enumerate(rows))
+    funnel = near_misses(parse(query), S)
+    (miss,) = funnel.misses
+    assert (miss.start, miss.events, miss.cause, miss.event) == (0, (0,), cause, event)
+    assert funnel.reached == (1, 0)
+    assert funnel.causes[1] == {cause: 1}
+
+
+def test_the_funnel_in_words() -> None:
+    kinds = [("A", 0, "x"), ("B", 30, "x"), ("A", 100, "y"), ("B", 763, "y"), ("A", 800, "z")]
+    S = Stream(Event(R, {"time": t, "k": k}) for R, t, k in kinds)
+    funnel = near_misses(parse("A ; B PER KEY [k] WITHIN 10 minutes"), S)
+    assert list(funnel.written()) == [
+        "3 events take the first step, A",
+        "1 of these goes on to B; 1 too late, 1 open at the end of the stream",
+        "  nearest: events 2 and 3, 11 minutes 3 seconds apart",
+    ]
+
+
+def test_a_step_that_may_come_again_comes_next_to_the_one_after() -> None:
+    S = Stream(map(Event, "ABDBC"))
+    assert near_misses(parse("(A : B+) : C"), S).completed == 1
+    assert near_misses(parse("(A : B) : C"), S).completed == 0
+
+
+def test_what_is_left_out_is_counted() -> None:
+    S = Stream(Event("A") for _ in range(30))
+    funnel = near_misses(parse("A ; B"), S, limit=10)
+    assert (len(funnel.misses), funnel.left_out, funnel.unread) == (10, 20, 0)
+
+
+def test_the_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cerify.explanations.near_misses.STEPS", 500)
+    S = Stream(Event("A") for _ in range(100))
+    funnel = near_misses(parse("A ; B"), S)
+    assert funnel.starts + funnel.unread == 100
+    assert funnel.unread > 50
+
+
+@pytest.mark.parametrize(
+    "query", ["NXT(A ; B)", "(A ; B) UNLESS C", "A AND B", "A UNLESS C ; B", "A ; B FILTER A.x < B.x", "(A ; B) OR C"]
+)
+def test_what_is_no_sequence_is_refused(query: str) -> None:
+    with pytest.raises(Unsupported):
+        near_misses(parse(query), Stream([Event("A")]))
+
+
+def test_durations() -> None:
+    assert [duration(s) for s in (0, 1, 61.5, 3600, 90_061)] == [
+        "0 seconds", "1 second", "1 minute 1.5 seconds", "1 hour", "1 day 1 hour 1 minute 1 second",
+    ]  # fmt: skip

@@ -1,0 +1,337 @@
+"""What people do with matches of real data: tables, open matches, counting, a look at a file, queries as data."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import cerify
+from cerify.cli import cerify as command
+from cerify.conformance.cases import tree_of
+from cerify.languages import LANGUAGES
+from cerify.query_json import query_of_json
+from cerify.semantics.errors import IllFormed, InputError, QueryWarning
+from cerify.semantics.events import Stream
+from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.stream_summary import summarized
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run() -> Run:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        result = CliRunner().invoke(command, arguments, standalone_mode=False)
+        if isinstance(result.exception, cerify.CerifyError):
+            return 2, result.stdout, result.exception.message
+        assert result.exception is None, result.exception
+        return result.return_value, result.stdout, result.stderr
+
+    return run
+
+
+ROWS = [
+    {"type": "login", "uid": "u1", "time": 0, "price": 1.5},
+    {"type": "login", "uid": "u2", "time": 10},
+    {"type": "buy", "uid": "u2", "time": 20, "price": 3.0},
+    {"type": "login", "uid": "u3", "time": 100},
+]
+ABSENCE = "PATTERN SEQ(login a, ~buy b) WHERE [uid] WITHIN 50 seconds RETURN a.uid AS who"
+
+# --- open matches -----------------------------------------------------------------------------------------------------
+
+
+def test_a_match_whose_negation_may_still_come_is_open() -> None:
+    found = cerify.match(ABSENCE, ROWS, language="sase")
+    assert [(m.events, is_open) for m, is_open in zip(found, found.open or (), strict=True)] == [
+        ((0,), False),
+        ((3,), True),
+    ]
+    assert cerify.match(ABSENCE, ROWS, language="sase", reading=Reading(stream_end="waits")).open is None
+    assert [m.events for m in cerify.match(ABSENCE, ROWS, language="sase", reading=Reading(stream_end="waits"))] == [
+        (0,)
+    ]
+    over = cerify.match(ABSENCE, [*ROWS, {"type": "x", "uid": "u9", "time": 150}], language="sase")
+    assert len(over) == 2
+    assert over.open is None
+    assert cerify.match("PATTERN SEQ(login a, buy b)", ROWS, language="sase").open is None
+    closed = cerify.match(
+        ABSENCE, [*ROWS, {"type": "x", "uid": "u9", "time": 150}], language="sase", reading=Reading(window="closed")
+    )
+    assert closed.open == [False, True]
+
+
+def test_open_is_what_the_other_reading_waits_for() -> None:
+    """Exactly the open matches are none where the end of the stream waits for events to come."""
+    rows = [{"type": "AB"[i * 7 % 3 == 0], "k": i % 2, "time": i * i % 37} for i in range(20)]
+    start = datetime(2024, 1, 1, tzinfo=UTC)
+    for events in (rows, [{**row, "time": start + timedelta(seconds=int(str(row["time"])))} for row in rows]):
+        for width in (3, 10, 30):
+            text = f"PATTERN SEQ(A a, ~B b) WHERE [k] WITHIN {width} seconds"
+            stops = cerify.match(text, events, language="sase")
+            waits = cerify.match(text, events, language="sase", reading=Reading(stream_end="waits"))
+            assert [m for m, is_open in zip(stops, stops.open or [False] * len(stops), strict=True) if not is_open] == [
+                *waits
+            ]
+
+
+def test_open_matches_are_marked_on_the_command_line(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "e.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    lines = [
+        json.loads(line) for line in run("match", ABSENCE, str(file), "--language", "sase", "--json")[1].splitlines()
+    ]
+    assert [line.get("open") for line in lines] == [None, True]
+    assert "open" in run("match", ABSENCE, str(file), "--language", "sase")[1]
+    assert "open" not in run("match", "PATTERN SEQ(login a, buy b)", str(file), "--language", "sase")[1]
+
+
+def test_the_protocol_has_no_open_matches() -> None:
+    from cerify.protocol import json_of_match
+
+    found = cerify.match(ABSENCE, ROWS, language="sase")
+    assert all("open" not in json_of_match(match) for match in found)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("sase", "PATTERN SEQ(login a, ~logout b) WHERE [uid] WITHIN 5 seconds"), ("cel", "(login ; buy) UNLESS logout")],
+)
+def test_an_unknown_type_is_no_warning_where_it_is_negated(language: str, text: str, recwarn: Any) -> None:
+    cerify.match(text, ROWS, language=language)
+    assert not [warning for warning in recwarn if issubclass(warning.category, QueryWarning)]
+    with pytest.warns(QueryWarning, match="unknown event type logout"):
+        cerify.match("login ; logout", ROWS)
+
+
+def test_events_without_the_key_of_a_single_component_are_told(recwarn: pytest.WarningsRecorder) -> None:
+    """28 rows without a user were matches of a query that asks for one user."""
+    rows = [*ROWS, {"type": "login", "time": 101}]
+    with pytest.warns(QueryWarning, match=r"events of login without uid match too, as event 4 \(1 in all\)"):
+        found = cerify.match(ABSENCE, rows, language="sase")
+    assert (4,) in [m.events for m in found]
+    mended = ABSENCE.replace("[uid]", "[uid] and a.uid = a.uid")
+    assert (4,) not in [m.events for m in cerify.match(mended, rows, language="sase")]
+    assert not recwarn.list
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_matches_have_the_attributes_of_their_variables() -> None:
+    S = Stream(ROWS)
+    found = cerify.match("(login IN L ; buy IN P) FILTER L.uid = P.uid", S, output="valuations")
+    assert found.to_arrow(S, ["uid", "price"]).to_pylist() == [
+        {"at": 2, "events": [1, 2], "L.uid": "u2", "login.uid": "u2", "P.uid": "u2", "buy.uid": "u2", "P.price": 3.0,
+         "buy.price": 3.0},
+    ]  # fmt: skip
+    plain = cerify.match("login ; login ; buy", S)
+    assert plain.to_arrow(S, ["uid"]).to_pylist() == [
+        {"at": 2, "events": [0, 1, 2], "login.uid": ["u1", "u2"], "buy.uid": "u2"}
+    ]
+    assert plain.to_arrow(S, ["type"]).column_names == ["at", "events", "login.type", "buy.type"]
+    with pytest.raises(IllFormed, match="no event has the attribute 'pric'; did you mean 'price'"):
+        plain.to_arrow(S, ["pric"])
+
+
+def test_results_are_columns() -> None:
+    S = Stream(ROWS)
+    found = cerify.match(ABSENCE, S, language="sase")
+    table = found.to_arrow(S, ["time"])
+    assert table.column_names == ["at", "events", "a.time", "who", "open"]
+    assert table.to_pylist()[1] == {"at": 3, "events": [3], "a.time": 100, "who": "u3", "open": True}
+
+
+def test_frames_of_pandas_and_polars() -> None:
+    S = Stream(ROWS)
+    found = cerify.match("login ; buy", S, output="valuations")
+    pandas = pytest.importorskip("pandas")
+    frame = found.to_pandas(S, ["uid"])
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame["buy.uid"]) == ["u2", "u2"]
+
+
+def test_a_frame_of_polars() -> None:
+    pytest.importorskip("polars")
+    S = Stream(ROWS)
+    found = cerify.match("login ; buy", S, output="valuations")
+    assert found.to_polars(S, ["uid"])["buy.uid"].to_list() == ["u2", "u2"]
+    assert found.to_polars()["bindings"].to_list()[0] == [
+        {"variable": "buy", "positions": [2]},
+        {"variable": "login", "positions": [0]},
+    ]
+
+
+def test_positions_are_rows_and_no_labels() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(ROWS)
+    frame = frame[frame["uid"] != "u1"]
+    (match,) = cerify.match("login ; buy", frame)
+    assert list(frame.iloc[list(match.events)]["uid"]) == ["u2", "u2"]
+
+
+def test_a_limit_in_python() -> None:
+    assert len(cerify.match("login ; login", ROWS, limit=2)) == 2
+    with pytest.raises(IllFormed, match="limit: expected a whole number from 1 on"):
+        cerify.match("login", ROWS, limit=0)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "e.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def test_attributes_are_shown(file: Path, run: Run) -> None:
+    status, out, _ = run("match", "login ; buy", str(file), "--show", "uid,price")
+    assert status == 0
+    assert "login.uid" in out
+    assert "buy.price" in out
+    status, out, _ = run("match", "login ; buy", str(file), "--show", "uid", "--json", "--limit", "1")
+    assert json.loads(out)["shown"] == {"login.uid": "u2", "buy.uid": "u2"}
+    assert run("match", "login", str(file), "--show", "uidd")[0] == 2
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.parquet", "m.jsonl"])
+def test_matches_are_written_to_a_file(name: str, file: Path, tmp_path: Path, run: Run) -> None:
+    out = tmp_path / name
+    status, _, said = run("match", "login ; buy", str(file), "-o", str(out), "--show", "uid,price")
+    assert (status, said) == (0, f"2 matches written to {out}\n")
+    if name == "m.csv":
+        rows = list(csv.DictReader(out.open()))
+        assert rows[0] == {"at": "2", "events": "[1, 2]", "login.uid": "u2", "buy.uid": "u2", "login.price": "",
+                           "buy.price": "3.0"}  # fmt: skip
+    elif name == "m.parquet":
+        assert pq.read_table(out).to_pylist()[0]["buy.price"] == 3.0
+    else:
+        assert json.loads(out.read_text().splitlines()[0])["buy.uid"] == "u2"
+
+
+def test_the_table_of_a_clause_is_written_to_a_file(file: Path, tmp_path: Path, run: Run) -> None:
+    out, clause = tmp_path / "m.csv", "MATCH_RECOGNIZE (MEASURES A.uid AS u PATTERN (A) DEFINE A AS uid = 'u2')"
+    assert run("match", clause, str(file), "--language", "row-pattern", "--output", "rows", "-o", str(out))[0] == 0
+    assert out.read_text() == "u\nu2\nu2\n"
+
+
+def test_many_matches_are_not_printed_without_a_word(file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cerify.commands.match.MOST_LINES", 2)
+    _, out, said = run("match", "login", str(file), "--json")
+    assert out.count("\n") == 2
+    assert "the first 2 matches; there are more: --limit N prints N" in said
+    assert run("match", "login", str(file), "--json", "--limit", "3")[1].count("\n") == 3
+
+
+def test_matches_are_counted(file: Path, run: Run) -> None:
+    assert run("count", "login ; login", str(file)) == (0, "3\n", "")
+    assert run("count", "buy ; login", str(file), str(file), "--json")[1] == '{"count": 5}\n'
+    assert run("count", "buy ; buy", str(file))[:2] == (1, "0\n")
+
+
+def test_output_columns_have_different_names(file: Path, run: Run) -> None:
+    text = "MATCH_RECOGNIZE (ORDER BY time MEASURES FIRST(time) AS {} ALL ROWS PER MATCH PATTERN (A+))"
+    found = run("match", text.format("time"), str(file), "--language", "row-pattern", "--output", "rows")
+    assert "the output has the columns time 2 times; give one of them another name" in found[2]
+    found = run("match", text.format("UID"), str(file), "--language", "row-pattern", "--output", "rows")
+    assert "the output has two columns UID: a measure, and uid of the table" in found[2]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "message"),
+    [
+        ("cel", "A ; B LIMIT DURATION 5 minutes", "in CEL it is written WITHIN 5 minutes"),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A . B))", "for any row write a variable that DEFINE leaves out"),
+        ("row-pattern", "MATCH_RECOGNIZE (ORDER BY -x PATTERN (A B))", "in descending order: x DESC"),
+        ("row-pattern", "MATCH_RECOGNIZE (LIMIT DURATION 5 PATTERN (A B))", "a clause has no LIMIT DURATION"),
+    ],
+)
+def test_no_advice_changes_the_query(language: str, text: str, message: str) -> None:
+    with pytest.raises(cerify.ParseError) as caught:
+        cerify.parse(text, language)
+    if language == "cel":
+        with pytest.raises(cerify.ParseError, match=message):
+            cerify.match(text, ROWS)
+    else:
+        assert message in caught.value.message
+        assert "leave it out" not in caught.value.message
+
+
+# --- a look at a file -------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_summarized(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "shop.csv"
+    rows = [f"{'view' if i % 3 else 'buy'},u{i % 4},{1711778400000 + i * 1000},{i}.5\n" for i in range(12)]
+    file.write_text("action,user,ts,price\n" + "".join(rows))
+    out = json.loads(run("schema", str(file), "--json")[1])
+    assert out["events"] == 12
+    assert out["attributes"]["user"] == {"kind": "string", "present": 12, "distinct": 4, "min": "u0", "max": "u3"}
+    assert out["suggestions"] == ["--type action", "--time ts", "--time-unit ms"]
+    status, text, _ = run("schema", str(file), "--type", "action", "--time", "ts", "--time-unit", "ms")
+    assert status == 0
+    assert "a key?" in text
+    assert "the time?" in text
+    schema = run("schema", str(file), "--type", "action", "--as-schema")[1]
+    assert json.loads(schema)["buy"] == {"user": "string", "ts": "int", "price": "float"}
+
+
+def test_kinds_that_are_mixed_are_said_to_be_mixed() -> None:
+    summary = summarized(Stream([{"type": "A", "x": 1}, {"type": "A", "x": "a"}]))
+    assert summary.attributes["x"].json() == {"kind": "mixed", "present": 2, "distinct": 2, "min": 1, "max": 1}
+
+
+# --- queries as data --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["cel", "core-cel", "sase", "event-expression", "row-pattern"])
+def test_the_json_of_a_tree_is_read_back(language: str) -> None:
+    for seed in range(150):
+        query, _ = cerify.generate(language, seed=seed)
+        data = json.loads(json.dumps(tree_of(query)))
+        assert cerify.parse(data, language) == query
+        assert LANGUAGES[language].show(query_of_json(data, language)) == LANGUAGES[language].show(query)
+
+
+SEQ = {"node": "Seq", "left": {"node": "Event", "type": "login"}, "right": {"node": "Event", "type": "buy"}}
+
+
+def test_a_query_may_be_data(file: Path, tmp_path: Path, run: Run) -> None:
+    assert cerify.match(SEQ, ROWS) == cerify.match("login ; buy", ROWS)
+    query = tmp_path / "q.json"
+    query.write_text(json.dumps(SEQ))
+    assert run("match", "--query", str(query), str(file), "--json") == run("match", "login ; buy", str(file), "--json")
+    blank = {"node": "Event", "type": 'a "b" c'}
+    assert cerify.show(cerify.parse(blank)) == '"a ""b"" c"'
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"node": "Sec"}, "no node is called so; did you mean 'Seq'"),
+        ({"left": {"node": "Event"}}, r"the query\.left: Event needs the field 'type'"),
+        ({"left": {"node": "Event", "type": "A", "tipe": 1}}, r"the query\.left: Event has no field 'tipe'"),
+        ({"left": {"node": "Event", "type": 5}}, "a field has a value of another type"),
+        ({"left": "A"}, "a field has a value of another type"),
+        ({"left": {"node": "Attribute", "name": "x"}}, "a field has a value of another type"),
+        ({"left": {"node": "Event", "type": ""}}, "it is none that CEL can write"),
+    ],
+)
+def test_data_that_is_no_query_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        cerify.parse({**SEQ, **change})
+
+
+def test_deep_data_is_refused() -> None:
+    tree: Any = {"node": "Event", "type": "A"}
+    for _ in range(5000):
+        tree = {"node": "Plus", "phi": tree}
+    with pytest.raises(cerify.BudgetExceeded):
+        cerify.parse(tree)

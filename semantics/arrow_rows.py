@@ -1,0 +1,185 @@
+"""Events from tables of any origin, read leniently: a column that cannot be an attribute is left out with the reason.
+
+What arrow_tables.py does for tables that have a schema, which every value has to fit, is done here for those without
+one. The reasons are raised for the queries that name the column, see `Stream.require_read`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cerify.semantics.arrow_columns import RowLocation, canonical, first, has_each_text_once
+from cerify.semantics.arrow_times import times_if_text, times_in_column
+from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.default_type import with_type
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TIME, TYPE, Schema
+from cerify.semantics.object_rows import COUNT
+from cerify.semantics.packages import pa, pc
+from cerify.semantics.tables import renamed
+from cerify.semantics.time_columns import FieldReading
+
+DEEPEST = 64  # structs inside each other
+DIGITS_OF_INTEGERS, DIGITS_OF_FLOATS = 18, 15
+"""The digits of a decimal that every 64-bit integer, and every 64-bit float, carries."""
+
+
+@dataclass(frozen=True)
+class ReadTable:
+    """The table of a stream; the columns that are not in it, each with the reason; and warnings about the others."""
+
+    table: pa.Table
+    unread: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def rows_of_table(
+    table: pa.Table, reading: FieldReading, name: str, place: RowLocation, coded: bool = False
+) -> ReadTable:
+    """Return the table of a stream: columns of the types in ARROW, those of type and time under their reserved names.
+
+    For messages, name is that of the file, and place gives the place of a row. With coded, event types may stay a
+    dictionary. Raises InputError where there is no column for the type, or where a row has none.
+    """
+    table = with_type(flat_table(table, name, place), reading.type_column, reading.default_type)
+    hidden = reading.hidden(table.column_names)
+    table = table.select([i for i, column in enumerate(table.column_names) if column not in hidden])
+    in_file = table.column_names
+    table = table.rename_columns(renamed(in_file, reading.reserved, name))
+    found = ReadTable(table)
+    columns: dict[str, pa.ChunkedArray] = {}
+    for i, (column, origin) in enumerate(zip(table.column_names, in_file, strict=True)):
+        if column == TYPE:
+            columns[column] = _renamed(_types(table.column(i), origin, name, place, coded), reading)
+            continue
+        try:
+            values = _readable(table.column(i), column, origin, reading, name, place, found)
+        except InputError as error:
+            found.unread[column] = error.message
+            continue
+        if values is not None and not pa.types.is_null(values.type):
+            columns[column] = values
+    for column, origin in zip(table.column_names, in_file, strict=True):
+        values = table[column]
+        counted = f"{column}.{COUNT}"
+        if is_list(values.type) and counted not in columns:
+            columns[counted] = pc.list_value_length(values).cast(pa.int64())
+            found.unread[column] = (
+                f"{name}, field {origin!r}: a list, whose number of elements is the attribute {counted!r}"
+            )
+    return ReadTable(pa.table(columns), found.unread, found.notes)
+
+
+def is_list(type_: pa.DataType) -> bool:
+    """Return whether a column of this type has lists."""
+    return bool(pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_))
+
+
+def flat_table(table: pa.Table, name: str, place: RowLocation) -> pa.Table:
+    """Return the table with the fields of structs as columns, called by their paths.
+
+    Raises InputError where a row has two values for one path.
+    """
+    for _ in range(DEEPEST):
+        if not any(pa.types.is_struct(kind) for kind in table.schema.types):
+            break
+        table = table.flatten()
+    else:
+        raise InputError(f"{name}: structs inside each other, more than {DEEPEST} deep")
+    names = table.column_names
+    if len(set(names)) == len(names) or not any("." in one for one in names if names.count(one) > 1):
+        return table
+    columns: dict[str, pa.ChunkedArray] = {}
+    for column, values in zip(names, table.columns, strict=True):
+        if column not in columns:
+            columns[column] = values
+        elif "." not in column or columns[column].type != values.type:
+            raise InputError(f"{name}: two columns are called {column!r}; give each its own name")
+        else:
+            known = columns[column]
+            differs = pc.fill_null(pc.not_equal(known, values), False)
+            if (row := first(differs)) is not None:
+                raise InputError(f"{place(row)}: two values for {column!r}: one of a column, one of a struct")
+            columns[column] = pc.coalesce(known, values)
+    return pa.table(columns)
+
+
+def _types(types: pa.ChunkedArray, origin: str, name: str, place: RowLocation, coded: bool) -> pa.ChunkedArray:
+    """Return the event types, as texts; those that are numbers are written as such."""
+    if coded and not types.null_count and has_each_text_once(types):
+        empty = any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)
+        if not empty:
+            return types
+    if is_list(types.type) and pc.all(pc.equal(pc.list_value_length(types), 1)).as_py():
+        types = pc.list_element(types, 0)
+    if pa.types.is_null(types.type):
+        types = types.cast(ARROW["string"])
+    types = canonical(types, origin, name, place)
+    if types.type == ARROW["float"] and pc.all(pc.equal(types, pc.floor(types))).as_py():
+        types = types.cast(ARROW["int"])
+    if types.type in (ARROW["int"], ARROW["float"]):
+        types = types.cast(ARROW["string"])
+    if types.type != ARROW["string"]:
+        raise InputError(f"{place(0)}, field {origin!r}: the event type is a string, not {types.type}")
+    if (row := first(pc.fill_null(pc.equal(types, ""), True))) is not None:
+        raise InputError(f"{place(row)}, field {origin!r}: empty; every event has a type")
+    return types
+
+
+def _renamed(types: pa.ChunkedArray, reading: FieldReading) -> pa.ChunkedArray:
+    if reading.types:
+        types = types.cast(ARROW["string"])
+    for old, new in reading.types.items():
+        types = pc.if_else(pc.equal(types, old), new, types)
+    return types
+
+
+def _readable(
+    values: pa.ChunkedArray,
+    column: str,
+    origin: str,
+    reading: FieldReading,
+    name: str,
+    place: RowLocation,
+    found: ReadTable,
+) -> pa.ChunkedArray | None:
+    """Return a column in the Arrow type of its value type, None for lists. Raises InputError for what has none."""
+    if is_list(values.type):
+        return None
+    kind = values.type
+    if pa.types.is_decimal(kind):
+        if kind.scale == 0 and kind.precision <= DIGITS_OF_INTEGERS:
+            values = values.cast(ARROW["int"])
+        elif kind.precision <= DIGITS_OF_FLOATS:
+            values = values.cast(ARROW["float"])
+    if reading.times.round_times and pa.types.is_timestamp(kind) and kind.unit == "ns":
+        values = pc.floor_temporal(values, unit="microsecond")
+    values = canonical(values, origin, name, place)
+    if column in reading.texts:
+        return values
+    if column != TIME:
+        return times_if_text(values, origin, place, reading.times.round_times)
+    times, note = times_in_column(values, origin, reading.times, place)
+    found.notes.extend([] if note is None else [note])
+    return times
+
+
+def timed_table(
+    table: pa.Table, schema: Schema, reading: FieldReading, name: str, place: RowLocation
+) -> tuple[pa.Table, list[str]]:
+    """Return a table for `fitted_table`: with a type, without what other columns replace, and the time as it is meant.
+
+    The column of the time is left alone if the schema has it. Raises InputError.
+    """
+    table = with_type(table, reading.type_column, reading.default_type)
+    hidden = reading.hidden(table.column_names)
+    table = table.select([i for i, column in enumerate(table.column_names) if column not in hidden])
+    if reading.types and table.column_names.count(reading.type_column) == 1:
+        at = table.column_names.index(reading.type_column)
+        table = table.set_column(at, reading.type_column, _renamed(table.column(at), reading))
+    column = reading.time_column or TIME
+    if TIME in schema.attributes or table.column_names.count(column) != 1:
+        return table, []
+    at = table.column_names.index(column)
+    times, note = times_in_column(canonical(table.column(at), column, name, place), column, reading.times, place)
+    return table.set_column(at, column, times), [] if note is None else [note]

@@ -1,0 +1,136 @@
+"""The rule of time_columns.py, which columns are times, for Arrow's columns."""
+
+from __future__ import annotations
+
+import math
+
+from cerify.semantics.arrow_columns import RowLocation, first, values_of_text
+from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.errors import InputError
+from cerify.semantics.packages import pa, pc
+from cerify.semantics.time_columns import (
+    DATE_TIME,
+    IS_DATE_TIME,
+    LAST_SECOND,
+    PER_SECOND,
+    BadTime,
+    TimeReading,
+    are_epochs,
+    times_of_column,
+    times_of_texts,
+    unit_note,
+    unit_of,
+)
+from cerify.semantics.values import BEYOND_MICROSECONDS, time_at, value_type_of
+
+
+def times_if_text(
+    column: pa.ChunkedArray, field: str, place: RowLocation, round_times: bool = False
+) -> pa.ChunkedArray:
+    """Return a column of text as times if all its values are ISO 8601 dates or date-times, else as it is.
+
+    Raises InputError for a date-time that is no time, as of the 30th of February.
+    """
+    if column.type != ARROW["string"]:
+        return column
+    start = next((cell.as_py() for chunk in column.chunks for cell in chunk if cell.is_valid), None)
+    if start is None or not IS_DATE_TIME.fullmatch(start):
+        return column
+    if not pc.all(pc.match_substring_regex(column, rf"\A(?:{DATE_TIME})\z")).as_py():
+        return column
+    if round_times:
+        times = times_of_texts(column.to_pylist(), TimeReading(round_times=True))
+        return pa.chunked_array([pa.array(times, ARROW["timestamp"])])
+    return values_of_text(column, "timestamp", field, place)
+
+
+def times_in_column(
+    column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation
+) -> tuple[pa.ChunkedArray, str | None]:
+    """Return the column of the time as whole seconds or as times, with a warning about its unit.
+
+    The column is of a type in ARROW, or of nulls. Raises InputError, with the row, for what is no time.
+    """
+    if pa.types.is_null(column.type) or column.type == ARROW["timestamp"] or column.null_count == len(column):
+        return column, None
+    if column.type in (ARROW["string"], ARROW["bool"]):
+        return _by_values(column, field, how, place)
+    extremes = pc.min_max(column).as_py()
+    low, high = extremes["min"], extremes["max"]
+    if not (math.isfinite(low) and math.isfinite(high)) or (
+        column.type == ARROW["float"] and pc.any(pc.is_nan(column)).as_py()
+    ):
+        return _by_values(column, field, how, place)
+    unit = how.unit or unit_of(low, high)
+    note = unit_note(field, unit) if how.unit is None and unit != "s" else None
+    if unit == "s" and column.type == ARROW["int"]:
+        return column, None
+    if how.unit is None and unit == "s" and not are_epochs(low, high):
+        return column, None
+    per = PER_SECOND[unit]
+    if column.type == ARROW["float"]:
+        if max(abs(low), abs(high)) / per > LAST_SECOND:
+            return _by_values(column, field, how, place)
+        scaled = pc.multiply(column, 10**6 / per) if per <= 10**6 else pc.divide(column, per / 10**6)
+        ticks = pc.round(scaled).cast(pa.int64())
+    elif max(abs(low), abs(high)) // per > 2 * 10**11 or low < -(2**63) + 1000:
+        return _by_values(column, field, how, place)
+    elif per > 10**6:
+        return _of_nanoseconds(column, field, how, place)
+    else:
+        ticks = pc.multiply(column, pa.scalar(10**6 // per, pa.int64()))
+    return _checked_years(ticks, column, field, how, place), note
+
+
+def _of_nanoseconds(
+    column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation
+) -> tuple[pa.ChunkedArray, str | None]:
+    note = unit_note(field, "ns") if how.unit is None else None
+    quotient = pc.divide(pc.subtract(column, _remainder(column)), pa.scalar(1000, pa.int64()))
+    if not how.round_times:
+        rest = pc.not_equal(_remainder(column), 0)
+        if (row := first(pc.fill_null(rest, False))) is not None:
+            raise InputError(f"{place(row)}, field {field!r}: {column[row].as_py()} {BEYOND_MICROSECONDS}")
+    return _checked_years(quotient, column, field, how, place), note
+
+
+def _remainder(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return each whole number modulo 1000, from 0 on, as Python has it."""
+    thousand = pa.scalar(1000, pa.int64())
+    rest = pc.subtract(column, pc.multiply(pc.divide(column, thousand), thousand))  # Arrow's division truncates
+    return pc.if_else(pc.less(rest, 0), pc.add(rest, thousand), rest)
+
+
+def _checked_years(
+    ticks: pa.ChunkedArray, column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation
+) -> pa.ChunkedArray:
+    extremes = pc.min_max(ticks).as_py()
+    for value in extremes.values():
+        try:
+            time_at(value)
+        except OverflowError:
+            return _by_values(column, field, how, place)[0]
+    return ticks.cast(ARROW["timestamp"])
+
+
+def _by_values(
+    column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation
+) -> tuple[pa.ChunkedArray, str | None]:
+    """Return the column by the definition on Python's values: for texts, and where something is wrong."""
+    if column.type == ARROW["string"] and how == TimeReading():
+        start = next(cell.as_py() for chunk in column.chunks for cell in chunk if cell.is_valid)
+        if IS_DATE_TIME.fullmatch(start):
+            try:
+                return values_of_text(column, "timestamp", field, place), None
+            except InputError:
+                pass  # with its message below
+    try:
+        values, note = times_of_column(column.to_pylist(), field, how)
+    except BadTime as error:
+        raise InputError(f"{place(error.row)}, field {field!r}: {error}") from None
+    start = next((value for value in values if value is not None), 0)
+    try:
+        return pa.chunked_array([pa.array(values, ARROW[value_type_of(start)])]), note
+    except OverflowError:
+        row = next(row for row, value in enumerate(values) if isinstance(value, int) and abs(value) >= 2**63)
+        raise InputError(f"{place(row)}, field {field!r}: {values[row]} does not fit in 64 bits") from None

@@ -1,0 +1,312 @@
+"""Turn files into the plain kind that readers expect: unpack them, find separators, split documents of JSON.
+
+Real files are seldom of that kind. Files whose content is clear are converted here, in memory and within limits, so
+that each reader stays simple. For other files, such as those that are not text, the error names their kind and what to
+do.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from cerify.semantics.arguments import check_time
+from cerify.semantics.errors import InputError, InputWarning
+from cerify.semantics.json_events import parse_json
+from cerify.semantics.object_rows import listed_objects
+from cerify.semantics.packages import installed, pa
+from cerify.semantics.tables import MARKS, SEPARATORS, CsvSource
+
+LARGEST_UNPACKED, MOST_COMPRESSED = 2**30, 1000
+"""A compressed file may unpack to a gigabyte, and beyond it to a thousand times its size."""
+
+BLOCK = 2**20
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+PACKED = {".gz", ".gzip", ".zst", ".zstd"}
+"""Suffixes of compressed files, before which the suffix of the format stands."""
+
+OTHER_KINDS: Mapping[bytes, str] = {
+    b"PK\x03\x04": "it is a workbook of a spreadsheet, or another ZIP archive: save the sheet as CSV, or unpack it",
+    b"\xd0\xcf\x11\xe0": "it is an old workbook or document of an office program: save it as CSV",
+    b"ElfFile\x00": "it is a log of Windows events (EVTX): write it as JSON Lines, as evtx_dump -o jsonl does",
+    b"Obj\x01": "it is an Avro file: write it as Parquet or JSON Lines",
+    b"ORC": "it is an ORC file: write it as Parquet",
+    b"BZh": "it is compressed (bzip2): unpack it first",
+    b"\xfd7zXZ\x00": "it is compressed (xz): unpack it first",
+    b"7z\xbc\xaf": "it is a 7z archive: unpack it first",
+    b"\x04\x22\x4d\x18": "it is compressed (lz4): unpack it first",
+    b"\xd4\xc3\xb2\xa1": "it is a capture of packets (pcap): write its events as JSON Lines, as Zeek does",
+    b"\x0a\x0d\x0d\x0a": "it is a capture of packets (pcapng): write its events as JSON Lines, as Zeek does",
+    b"%PDF": "it is a PDF document",
+    b"\x7fELF": "it is a program",
+}
+"""How files begin that are not read, and what to do about each."""
+
+LINE_LOGS: Sequence[tuple[re.Pattern[bytes], str]] = (
+    (re.compile(rb"<\d{1,3}>\d? ?"), "it is a log of syslog"),
+    (re.compile(rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d "), "it is a log of syslog"),
+    (re.compile(rb"(CEF|LEEF):\d"), "it is a log in CEF or LEEF"),
+    (re.compile(rb'\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:[^\]]*\] "'), "it is the access log of a web server"),
+)
+"""How lines begin of logs without columns."""
+
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]+)?", re.ASCII)
+ZEEK = b"#separator "
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A file as it is read: its source, and the type of its events where the file says so as a whole."""
+
+    source: CsvSource
+    default_type: str | None = None
+
+
+def unpacked(source: CsvSource) -> CsvSource:
+    """Return the source of what a compressed file holds, or the source itself. Raises InputError.
+
+    Files of gzip and Zstandard are unpacked in memory, the latter by Arrow.
+    """
+    with source.open() as file:
+        start = file.read(4)
+        size = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        if start.startswith(GZIP):
+            data = _within_limit(source, gzip.GzipFile(fileobj=file), size, (OSError, EOFError, zlib.error))
+        elif start == ZSTD:
+            if not installed("pyarrow"):
+                raise InputError(
+                    f"{source.name}: it is compressed (Zstandard), which takes pip install 'cerify[columns]'"
+                )
+            packed = pa.CompressedInputStream(pa.BufferReader(file.read()), "zstd")
+            data = _within_limit(source, packed, size, (OSError, pa.ArrowException))
+        else:
+            return source
+    return CsvSource(source.name, lambda: io.BytesIO(data))
+
+
+def _within_limit(source: CsvSource, packed: Any, size: int, errors: tuple[type[Exception], ...]) -> bytes:
+    most, parts, total = max(LARGEST_UNPACKED, MOST_COMPRESSED * size), list[bytes](), 0
+    try:
+        while part := packed.read(BLOCK):
+            check_time()
+            parts.append(bytes(part))
+            if (total := total + len(part)) > most:
+                raise InputError(f"{source.name}: it unpacks to more than {most:,} bytes, where the file has {size:,}")
+    except errors as error:
+        raise InputError(f"{source.name}: it is compressed, and damaged: {error}") from None
+    return b"".join(parts)
+
+
+def require_known_kind(source: CsvSource) -> None:
+    """Raises InputError for a file that is of a kind that is not read; the message says what to do."""
+    with source.open() as file:
+        start = file.read(4096)
+    what = next((what for mark, what in OTHER_KINDS.items() if start.startswith(mark)), "")
+    what = what or next((what for mark, what in MARKS.items() if start.startswith(mark)), "")
+    if what:
+        raise InputError(f"{source.name}: {what}")
+
+
+def what_line_log(source: CsvSource) -> str:
+    """Return what a file is that has lines without columns, with what to do; "" where it is nothing known."""
+    with source.open() as file:
+        start = file.read(4096)
+    for pattern, what in LINE_LOGS:
+        if pattern.match(start):
+            return f"{what}, whose lines have no columns: write its events as CSV or JSON Lines first"
+    return ""
+
+
+# --- text with separators ---------------------------------------------------------------------------------------------
+
+
+def with_commas(source: CsvSource) -> Shape:
+    """Return a file of text with separators as CSV: fields between commas, numbers with a point, one header.
+
+    A header without a comma that has semicolons, tabs or bars has these as separators. With semicolons a column whose
+    cells are all numbers, some of them with a comma, has decimal commas. A log of Zeek says itself what it has.
+    Raises InputError.
+    """
+    with source.open() as file:
+        start = file.read(BLOCK)
+    text = start.removeprefix(b"\xef\xbb\xbf")
+    if text.startswith(ZEEK):
+        return _of_zeek(source)
+    header, _, _ = text.partition(b"\n")
+    separator = next((sign for sign in SEPARATORS if sign.encode() in header), None)
+    if separator is None or b"," in header:
+        return Shape(source)
+    rows = list(_cells(source, separator))
+    if separator == ";" and (commas := _decimal_commas(rows)):
+        names = ", ".join(rows[0][i] for i in commas if i < len(rows[0]))
+        warnings.warn(InputWarning(f"{source.name}: read with decimal commas: {names}"), stacklevel=2)
+        rows = [rows[0], *([c.replace(",", ".") if i in commas else c for i, c in enumerate(row)] for row in rows[1:])]
+    return Shape(_as_csv(source, rows))
+
+
+def _cells(source: CsvSource, separator: str) -> Iterator[list[str]]:
+    """Yield the records, an empty one for an empty line, so that lines keep their numbers."""
+    with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors="strict", newline="") as text:
+        try:
+            yield from csv.reader(text, delimiter=separator)
+        except UnicodeDecodeError:
+            raise InputError(f"{source.name}: not text in UTF-8") from None
+        except csv.Error as error:
+            raise InputError(f"{source.name}: {error}") from None
+
+
+def _decimal_commas(rows: Sequence[Sequence[str]]) -> set[int]:
+    """Return the columns whose cells are all numbers, of which some have a comma."""
+    found = set[int]()
+    for i in range(len(rows[0]) if rows else 0):
+        cells = [row[i] for row in rows[1:] if i < len(row) and row[i]]
+        if any("," in cell for cell in cells) and all(map(DECIMAL_COMMA.fullmatch, cells)):
+            found.add(i)
+    return found
+
+
+def _as_csv(source: CsvSource, rows: Sequence[Sequence[str]]) -> CsvSource:
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    for row in rows:
+        if row:
+            writer.writerow(row)
+        else:
+            written.write("\n")
+    data = written.getvalue().encode()
+    return CsvSource(source.name, lambda: io.BytesIO(data))
+
+
+def _of_zeek(source: CsvSource) -> Shape:
+    """Return a log of Zeek as CSV. Lines that begin with # say what the columns are, and become empty lines."""
+    with source.open() as file:
+        separator = _escape(file.readline().removeprefix(ZEEK).strip().decode("utf-8", "replace"))
+    if len(separator) != 1:
+        raise InputError(f"{source.name}, line 1: a log of Zeek whose separator is {separator!r}; it is one character")
+    rows: list[list[str]] = []
+    names: list[str] = []
+    kinds: list[str] = []
+    unset, empty, path = "-", "(empty)", None
+    with source.open() as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="\n") as text:
+        for number, line in enumerate(text, 1):
+            check_time()
+            word, *cells = line.rstrip("\r\n").split(separator)
+            match word:
+                case "#fields":
+                    if names and names != cells:
+                        raise InputError(f"{source.name}, line {number}: a second #fields, with other columns")
+                    names = cells
+                case "#types":
+                    kinds = cells
+                case "#path" if cells:
+                    path = cells[0]
+                case "#unset_field" if cells:
+                    unset = cells[0]
+                case "#empty_field" if cells:
+                    empty = cells[0]
+            if word.startswith("#") or not names:
+                rows.append([])
+                continue
+            row = [word, *cells]
+            rows.append([_of_zeek_cell(c, kinds[i : i + 1], unset, empty) for i, c in enumerate(row)])
+    if not names:
+        raise InputError(f"{source.name}: a log of Zeek without a line #fields")
+    first = next((i for i, row in enumerate(rows) if row), len(rows))
+    rows[max(0, first - 1)] = names  # a line that said what the columns are
+    return Shape(_as_csv(source, rows), path)
+
+
+def _of_zeek_cell(cell: str, kinds: Sequence[str], unset: str, empty: str) -> str:
+    if cell in (unset, empty):
+        return ""
+    if "bool" in kinds:
+        return {"T": "true", "F": "false"}.get(cell, cell)
+    return _escape(cell) if "\\x" in cell else cell
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"\\x([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
+
+
+# --- documents of JSON ------------------------------------------------------------------------------------------------
+
+
+def documents(source: CsvSource, records: str | None) -> Iterator[tuple[str, Any]] | None:
+    """Yield the objects of a file of JSON that is no JSON Lines, each with its place; None for JSON Lines.
+
+    Such files are one array, one object that has the events in a list, which records names by its path, or objects over
+    several lines. Raises InputError, which names the list that may be meant.
+    """
+    with source.open() as file:
+        first_line = next((line for line in _lines(file) if line.strip()), b"").lstrip(b"\xef\xbb\xbf").strip()
+    if records is None and (not first_line or (first_line.startswith(b"{") and _is_json(first_line))):
+        return None
+    with source.open() as file:
+        data = file.read()
+    if first_line.startswith(b"[") and records is None:
+        return _elements(parse_json(data, source.name), "element")
+    text = data.removeprefix(b"\xef\xbb\xbf")
+    if not text.lstrip().startswith((b"{", b"[")):
+        return None
+    try:
+        decoded = text.decode()
+    except UnicodeDecodeError:
+        return None
+    values = _values(decoded, source.name)
+    if values is None:
+        return None  # the reader of lines says what is wrong
+    if records is not None:
+        return _elements(_list_at(values[0], records, source.name), f"element of {records}")
+    return _elements(values, "object")
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    while line := file.readline(BLOCK):
+        yield line
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _values(text: str, name: str) -> list[Any] | None:
+    """Return the values that a text writes one after the other; None if it does not write such."""
+    decoder, at, found = json.JSONDecoder(), 0, list[Any]()
+    blank = re.compile(r"[\s,]*")
+    while (at := blank.match(text, at).end()) < len(text):  # type: ignore[union-attr]
+        check_time()
+        try:
+            _, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return None
+        found.append(parse_json(text[at:end], f"{name}, object {len(found)}"))
+        at = end
+    return found
+
+
+def _list_at(value: Any, path: str, name: str) -> list[Any]:
+    whole = value
+    for part in [path] if isinstance(value, dict) and path in value else path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    if not isinstance(value, list):
+        there = listed_objects(whole) if isinstance(whole, dict) else []
+        hint = f"; lists of objects are {', '.join(there[:10])}" if there else ""
+        raise InputError(f"{name}: no list at {path!r}{hint}")
+    return value
+
+
+def _elements(values: Sequence[Any], what: str) -> Iterator[tuple[str, Any]]:
+    return ((f"{what} {n}", value) for n, value in enumerate(values))

@@ -1,0 +1,234 @@
+"""Streams of events from JSON: an object in each line, all of them in one array, or objects over several lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Set
+from typing import Any
+
+from cerify.semantics.arrow_columns import may_be_rounded
+from cerify.semantics.arrow_rows import ReadTable, rows_of_table
+from cerify.semantics.default_type import typed
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream, warn_of_units
+from cerify.semantics.file_shapes import documents
+from cerify.semantics.json_events import event_of_json, kind_in_json, parse_json
+from cerify.semantics.object_rows import ObjectRows, flattened
+from cerify.semantics.packages import arrow_json, installed, pa, pc
+from cerify.semantics.tables import TYPE_OPTION, CsvSource, native_buffer, require_text
+from cerify.semantics.time_columns import FORMS, BadTime, FieldReading, TimeReading, time_of_text, times_of_column
+from cerify.semantics.values import (
+    ValueType,
+    is_exact_float,
+    joined,
+    show_time,
+    value_type_of,
+)
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_json_lines(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Stream:
+    """The stream of a file of JSON Lines: of a large one by Arrow, if it is clear that that reads the same."""
+    require_text(source)
+    if schema is not None:
+        return _fitting(source, schema, reading)
+    if reading.records is None and source.is_large and installed("pyarrow"):
+        found = table_of_json_lines(source, reading)
+        if found is not None:
+            warn_of_units(source.name, found.notes)
+            return Stream.from_table(found.table)
+    places: list[str] = []
+    rows = ObjectRows(reading, source.name, places.__getitem__)
+    for place, parsed in _json_values(source, reading.records):
+        places.append(place)
+        if not isinstance(parsed, dict):
+            raise InputError(f"{source.name}, {place}: an event is a JSON object, not {kind_in_json(parsed)}")
+        rows.add(parsed)
+    _require_events(len(places), source)
+    if reading.time_column is not None and not rows.has(TIME):
+        raise InputError(f"{source.name}: no event has the field {reading.time_column!r} for the time")
+    S = Stream.of_checked(rows.events(), rows.unread)
+    warn_of_units(source.name, rows.notes)
+    return S
+
+
+def _require_events(number: int, source: CsvSource) -> None:
+    if not number:
+        raise InputError(f"{source.name}: no events; JSON Lines has an event in each line")
+
+
+def _fitting(source: CsvSource, schema: Schema, reading: FieldReading) -> Stream:
+    """The stream of events that all fit a schema."""
+    fields = {meant: name for name, meant in reading.reserved.items()}
+    events: list[Event] = []
+    columns = _Columns(fields)
+    for place, parsed in _json_values(source, reading.records):
+        where = f"{source.name}, {place}"
+        obj = flattened(parsed, where) if isinstance(parsed, dict) else parsed
+        if isinstance(obj, dict):
+            obj = typed(obj, reading.type_column, reading.default_type)
+        obj = reserving(obj, reading.reserved, where)
+        if isinstance(obj, dict) and isinstance(obj.get(TYPE), str):
+            obj[TYPE] = reading.types.get(obj[TYPE], obj[TYPE])
+        text = obj.get(TIME) if isinstance(obj, dict) else None
+        if isinstance(text, str) and TIME not in schema.attributes and reading.times != TimeReading():
+            try:
+                obj[TIME] = show_time(time_of_text(text, reading.times))
+            except ValueError as error:
+                raise InputError(f"{where}, field {fields.get(TIME, TIME)!r}: {text!r} {error}") from None
+        events.append(event_of_json(obj, schema, where, fields))
+        columns.see(events[-1], place, where)
+    _require_events(len(events), source)
+    if reading.time_column is not None and TIME not in columns.types:
+        raise InputError(f"{source.name}: no event has the field {reading.time_column!r} for the time")
+    columns.check_exact(source.name)
+    floats = {name for name, value_type in columns.types.items() if value_type == "float"}
+    timed = [_with_floats(event, floats - {TIME}) for event in events]
+    if TIME not in schema.attributes and columns.types.get(TIME) in ("int", "float"):
+        timed = _timed(timed, source, reading)
+    S = Stream(timed, schema)
+    S.fits = True
+    return S
+
+
+def _timed(events: list[Event], source: CsvSource, reading: FieldReading) -> list[Event]:
+    field = reading.time_column or TIME
+    try:
+        times, note = times_of_column([event.get(TIME) for event in events], field, reading.times)
+    except BadTime as error:
+        raise InputError(f"{source.name}, event {error.row}, field {field!r}: {error}") from None
+    warn_of_units(source.name, [] if note is None else [note])
+    return [
+        event if time is None else Event(event.type, {**event.attributes, TIME: time})
+        for event, time in zip(events, times, strict=True)
+    ]
+
+
+def _json_values(source: CsvSource, records: str | None) -> Iterator[tuple[str, Any]]:
+    """The values in the lines of a file, or those of a file that is no JSON Lines, each with its place there."""
+    if (found := documents(source, records)) is not None:
+        yield from found
+        return
+    with source.open() as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield f"line {number}", parse_json(line, f"{source.name}, line {number}")
+
+
+def _with_floats(event: Event, names: Set[str]) -> Event:
+    """The event with the numbers of these attributes as floats, as they are in a column."""
+    return Event(event.type, {a: float(v) if type(v) is int and a in names else v for a, v in event.attributes.items()})
+
+
+def reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
+    """The object with the fields of type and time under their reserved names."""
+    if not isinstance(obj, Mapping):
+        return obj
+    for name, meant in reserved.items():
+        if meant == TYPE and name not in obj:
+            raise InputError(f"{where}: no field {name!r} for the event type{TYPE_OPTION if name == TYPE else ''}")
+    hidden = {meant for name, meant in reserved.items() if name != meant} - reserved.keys()
+    return {reserved.get(name, name): value for name, value in obj.items() if name not in hidden}
+
+
+class _Columns:
+    """The value type of each attribute as the lines show it, to refuse the first event that departs from it."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        self.types: dict[str, ValueType] = {}
+        self._fields = fields  # what the file calls the attributes that are renamed
+        self._first: dict[str, str] = {}  # the place that first has the attribute, as "line 1"
+        self._large: dict[str, tuple[int, str]] = {}  # the first integer that no float carries, and its place
+
+    def see(self, event: Event, place: str, where: str) -> None:
+        """Take note of an event. Raises InputError."""
+        for name, value in event.attributes.items():
+            new = value_type_of(value)
+            if name == TIME and new not in ("int", "float", "timestamp"):
+                raise InputError(f"{where}, field {self._field(name)}: {new}; {FORMS}")
+            seen, first = self.types.setdefault(name, new), self._first.setdefault(name, place)
+            if isinstance(value, int) and not is_exact_float(value):
+                self._large.setdefault(name, (value, place))
+            if (both := joined(seen, new)) is None:
+                raise InputError(
+                    f"{where}, field {self._field(name)}: {new}, but {seen} in {first}; an attribute has one "
+                    "type throughout a stream"
+                )
+            self.types[name] = both
+
+    def check_exact(self, file: str) -> None:
+        """Raises InputError for an integer that would be rounded because its attribute has floats as well."""
+        for name, (value, place) in self._large.items():
+            if self.types[name] == "float":
+                raise InputError(f"{file}, {place}, field {self._field(name)}: {value} is not exact as 64-bit float")
+
+    def _field(self, name: str) -> str:
+        return repr(self._fields.get(name, name))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Large files of JSON Lines as Arrow tables, by Arrow's reader.
+#
+# json_events.py defines what such a file means, and writes the messages about what is wrong with it. Arrow's reader is
+# used where it can be seen that it read the same: each line one object, no number that it may have rounded, and texts
+# as texts, also those that look like times. For all else there is no table here, and the file is read line by line.
+
+TEXTS = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*+"')  # within a line: Arrow reads blocks of lines on their own
+FIRST = 2**20  # bytes that tell which columns look like times; others that do are found when all are read
+
+
+def table_of_json_lines(source: CsvSource, reading: FieldReading) -> ReadTable | None:
+    """The table of a stream's events; None where the file is to be read line by line."""
+    with source.open() as file:
+        data = file.read()
+    try:
+        table = _as_written(data)
+        if table is None or (reading.time_column is not None and reading.time_column not in table.column_names):
+            return None
+        found = rows_of_table(table, reading, source.name, lambda row: f"{source.name}, line {row + 1}")
+    except (pa.ArrowException, ValueError, InputError):  # ValueError: a name that is not UTF-8
+        return None
+    return None if found.unread else found  # the reasons are those of the reader of lines
+
+
+def _as_written(data: bytes) -> pa.Table | None:
+    """The values of the objects in the lines; None if they may be others than those that are written."""
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    if not _has_flat_objects(data, lines):
+        return None
+    texts: dict[str, pa.DataType] = {}
+    names: dict[str, None] = {}  # in the order in which the file first has them; Arrow puts those of a schema first
+    for part in (data[: data.rfind(b"\n", 0, FIRST) + 1] or data, data):
+        table = _parsed(part, texts)
+        names |= dict.fromkeys(table.column_names)
+        while times := [field.name for field in table.schema if pa.types.is_timestamp(field.type)]:
+            texts |= dict.fromkeys(times, pa.string())
+            table = _parsed(part, texts)
+    if table.num_rows != lines:
+        return None
+    table.validate(full=True)
+    floats = [column for column in table.columns if pa.types.is_floating(column.type)]
+    if any(pc.any(pc.or_(may_be_rounded(column), pc.is_nan(column))).as_py() for column in floats):
+        return None
+    if any(name != name.strip() for name in names):  # of which a warning would say that they are in a header
+        return None
+    return table.select(list(names))
+
+
+def _has_flat_objects(data: bytes, lines: int) -> bool:
+    """Whether each line is one object without values in its values.
+
+    Others end the process in Arrow's reader: nested ones use up its stack, and of a line `null` it reads memory that is
+    not its own.
+    """
+    if b"[" in data or data.count(b"{") != lines or data.count(b"}") != lines:
+        data = TEXTS.sub(b"", data)
+    begun = data.startswith(b"{") + data.count(b"\n{")
+    ended = data.endswith(b"}") + data.count(b"}\n") + data.count(b"}\r\n")
+    return b"[" not in data and data.count(b"{") == data.count(b"}") == begun == ended == lines
+
+
+def _parsed(data: bytes, texts: Mapping[str, pa.DataType]) -> pa.Table:
+    options = arrow_json.ParseOptions(explicit_schema=pa.schema(list(texts.items())))
+    return arrow_json.read_json(pa.BufferReader(native_buffer(data)), parse_options=options)

@@ -1,0 +1,140 @@
+"""Matches as tables that people read: an attribute of each variable as a column, results as columns, and open matches.
+
+`Matches.to_arrow()` without a stream is the form that programs exchange: positions alone. Here a row has what the
+events of its match say, so that an analyst need not join positions with rows. A variable that binds one event in each
+match has columns of values; one that binds several in some match has columns of lists.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from cerify.semantics.arguments import did_you_mean
+from cerify.semantics.errors import IllFormed
+from cerify.semantics.events import TYPE, Event, Match, Stream
+from cerify.semantics.packages import pa
+from cerify.semantics.values import plain, show_time
+
+OutputFormat = Literal["csv", "parquet", "jsonl"]
+OUTPUT_SUFFIXES: Mapping[str, OutputFormat] = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+
+
+class MatchColumns:
+    """The columns of some matches over a stream.
+
+    attributes: those that are shown, in their order; None for all that the events of the matches have, in the order of
+    the stream. open_: which of the matches are open. Raises IllFormed for an attribute that no event has.
+    """
+
+    def __init__(
+        self,
+        matches: Sequence[Match],
+        S: Stream,
+        attributes: Sequence[str] | None = None,
+        open_: Sequence[bool] | None = None,
+    ) -> None:
+        self._matches = matches
+        self._events = S.events if len(S) else ()
+        known = dict.fromkeys(name for event in self._events for name in event.attributes)
+        for name in attributes or ():
+            if name not in known and name != TYPE:
+                S.require_read([name])
+                raise IllFormed(f"no event has the attribute {name!r}{did_you_mean(name, known)}")
+        self._attributes = list(known) if attributes is None else list(attributes)
+        self._open = open_ if open_ is not None and any(open_) else None
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the columns by name: at and events, those of variables, those of results, and open if any is."""
+        found: dict[str, list[Any]] = {
+            "at": [match.at for match in self._matches],
+            "events": [list(match.events) for match in self._matches],
+        }
+        bound = [dict(self._bindings(match)) for match in self._matches]
+        for variable in dict.fromkeys(name for bindings in bound for name in bindings):
+            places = [bindings.get(variable, ()) for bindings in bound]
+            several = any(len(some) > 1 for some in places)
+            for attribute in self._attributes:
+                cells = [[self._value(p, attribute) for p in some] for some in places]
+                if all(value is None for cell in cells for value in cell):
+                    continue
+                name = self._free(f"{variable}.{attribute}", found)
+                found[name] = cells if several else [cell[0] if cell else None for cell in cells]
+        results = [match.result.attributes if match.result is not None else {} for match in self._matches]
+        for name in dict.fromkeys(name for result in results for name in result):
+            found[self._free(name, found)] = [result.get(name) for result in results]
+        if self._open is not None:
+            found[self._free("open", found)] = [True if is_open else None for is_open in self._open]
+        return found
+
+    def _bindings(self, match: Match) -> Iterable[tuple[str, tuple[int, ...]]]:
+        """The positions of each variable; without bindings the type of an event stands for one."""
+        if match.bindings is not None:
+            # in the order of the first events, as a pattern is read
+            return sorted(match.bindings, key=lambda one: one[1][:1])
+        found: dict[str, list[int]] = {}
+        for p in match.events:
+            found.setdefault(self._events[p].type, []).append(p)
+        return [(type_, tuple(places)) for type_, places in found.items()]
+
+    def _value(self, p: int, attribute: str) -> Any:
+        event: Event = self._events[p]
+        return event.type if attribute == TYPE else event.get(attribute)
+
+    @staticmethod
+    def _free(name: str, taken: Mapping[str, Any]) -> str:
+        while name in taken:
+            name += "_"
+        return name
+
+
+def table_of_columns(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
+    """Return the table with these columns; one with values of several kinds is of JSON text."""
+    arrays = {}
+    for name, values in columns.items():
+        kind = pa.list_(pa.int64()) if name == "events" else None
+        try:
+            arrays[name] = pa.array(values, kind)
+        except (pa.ArrowException, OverflowError):
+            arrays[name] = pa.array([None if v is None else json.dumps(plain(v), ensure_ascii=False) for v in values])
+    return pa.table(arrays)
+
+
+def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) -> bytes:
+    """Return the bytes of a file with these columns, in this format. CSV has lists as JSON."""
+    rows = zip(*columns.values(), strict=True)
+    match format:
+        case "parquet":
+            import pyarrow.parquet as pq
+
+            sink = pa.BufferOutputStream()
+            pq.write_table(table_of_columns(columns), sink)
+            return bytes(sink.getvalue())
+        case "jsonl":
+            objects = ({name: plain(v) for name, v in zip(columns, row, strict=True) if v is not None} for row in rows)
+            return "".join(json.dumps(obj, ensure_ascii=False) + "\n" for obj in objects).encode()
+        case "csv":
+            text = io.StringIO()
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows([shown_cell(value) for value in row] for row in rows)
+            return text.getvalue().encode()
+
+
+def shown_cell(value: Any) -> str:
+    """Return the text of a cell: "" for none, true and false as JSON has them, lists as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, bool | list | tuple | Mapping):
+        return json.dumps(plain(value), ensure_ascii=False)
+    return show_time(value) if isinstance(value, datetime) else str(value)

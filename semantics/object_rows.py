@@ -1,0 +1,263 @@
+"""Events from objects: lines of JSON, and mappings of Python.
+
+An object says of each attribute what it is, and objects of one file need not agree. What is read here is read
+leniently: a field that cannot be an attribute is left out of the events with the reason, which `Stream.require_read`
+raises for the queries that name it. Refusing the file instead makes logs useless whose interesting fields are fine.
+Objects inside objects are attributes by their paths: {"process": {"name": "x"}} and {"process.name": "x"} are one
+attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from cerify.semantics.arguments import short_repr
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TIME, TYPE, Event
+from cerify.semantics.tables import TYPE_OPTION
+from cerify.semantics.time_columns import (
+    BadTime,
+    FieldReading,
+    TimeReading,
+    are_date_times,
+    times_of_column,
+    times_of_texts,
+)
+from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, is_text, joined, value_of, value_type_of
+
+DEEPEST = 64  # objects inside each other
+MOST_ATTRIBUTES = 10_000  # of all events: objects that are keyed by ids would have one for each id
+COUNT = "count"  # the attribute "tags.count" is the number of elements of the list "tags"
+SCALARS = frozenset({bool, int, float, str, type(None)})
+JSON_VALUES = "an attribute is a number, a string or a Boolean"
+
+
+def flattened(obj: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the fields of an object, those of objects in it by their paths.
+
+    Raises InputError for a path that has two values, and for objects that are nested too deeply.
+    """
+    if not _is_nested(obj):
+        return dict(obj)
+    found: dict[str, Any] = {}
+    for name, value in _leaves(obj, where):
+        if name in found and found[name] is not None:
+            if value is not None and (value != found[name] or type(value) is not type(found[name])):
+                raise InputError(
+                    f"{where}: two values for {name!r}, {short_repr(found[name])} and {short_repr(value)}: one of a "
+                    "field of this name, one of an object in it"
+                )
+            continue
+        found[name] = value
+    return found
+
+
+def _leaves(obj: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
+    pending: list[tuple[str, Any, int]] = [(name, value, 0) for name, value in reversed(list(obj.items()))]
+    while pending:
+        name, value, depth = pending.pop()
+        if not isinstance(value, Mapping) or not value:
+            yield name, value
+            continue
+        if depth == DEEPEST:
+            raise InputError(f"{where}, field {name[:80]!r}: objects inside each other, more than {DEEPEST} deep")
+        pending.extend((f"{name}.{key}", inner, depth + 1) for key, inner in reversed(list(value.items())))
+
+
+def listed_objects(obj: Mapping[str, Any]) -> list[str]:
+    """Return the paths to lists of objects in an object, one of which may have the events."""
+    found, pending = list[str](), [("", obj, 0)]
+    while pending:
+        path, value, depth = pending.pop()
+        for name, inner in value.items():
+            where = f"{path}.{name}" if path else name
+            if isinstance(inner, list) and inner and all(isinstance(one, Mapping) for one in inner):
+                found.append(where)
+            elif isinstance(inner, Mapping) and depth < 3:
+                pending.append((where, inner, depth + 1))
+    return found
+
+
+class ObjectRows:
+    """Collects objects, and makes events of them.
+
+    place names a row by its number for messages, as "line 3"; name is that of the file, "" for objects of Python.
+    """
+
+    def __init__(self, reading: FieldReading, name: str, place: Callable[[int], str]) -> None:
+        self._reading, self._name, self._place = reading, name, place
+        self._is_json = bool(name)
+        # classes whose values need no look once one of them has been seen; whole numbers of JSON may be too long
+        self._as_they_are = frozenset({bool, float} if self._is_json else {bool, int, float})
+        self._types: list[str] = []
+        self._rows: list[dict[str, Any]] = []
+        self._classes: dict[str, dict[type, int]] = {}  # of each attribute the classes of its values, and first rows
+        self.unread: dict[str, str] = {}
+        self.notes: list[str] = []
+
+    def where(self, row: int) -> str:
+        """Return the place of a row, with the file's name."""
+        return f"{self._name}, {self._place(row)}" if self._name else self._place(row)
+
+    def add(self, obj: Mapping[str, Any]) -> None:
+        """Take the next object. Raises InputError where it has no type, or two values for one path."""
+        row = len(self._rows)
+        fields = flattened(obj, self.where(row)) if _is_nested(obj) else obj
+        type_column, time_column, known = self._reading.type_column, self._reading.time_column, self._classes
+        attributes: dict[str, Any] = {}
+        unseen: list[str] = []  # those that have no value of this class in an earlier event
+        type_: Any = None
+        for name, value in fields.items():
+            if name == type_column:
+                type_ = value
+                continue
+            if value is None or name == TYPE:
+                continue  # the field that --type names takes this name
+            if time_column is not None:
+                if name == time_column:
+                    name = TIME
+                elif name == TIME:
+                    continue
+            attributes[name] = value
+            class_ = type(value)
+            seen = known.get(name)
+            is_like_others = seen is not None and class_ in seen
+            if not (is_like_others and (class_ in self._as_they_are or (class_ is str and value.isascii()))):
+                unseen.append(name)
+        named = type_ if type(type_) is str and type_ and type_.isascii() else self._type(type_, fields, row)
+        self._types.append(self._reading.types.get(named, named))
+        for name in unseen:
+            self._see(name, attributes, row)
+        self._rows.append(attributes)
+
+    def _type(self, value: Any, fields: Mapping[str, Any], row: int) -> str:
+        field = self._reading.type_column
+        if isinstance(value, list | tuple) and len(value) == 1:
+            value = value[0]  # as the Elastic Common Schema has its categories
+        if isinstance(value, str) and value:
+            if not is_text(value):
+                raise InputError(f"{self.where(row)}: its type is {value!r}; it is to be a text")
+            return str.__str__(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(int(value) if float(value).is_integer() and abs(value) < 2**63 else value)
+        if value is None and self._reading.default_type is not None:
+            return self._reading.default_type
+        if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a scalar of NumPy
+            return self._type(value.item(), fields, row)
+        if field not in fields:
+            near = f"; the fields are {', '.join(map(str, list(fields)[:20]))}" if not self._is_json else ""
+            option = TYPE_OPTION if field == TYPE else ""
+            if lists := listed_objects(fields):
+                option = f"; lists of objects in it are {', '.join(lists[:10])}: name that of the events with --records"
+            raise InputError(f"{self.where(row)}: no field {field!r} for the event type{near}{option}")
+        if self._is_json:
+            raise InputError(f"{self.where(row)}: an event has the key {field!r} with its event type, a string")
+        what = "empty; every event has a type" if value == "" else f"{value!r}; it is to be a text"
+        raise InputError(f"{self.where(row)}: its type is {what}")
+
+    def _see(self, name: str, attributes: dict[str, Any], row: int) -> None:
+        """Check a value, put it into the form that values have, and note its class."""
+        if name not in self._classes and not is_text(name):
+            raise InputError(f"{self.where(row)}: an attribute is called {name!r}; its name is to be a text")
+        value = attributes[name]
+        class_ = type(value)
+        if class_ is list or class_ is tuple:
+            del attributes[name]
+            self._set_aside(name, row, f"a list, whose number of elements is the attribute {name + '.' + COUNT!r}")
+            name, value, class_ = f"{name}.{COUNT}", len(value), int
+            if name in attributes:
+                return
+            attributes[name] = value
+        elif class_ not in (bool, int, float, str) or (class_ is str and not value.isascii()):
+            try:
+                found = value_of(value, self.where(row))
+            except InputError as error:
+                _, _, reason = error.message.partition(self.where(row) + ": ")
+                del attributes[name]
+                self._set_aside(name, row, reason or error.message)
+                return
+            if found is None:
+                del attributes[name]
+                return
+            attributes[name], class_ = found, type(found)
+            value = found
+        if class_ is int and self._is_json and value not in INT64:
+            self._set_aside(name, row, f"{str(value)[:40]} does not fit in 64 bits")
+        if (classes := self._classes.get(name)) is None:
+            if len(self._classes) >= MOST_ATTRIBUTES:
+                raise InputError(
+                    f"{self.where(row)}: more than {MOST_ATTRIBUTES:,} attributes; objects that are keyed by ids have "
+                    "one for each id, so write them as lists"
+                )
+            classes = self._classes[name] = {}
+        if class_ not in classes:
+            classes[class_] = row
+
+    def _set_aside(self, name: str, row: int, reason: str) -> None:
+        field = self._reading.field(name)
+        word = "field" if self._is_json else "attribute"
+        self.unread.setdefault(name, f"{self.where(row)}, {word} {field!r}: {reason}")
+
+    def events(self) -> list[Event]:
+        """Return the events. The attributes that cannot be read are in `unread`, and warnings in `notes`."""
+        for name, classes in self._classes.items():
+            if name in self.unread:
+                continue
+            try:
+                if name == TIME:
+                    self._read_time()
+                elif set(classes) == {str} and name not in self._reading.texts:
+                    self._read_texts(name)
+                elif self._is_json and len(classes) > 1:
+                    self._join(name, classes)
+            except BadTime as error:
+                self._set_aside(name, error.row, str(error))
+        for name in self.unread:
+            for attributes in self._rows:
+                attributes.pop(name, None)
+        return [Event(type_, attributes) for type_, attributes in zip(self._types, self._rows, strict=True)]
+
+    def has(self, name: str) -> bool:
+        """Return whether an event has the attribute, readable or not."""
+        return name in self._classes or name in self.unread
+
+    def _read_time(self) -> None:
+        values = [attributes.get(TIME) for attributes in self._rows]
+        times, note = times_of_column(values, self._reading.field(TIME), self._reading.times)
+        self.notes += [] if note is None else [note]
+        self._replace(TIME, times)
+
+    def _read_texts(self, name: str) -> None:
+        start = self._rows[self._classes[name][str]][name]
+        if not are_date_times([start]):
+            return
+        values = [attributes.get(name) for attributes in self._rows]
+        if are_date_times(values):
+            self._replace(name, times_of_texts(values, TimeReading(round_times=self._reading.times.round_times)))
+
+    def _replace(self, name: str, values: Iterable[Value | None]) -> None:
+        for attributes, value in zip(self._rows, values, strict=True):
+            if value is not None:
+                attributes[name] = value
+
+    def _join(self, name: str, classes: Mapping[type, int]) -> None:
+        """Make numbers of one type of whole numbers and floats; set aside what has several kinds."""
+        (seen, first), *others = ((value_type_of(self._rows[row][name]), row) for row in classes.values())
+        known: ValueType = seen
+        for new, row in others:
+            if (both := joined(known, new)) is None:
+                reason = f"{new}, but {known} in {self._place(first)}; an attribute has one type throughout a stream"
+                self._set_aside(name, row, reason)
+                return
+            known = both
+        for row, attributes in enumerate(self._rows):
+            if type(value := attributes.get(name)) is int:
+                if not is_exact_float(value):
+                    self._set_aside(name, row, f"{value} is not exact as 64-bit float")
+                    return
+                attributes[name] = float(value)
+
+
+def _is_nested(obj: Mapping[str, Any]) -> bool:
+    return any(type(value) not in SCALARS and isinstance(value, Mapping) for value in obj.values())

@@ -1,0 +1,86 @@
+"""Matches that are right by definition and surprise: those that are open, and those of events without a key.
+
+Open matches stand only because the stream ends: a negation at the end of the pattern, in a window that is not over.
+They are matches by the reading stream_end=stops, and none by stream_end=waits (docs/decisions/sase.md). Whoever reads a
+file that is still being written wants to know which ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from cerify.semantics.events import TIME, Match, Stream
+from cerify.semantics.predicates import Problem, mentions, show_name
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.clauses import blocks_of, conjuncts, queries_of, source_of
+from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.values import Value, microseconds
+
+
+def open_test(q: sase.Tree, S: Stream, reading: Reading) -> Callable[[Match], bool] | None:
+    """Return what tells whether a match of the query over the stream is open; None if no match can be.
+
+    Only single query blocks over the input are looked at.
+    """
+    if not isinstance(q, sase.SaseQuery) or q.source is not None or q.within is None or reading.stream_end == "waits":
+        return None
+    if not q.pattern[-1].negated or all(k.negated for k in q.pattern):
+        return None
+    width, closed = q.within.seconds, reading.window == "closed"
+    per_second = 10**6 if any(isinstance(event.get(TIME), datetime) for event in S) else 1
+    times = [_ticks(event.get(TIME), per_second) for event in S]
+    latest: list[float | None] = [None] * (len(times) + 1)  # the latest time from each position on
+    for p in reversed(range(len(times))):
+        time, after = times[p], latest[p + 1]
+        latest[p] = after if time is None else time if after is None else max(time, after)
+
+    def is_open(match: Match) -> bool:
+        begin, last = times[match.events[0]], latest[match.events[-1] + 1]
+        if begin is None or last is None:
+            return True
+        seconds = (last - begin) / per_second
+        return seconds <= width if closed else seconds < width
+
+    return is_open
+
+
+def keyless_events(q: sase.Tree, S: Stream) -> Iterator[Problem]:
+    """Yield the equivalence tests that a single event passes without the attribute; [id] compares events with others.
+
+    Only query blocks with one component that is not negated are looked at: with more of them events without the
+    attribute do not agree with any.
+    """
+    for block in (block for query in queries_of(q) for block in blocks_of(query) if source_of(block) is None):
+        single = [k for k in block.pattern if not k.negated]
+        if len(single) != 1 or single[0].kleene:
+            continue
+        for conjunct in conjuncts(block):
+            if isinstance(conjunct.condition, sase.Equivalence):
+                k, name = single[0], conjunct.condition.attribute
+                lacking = [n for n, event in enumerate(S) if event.type == k.type and event.get(name) is None]
+                if lacking and not _is_named_elsewhere(block, k.variable, name):
+                    term = f"{show_name(k.variable)}.{show_name(name)}"
+                    message = (
+                        f"[{show_name(name)}] compares events of a match with each other, and here a match has one: "
+                        f"events of {show_name(k.type)} without {name} match too, as event {lacking[0]} "
+                        f"({len(lacking)} in all); to leave them out add {term} = {term}"
+                    )
+                    yield Problem("attribute", message, conjunct.span)
+
+
+def _is_named_elsewhere(block: sase.SaseQuery, variable: str, name: str) -> bool:
+    """Whether another condition names the attribute of the variable: it is false of an event without it."""
+    return any(
+        a.name == name and a.variable == variable
+        for conjunct in conjuncts(block)
+        if not isinstance(conjunct.condition, sase.Equivalence)
+        for a in mentions(conjunct.condition)
+    )
+
+
+def _ticks(time: Value | None, per_second: int) -> float | None:
+    """Return a time as microseconds, or as the number that it is; None for what is of the other kind."""
+    if isinstance(time, datetime):
+        return microseconds(time)
+    return time if isinstance(time, int | float) and not isinstance(time, bool) and per_second == 1 else None

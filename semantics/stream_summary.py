@@ -1,0 +1,177 @@
+"""What a stream of events has: types, attributes with kinds and ranges, and what may be its key, its time, its type."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from cerify.semantics.arguments import timed_items
+from cerify.semantics.events import TIME, Stream
+from cerify.semantics.predicates import show_name
+from cerify.semantics.time_columns import unit_of
+from cerify.semantics.values import Value, ValueType, joined, plain, show_time, value_type_of
+
+MOST_DISTINCT = 100_000  # values of an attribute that are told apart
+TIME_NAMES = ("time", "timestamp", "@timestamp", "ts", "datetime", "date", "when", "at", "eventtime", "created")
+TYPE_NAMES = ("type", "event", "kind", "action", "activity", "name", "eventname", "event.action", "event.category")
+KEY_MIN_REPEATS, TYPE_MOST_KINDS = 2, 50
+
+
+@dataclass
+class AttributeSummary:
+    """A summary of the values of one attribute.
+
+    value_type is None where kinds are mixed. distinct is None where there are more than MOST_DISTINCT values.
+    """
+
+    name: str
+    present: int = 0
+    value_type: ValueType | None = None
+    mixed: bool = False
+    low: Value | None = None
+    high: Value | None = None
+    values: Counter[Value] | None = field(default_factory=Counter)
+
+    @property
+    def distinct(self) -> int | None:
+        """The number of different values."""
+        return None if self.values is None else len(self.values)
+
+    def see(self, value: Value) -> None:
+        """Take note of a value."""
+        self.present += 1
+        new = value_type_of(value)
+        if self.value_type is None and not self.mixed:
+            self.value_type = new
+        elif self.value_type is not None and (both := joined(self.value_type, new)) is not None:
+            self.value_type = both
+        else:
+            self.value_type, self.mixed = None, True
+        if not self.mixed and new != "bool":
+            self.low = value if self.low is None or value < self.low else self.low  # type: ignore[operator]
+            self.high = value if self.high is None or value > self.high else self.high  # type: ignore[operator]
+        if self.values is not None:
+            self.values[value] += 1
+            if len(self.values) > MOST_DISTINCT:
+                self.values = None
+
+    def json(self) -> dict[str, Any]:
+        """Return the summary as JSON."""
+        kind = "mixed" if self.mixed else self.value_type
+        found: dict[str, Any] = {"kind": kind, "present": self.present, "distinct": self.distinct}
+        if self.low is not None:
+            found |= {"min": plain(self.low), "max": plain(self.high)}
+        return found
+
+
+@dataclass(frozen=True)
+class StreamSummary:
+    """A summary of a stream: its events by type, and the attributes of each type and of all; unread is the stream's."""
+
+    events: int
+    types: dict[str, int]
+    of_types: dict[str, list[str]]
+    attributes: dict[str, AttributeSummary]
+    unread: dict[str, str]
+
+    def likely_keys(self) -> list[AttributeSummary]:
+        """Return the attributes by which events may belong together: several values, most of them more than once."""
+        found = []
+        for one in self.attributes.values():
+            several = one.values is not None and 1 < len(one.values) <= one.present / KEY_MIN_REPEATS
+            if one.name != TIME and several and one.value_type in ("int", "string"):
+                found.append(one)
+        return sorted(found, key=lambda one: -(one.distinct or 0))
+
+    def likely_times(self) -> list[AttributeSummary]:
+        """Return the attributes that may be the time of an event, the likeliest one first."""
+        found = [one for one in self.attributes.values() if _may_be_time(one)]
+        return sorted(found, key=lambda one: (one.name != TIME, _rank(one.name, TIME_NAMES), -one.present))
+
+    def suggestions(self, typed: bool) -> list[str]:
+        """Return options that may be meant; typed: whether the events have types of their own."""
+        found = []
+        if not typed:
+            likely = [one for one in self.attributes.values() if one.values is not None]
+            likely = [
+                one for one in likely if 1 < len(one.values or ()) <= TYPE_MOST_KINDS and one.present == self.events
+            ]
+            likely = [one for one in likely if one.value_type in ("string", "int")]
+            likely.sort(key=lambda one: (_rank(one.name, TYPE_NAMES), len(one.values or ())))
+            found += [f"--type {shlex.quote(one.name)}" for one in likely[:1]]
+        if self.events == 1:  # perhaps a document that has the events in a list
+            found += [f"--records {shlex.quote(name)}" for name in self.unread if f"{name}.count" in self.attributes]
+        times = self.likely_times()
+        if TIME not in self.attributes and times:
+            found.append(f"--time {shlex.quote(times[0].name)}")
+            low, high = times[0].low, times[0].high
+            if isinstance(low, int | float) and isinstance(high, int | float) and (unit := unit_of(low, high)) != "s":
+                found.append(f"--time-unit {unit}")
+        return found
+
+    def json(self) -> dict[str, Any]:
+        """Return the summary as JSON."""
+        return {
+            "events": self.events,
+            "types": {
+                type_: {"count": number, "attributes": self.of_types[type_]} for type_, number in self.types.items()
+            },
+            "attributes": {name: one.json() for name, one in self.attributes.items()},
+            "keys": [one.name for one in self.likely_keys()],
+            "times": [one.name for one in self.likely_times()],
+            "unread": self.unread,
+        }
+
+
+def summarized(S: Stream) -> StreamSummary:
+    """Return what the events of a stream have. Raises BudgetExceeded."""
+    types: Counter[str] = Counter()
+    of_types: dict[str, dict[str, None]] = {}
+    attributes: dict[str, AttributeSummary] = {}
+    for event in timed_items(S.events):
+        types[event.type] += 1
+        names = of_types.setdefault(event.type, {})
+        for name, value in event.attributes.items():
+            names[name] = None
+            if name not in attributes:
+                attributes[name] = AttributeSummary(name)
+            attributes[name].see(value)
+    listed = {type_: list(names) for type_, names in of_types.items()}
+    return StreamSummary(len(S), dict(types.most_common()), listed, attributes, dict(S.unread))
+
+
+def _may_be_time(one: AttributeSummary) -> bool:
+    if one.name == TIME or one.value_type == "timestamp":
+        return True
+    if one.value_type not in ("int", "float") or _rank(one.name, TIME_NAMES) == len(TIME_NAMES):
+        return False
+    return isinstance(one.low, int | float) and isinstance(one.high, int | float)
+
+
+def _rank(name: str, names: Sequence[str]) -> int:
+    folded = name.casefold().rpartition(".")[2] if name.casefold() not in names else name.casefold()
+    return names.index(folded) if folded in names else len(names)
+
+
+def _show_value(value: Value | None) -> Value | None:
+    return show_time(value) if isinstance(value, datetime) else value
+
+
+def shown_range(one: AttributeSummary) -> str:
+    """Return the range of values as text, or the most frequent ones of texts."""
+    if one.value_type == "string" and one.values is not None:
+        return ", ".join(_cut(str(value)) for value, _ in one.values.most_common(3))
+    return "" if one.low is None else f"{_cut(str(_show_value(one.low)))} to {_cut(str(_show_value(one.high)))}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def listed_names(names: Iterable[str]) -> str:
+    """Return names as a query writes them."""
+    return ", ".join(map(show_name, names))

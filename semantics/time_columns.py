@@ -1,0 +1,270 @@
+"""Columns of text and of numbers that are times: which ones are, in which unit, and what they mean.
+
+One rule holds in every reader of files, tables, frames and lists of mappings, so that the same rows have the same
+answers whatever they come in (docs/decisions/times.md): a column of text is one of times if all its values are ISO 8601
+dates or date-times, and the numbers of the column of the time are seconds, or of the unit in which all of them fall in
+the years 1990 to 2100. The rule is here for Python's values, and in arrow_times.py for Arrow's columns: a reader should
+neither import Arrow for ten lines of JSON nor make a Python object of each cell of a Parquet file. A property test
+compares the two.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, get_args
+
+from cerify.semantics.arguments import require_kind
+from cerify.semantics.errors import IllFormed
+from cerify.semantics.events import TIME, TYPE
+from cerify.semantics.values import BEYOND_MICROSECONDS, FRACTION, Value, parse_time, quote_text, time_at
+
+TimeUnit = Literal["s", "ms", "us", "ns"]
+"""Seconds, milliseconds, microseconds or nanoseconds since 1970."""
+
+PER_SECOND: Mapping[TimeUnit, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+UNIT_NAMES: Mapping[TimeUnit, str] = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+FROM_1990, TO_2100 = 631_152_000, 4_102_444_800
+"""The first second of 1990, and of 2100."""
+
+LAST_SECOND = 253_402_300_800
+"""The first second of the year 10000; the year 1 is nearer to 1970."""
+
+DATE_TIME = r"\d{4}-\d\d-\d\d([Tt ]\d\d(:\d\d(:\d\d([.,]\d+)?)?)?([Zz]|[+-]\d\d(:?\d\d)?)?)?"
+"""An ISO 8601 date or date-time as data has it: with dashes, colons, and an offset or none."""
+
+IS_DATE_TIME = re.compile(DATE_TIME, re.ASCII)
+IS_WHOLE = re.compile(r"-?[0-9]+", re.ASCII)
+IS_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
+FORMS = "a time is ISO 8601, as 2013-01-31T14:05:00Z, or a number of seconds; --time-format or --time-unit names others"
+
+
+@dataclass(frozen=True)
+class TimeReading:
+    """The way to read the column of the time.
+
+    unit: of numbers; None finds it out. format: of texts, as strptime has it ("%d/%m/%Y %H:%M:%S"); None is ISO 8601.
+    round_times: cut digits beyond microseconds off; without it a column that has such digits is not read.
+    """
+
+    unit: TimeUnit | None = None
+    format: str | None = None
+    round_times: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises IllFormed for a unit that there is not, or a format that is no text."""
+        if self.unit is not None and self.unit not in get_args(TimeUnit):
+            raise IllFormed(f"there is no unit {self.unit!r} of times; use one of {', '.join(get_args(TimeUnit))}")
+        require_kind("time_format", self.format, str | None, "a text, as '%d/%m/%Y %H:%M:%S'")
+
+
+@dataclass(frozen=True)
+class FieldReading:
+    """Which fields hold the type and the time of an event, and how the time is read.
+
+    type_column and time_column may be paths into objects, as "event.category". default_type is the type of events
+    without that field; None makes them an error. texts are the attributes whose texts stay texts even where they all
+    look like times. types renames event types: {"start": "begin"} reads events of the type start as of begin.
+    records is the path to the list that has the events, in a file that is one object of JSON.
+    object_type is the type of the objects of an OCEL log whose lives are read.
+    """
+
+    type_column: str = TYPE
+    time_column: str | None = None
+    default_type: str | None = None
+    times: TimeReading = TimeReading()
+    texts: Set[str] = frozenset()
+    types: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    records: str | None = None
+    object_type: str | None = None
+
+    @property
+    def reserved(self) -> dict[str, str]:
+        """The reserved names by the names of the fields that take them."""
+        return {self.type_column: TYPE} | ({} if self.time_column is None else {self.time_column: TIME})
+
+    def hidden(self, names: Iterable[str]) -> set[str]:
+        """Return the reserved names, among those of columns, that other columns take."""
+        there = set(names)
+        return {meant for column, meant in self.reserved.items() if column != meant and column in there} & there
+
+    def field(self, name: str) -> str:
+        """Return what the data calls an attribute."""
+        if name == TYPE:
+            return self.type_column
+        return self.time_column or TIME if name == TIME else name
+
+
+class BadTime(ValueError):
+    """Raised for a value in a column of times that is not a time; row is its row, and the message names the problem."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+def unit_of(low: float, high: float) -> TimeUnit:
+    """Return the unit of the numbers of a column, of which these are the smallest and the largest.
+
+    It is the one in which all of them fall in the years 1990 to 2100; seconds if there is none.
+    """
+    for unit, per in PER_SECOND.items():
+        if FROM_1990 * per <= low and high < TO_2100 * per:
+            return unit
+    return "s"
+
+
+def are_epochs(low: float, high: float) -> bool:
+    """Return whether numbers between these are seconds of the years 1990 to 2100; others may be hours of a day."""
+    return low >= FROM_1990 and high < TO_2100
+
+
+def unit_note(field: str, unit: TimeUnit) -> str:
+    """Return the warning about a column whose unit was found out."""
+    return (
+        f"field {field!r}: its numbers are read as {UNIT_NAMES[unit]} since 1970, since as seconds they are beyond the "
+        f"year 2100; --time-unit s|ms|us|ns, in Python time_unit, decides it without this warning"
+    )
+
+
+def time_of_text(text: str, how: TimeReading = TimeReading()) -> datetime:
+    """Return the UTC time that a text writes. Raises ValueError, whose message says of the text what is wrong."""
+    if how.format is None:
+        return parse_time(_cut(text) if how.round_times else text)
+    try:
+        time = datetime.strptime(text, how.format)
+    except (ValueError, OverflowError, re.error) as error:
+        # strptime names the text, and what is left over of it: neither helps more than the format does
+        problem = "is not of the format" if "match format" in str(error) or "remains" in str(error) else f"({error})"
+        raise ValueError(f"{problem} {how.format!r}") from None
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def time_of_number(number: float, unit: TimeUnit, round_times: bool = False) -> datetime:
+    """Return the time that is so many units after 1970; a fraction is rounded to microseconds.
+
+    Raises ValueError for a whole number of nanoseconds that is not one of microseconds, and for times beyond the years
+    1 to 9999.
+    """
+    per = PER_SECOND[unit]
+    if isinstance(number, int):
+        ticks, rest = divmod(number * 10**6, per)
+        if rest and not round_times:
+            raise ValueError(BEYOND_MICROSECONDS)
+    elif not math.isfinite(number):
+        raise ValueError("is no time")
+    elif abs(number) / per > LAST_SECOND:
+        raise ValueError("is outside the years 1 to 9999")
+    else:
+        ticks = round(_microseconds(number, per))
+    try:
+        return time_at(ticks)
+    except OverflowError:
+        raise ValueError("is outside the years 1 to 9999") from None
+
+
+def _microseconds(number: float, per: int) -> float:
+    """Return microseconds, by the one operation on floats that Arrow does too."""
+    return number * (10**6 / per) if per <= 10**6 else number / (per / 10**6)
+
+
+def _cut(text: str) -> str:
+    return FRACTION.sub(r"\1", text)
+
+
+def are_date_times(values: Sequence[Value | None]) -> bool:
+    """Return whether the values are all texts of ISO 8601 dates or date-times, None aside, and there is one."""
+    texts = [value for value in values if value is not None]
+    return bool(texts) and all(isinstance(text, str) and IS_DATE_TIME.fullmatch(text) for text in texts)
+
+
+def times_of_texts(values: Sequence[Value | None], how: TimeReading = TimeReading()) -> list[Value | None]:
+    """Return the times that texts write, None for None. Raises BadTime."""
+    found: list[Value | None] = []
+    for row, value in enumerate(values):
+        try:
+            found.append(None if value is None else time_of_text(str(value), how))
+        except ValueError as error:
+            raise BadTime(row, f"{quote_text(str(value))} {error}") from None
+    return found
+
+
+def times_of_column(
+    values: Sequence[Value | None], field: str, how: TimeReading
+) -> tuple[list[Value | None], str | None]:
+    """Return the values of the column of the time as whole seconds or as times, with a warning about their unit.
+
+    field is what the data calls the column. Raises BadTime for what is no time, or where kinds are mixed.
+    """
+    known = [(row, value) for row, value in enumerate(values) if value is not None]
+    if not known:
+        return list(values), None
+    start = known[0][1]
+    if isinstance(start, str) and (how.format is not None or not all(_is_numeral(value) for _, value in known)):
+        for row, value in known:
+            if not isinstance(value, str):
+                raise BadTime(row, f"{value!r}, where others are texts; a time is of one form throughout a stream")
+        if how.format is None:
+            if _is_numeral(start):
+                row, value = next((row, value) for row, value in known if not _is_numeral(value))
+                raise BadTime(row, f"{quote_text(str(value))} is no time; {FORMS}")
+            for row, value in known:
+                if not (IS_DATE_TIME.fullmatch(str(value)) or _is_iso(str(value))):
+                    raise BadTime(row, f"{quote_text(str(value))} is no time; {FORMS}")
+        return times_of_texts(values, how), None
+    numbers: list[int | float | None] = []
+    for row, cell in enumerate(values):
+        of_two_kinds = cell is not None and isinstance(cell, datetime) != isinstance(start, datetime)
+        if isinstance(cell, bool) or of_two_kinds:
+            raise BadTime(row, f"{cell!r} is no time; {FORMS}")
+        numbers.append(None if cell is None or isinstance(cell, datetime) else _number(cell, row))
+    if isinstance(start, datetime):
+        return list(values), None
+    present = [number for number in numbers if number is not None]
+    if not all(map(math.isfinite, present)):
+        raise BadTime(next(r for r, n in enumerate(numbers) if n is not None and not math.isfinite(n)), "no time")
+    unit = how.unit or unit_of(min(present), max(present))
+    note = unit_note(field, unit) if how.unit is None and unit != "s" else None
+    if unit == "s" and all(isinstance(number, int) for number in present):
+        return list(numbers), None
+    if how.unit is None and unit == "s" and not are_epochs(min(present), max(present)):
+        return [_as_float(number, row) for row, number in enumerate(numbers)], None
+    times: list[Value | None] = []
+    for row, number in enumerate(numbers):
+        try:
+            times.append(None if number is None else time_of_number(number, unit, how.round_times))
+        except ValueError as error:
+            raise BadTime(row, f"{number} {error}") from None
+    return times, note
+
+
+def _is_numeral(value: object) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and IS_NUMBER.fullmatch(value) is not None)
+
+
+def _is_iso(text: str) -> bool:
+    try:
+        parse_time(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _as_float(number: float | None, row: int) -> float | None:
+    if isinstance(number, int) and float(number) != number:
+        raise BadTime(row, f"{number} is not exact as 64-bit float")
+    return None if number is None else float(number)
+
+
+def _number(value: Value, row: int) -> int | float:
+    if isinstance(value, str):
+        if not IS_NUMBER.fullmatch(value) or len(value) > 40:
+            raise BadTime(row, f"{quote_text(value)} is no time; {FORMS}")
+        return int(value) if IS_WHOLE.fullmatch(value) else float(value)
+    if isinstance(value, datetime):
+        raise BadTime(row, f"{value} among numbers; a time is of one form throughout a stream")
+    return value

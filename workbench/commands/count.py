@@ -1,0 +1,52 @@
+"""cerify count: the number of the matches of a query over files of events."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import click
+
+from cerify.api import count, read_query
+from cerify.commands.options import EVENTS, FileSource, argument, group, language, option, takes
+from cerify.commands.rules import with_rule_of
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import errors_in
+from cerify.terminal import echo
+
+
+@dataclass(frozen=True)
+class CountArguments:
+    """The options of a call."""
+
+    query: str = argument()
+    file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
+    language: str = language()
+    source: FileSource = group(FileSource)
+    time_limit: float | None = option(
+        "--time-limit",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Stop with an error after so long.",
+    )
+    as_json: bool = option("--json", is_flag=True, help="Print an object with the number, as JSON.")
+
+
+@click.command()
+@takes(CountArguments)
+def count_command(args: CountArguments) -> int:
+    """Print how many matches QUERY has over the events in FILE.
+
+    Matches are counted without being listed where an evaluator can do so. QUERY may be the name of a file .eql or .toml
+    with a rule in EQL.
+
+    Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
+    """
+    budget = Budget(seconds=args.time_limit)
+    text, language_ = with_rule_of(args.query, args.language)
+    _, tree = read_query(text, language_, args.source.schema)
+    with errors_in(text), budget.timed():
+        S = args.source.read_for(text, language_, args.file)
+        number = count(tree, S, budget=budget)
+    echo(json.dumps({"count": number}) if args.as_json else str(number))
+    return 0 if number else 1

@@ -1,0 +1,70 @@
+"""cerify misses: how far the sequences of a query came, and what the others lacked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import click
+
+from cerify.api import read_query
+from cerify.commands.options import EVENTS, AtLeast, FileSource, argument, group, language, option, takes
+from cerify.explanations.near_misses import Funnel, near_misses
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import errors_in
+from cerify.terminal import Line, echo, echo_lines, table_lines
+
+
+@dataclass(frozen=True)
+class MissesArguments:
+    """The options of a call."""
+
+    query: str = argument()
+    file: str = argument(type=EVENTS)
+    language: str = language()
+    limit: int = option(
+        "--limit", type=AtLeast(1), default=20, metavar="N", help="List N near misses, the deepest first."
+    )
+    time_limit: float | None = option(
+        "--time-limit",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="Stop with an error after so long.",
+    )
+    source: FileSource = group(FileSource)
+    as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
+
+
+@click.command()
+@takes(MissesArguments)
+def misses_command(args: MissesArguments) -> int:
+    """Print how far the sequences of QUERY came over the events in FILE, step by step.
+
+    Of each event that takes the first step and did not complete, the steps that it took and the cause. QUERY is a
+    sequence of single events, with windows, keys and UNLESS; FILE is CSV, JSON Lines, Parquet or Arrow IPC.
+
+    Exit status: 0 if a sequence completed, 1 if none did, 2 on an error.
+    """
+    lang, tree = read_query(args.query, args.language, args.source.schema)
+    budget = Budget(seconds=args.time_limit)
+    with errors_in(args.query), budget.timed():
+        phi = lang.cel_formula(tree, budget)
+        funnel = near_misses(phi, args.source.read_for(args.query, args.language, args.file), args.limit, budget)
+    if args.as_json:
+        echo(json.dumps(funnel.json(), ensure_ascii=False))
+    else:
+        for line in funnel.written():
+            echo(line)
+        if funnel.misses:
+            echo_lines(_table(funnel))
+        if funnel.left_out:
+            echo(f"and {funnel.left_out:,} more; --limit N lists more")
+    return 0 if funnel.completed else 1
+
+
+def _table(funnel: Funnel) -> list[Line]:
+    rows = [
+        (str(miss.start), f"{miss.depth} of {len(funnel.steps)}", ", ".join(map(str, miss.events)), miss.message)
+        for miss in funnel.misses
+    ]
+    return table_lines(("start", "steps", "events", "what is missing"), rows)

@@ -1,0 +1,79 @@
+"""cerify schema: what files of events have, and which options may be meant."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import click
+
+from cerify.commands.options import EVENTS, FileSource, argument, group, option, takes
+from cerify.semantics.errors import InputError
+from cerify.semantics.events import TYPE, observed
+from cerify.semantics.json_events import json_of_schema
+from cerify.semantics.predicates import show_name
+from cerify.semantics.stream_summary import StreamSummary, listed_names, shown_range, summarized
+from cerify.terminal import echo, echo_lines, printable, table_lines
+
+UNTYPED = "event"  # the type of events in a file that has none
+MOST_TYPES = 50
+
+
+@dataclass(frozen=True)
+class SchemaArguments:
+    """The options of a call."""
+
+    file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
+    source: FileSource = group(FileSource)
+    as_schema: bool = option("--as-schema", is_flag=True, help="Print the schema alone, as --schema takes it.")
+    as_json: bool = option("--json", is_flag=True, help="Print the summary as JSON.")
+
+
+@click.command()
+@takes(SchemaArguments)
+def schema_command(args: SchemaArguments) -> int:
+    """Print what the events in FILE have: types, attributes, kinds, ranges, and what may be a key or the time.
+
+    Names stand as a query writes them. A file whose events have no types is read, too; options that may be meant are
+    suggested at the end.
+    """
+    typed = True
+    try:
+        S = args.source.read(args.file)
+    except InputError:
+        if args.source.type_column != TYPE:
+            raise
+        S, typed = args.source.read(args.file, UNTYPED), False
+    if args.as_schema:
+        echo(json.dumps(json_of_schema(observed(S)), ensure_ascii=False))
+        return 0
+    summary = summarized(S)
+    suggested = summary.suggestions(typed)
+    if args.as_json:
+        echo(json.dumps(summary.json() | {"suggestions": suggested}, ensure_ascii=False, allow_nan=False))
+        return 0
+    _print_summary(summary, typed, suggested)
+    return 0
+
+
+def _print_summary(summary: StreamSummary, typed: bool, suggested: list[str]) -> None:
+    echo(f"{summary.events} events" + ("" if typed else ", none of which has a type"))
+    if typed:
+        rows = [
+            [printable(show_name(type_)), str(number), printable(listed_names(summary.of_types[type_]))]
+            for type_, number in list(summary.types.items())[:MOST_TYPES]
+        ]
+        echo_lines(table_lines(["type", "events", "attributes"], rows))
+    keys, times = {one.name for one in summary.likely_keys()}, {one.name for one in summary.likely_times()[:1]}
+    rows = []
+    for one in summary.attributes.values():
+        uses = [*["a key?"] * (one.name in keys), *["the time?"] * (one.name in times)]
+        distinct = "many" if one.distinct is None else str(one.distinct)
+        kind = "mixed" if one.mixed else str(one.value_type)
+        cells = [show_name(one.name), kind, str(one.present), distinct, shown_range(one), ", ".join(uses)]
+        rows.append([*map(printable, cells)])
+    echo_lines(table_lines(["attribute", "kind", "events", "values", "range", "use"], rows))
+    for reason in summary.unread.values():
+        echo(f"left out: {printable(reason)}")
+    if suggested:
+        echo(f"options that may be meant: {' '.join(suggested)}")

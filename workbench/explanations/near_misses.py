@@ -1,0 +1,421 @@
+"""How far the sequences of a query came: a funnel, and the starts that did not complete, each with what was missing.
+
+A start is an event that takes the first step; its depth is the greatest number of steps for which, in the same windows
+and keys, there is a match that begins with it. All events after a start are looked at until its window is over. The
+work is bounded; starts that were not looked at are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from cerify.automata.evaluate.scope import Key, key_of, lookback_bounds, within_width
+from cerify.automata.evaluate.tables import classify
+from cerify.explanations.sequences import EventSequence, StepOfSequence, sequence_of
+from cerify.semantics.arguments import Budget, check_time, require_whole
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.events import TIME, Stream
+from cerify.semantics.predicates import Predicate, show_value
+
+Cause = Literal["forbidden", "not_next", "late", "filter", "open", "none"]
+"""Why a start did not complete: an event that must not be there; another event is the next one; the event comes after
+the window; an event of the type that does not satisfy the filter; the window is not over at the end of the stream;
+nothing of the kind."""
+
+MISSES = 1_000  # that are listed, if nothing else is said
+STEPS = 20_000_000  # events looked at after starts, over all of them
+BEYOND = 10_000  # events that are looked at after a window for one that comes too late
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """A start that did not complete.
+
+    events: one of its deepest partial matches, as many positions as steps. missing: the step after these. event: the
+    position of the event that the cause is about, if there is one.
+    """
+
+    start: int
+    events: tuple[int, ...]
+    missing: str
+    cause: Cause
+    event: int | None
+    message: str
+
+    @property
+    def depth(self) -> int:
+        """Return the number of steps taken."""
+        return len(self.events)
+
+
+@dataclass(frozen=True)
+class Funnel:
+    """The number of starts that took each step, and the near misses, the deepest first.
+
+    steps: the texts of the steps. reached: of each step how many starts came that far; the first are all starts that
+    were looked at, the last those that completed. causes: of each step how many starts stopped before it, by cause.
+    nearest: of the first step, the start and the next event that came too late, where these are the closest.
+    left_out: near misses that are not listed. unread: starts that were not looked at.
+    """
+
+    steps: tuple[str, ...]
+    reached: tuple[int, ...]
+    causes: tuple[dict[Cause, int], ...]
+    nearest: tuple[tuple[int, int, str] | None, ...]
+    misses: tuple[NearMiss, ...]
+    left_out: int
+    unread: int
+
+    @property
+    def starts(self) -> int:
+        """The starts that were looked at."""
+        return self.reached[0]
+
+    @property
+    def completed(self) -> int:
+        """The starts that completed."""
+        return self.reached[-1]
+
+    def json(self) -> dict[str, Any]:
+        """The funnel as an object of JSON."""
+        causes = zip(self.steps, self.reached, self.causes, self.nearest, strict=True)
+        return {
+            "steps": [
+                {"step": step, "reached": reached, "missed": missed, "nearest": nearest and list(nearest[:2])}
+                for step, reached, missed, nearest in causes
+            ],
+            "misses": [
+                {
+                    "start": miss.start,
+                    "depth": miss.depth,
+                    "events": list(miss.events),
+                    "missing": miss.missing,
+                    "cause": miss.cause,
+                    "event": miss.event,
+                    "message": miss.message,
+                }
+                for miss in self.misses
+            ],
+            "left_out": self.left_out,
+            "unread": self.unread,
+        }
+
+    def written(self) -> Iterator[str]:
+        """The funnel in sentences, one for each step."""
+        yield f"{self.starts:,} {_events(self.starts)} {_takes(self.starts)} the first step, {self.steps[0]}"
+        for k in range(1, len(self.steps)):
+            on, causes = self.reached[k], self.causes[k]
+            line = f"{on:,} of these {'goes' if on == 1 else 'go'} on to {self.steps[k]}"
+            said = [f"{number:,} {SAID[cause]}" for cause, number in causes.items() if number]
+            yield f"{line}; {', '.join(said)}" if said else line
+            if (nearest := self.nearest[k]) is not None:
+                yield f"  nearest: events {nearest[0]} and {nearest[1]}, {nearest[2]} apart"
+        if self.unread:
+            yield f"{self.unread:,} more starts were not looked at"
+
+
+SAID: dict[Cause, str] = {
+    "forbidden": "stopped by an event that must not be there",
+    "not_next": "followed by another event",
+    "late": "too late",
+    "filter": "with an event that fails the filter",
+    "open": "open at the end of the stream",
+    "none": "without any",
+}
+
+
+def near_misses(phi: Formula, S: Stream, limit: int = MISSES, budget: Budget = Budget()) -> Funnel:
+    """Count how far the sequences of a formula came on a stream.
+
+    Raises Unsupported for a formula that is no sequence of steps, InputError where the values of a window's attribute
+    go back, so that no position ends it, BudgetExceeded.
+    """
+    require_whole("limit", limit)
+    sequence = sequence_of(phi)
+    if isinstance(sequence, Unsupported):
+        raise sequence
+    with budget.timed():
+        return _Search(sequence, S).funnel(limit)
+
+
+@dataclass
+class _Partial:
+    """The partial matches of one start: of each number of steps one, with the position of its last event.
+
+    looping: those whose last step may come again; nothing that comes in between ends that.
+    """
+
+    alive: list[tuple[int, ...] | None]
+    looping: list[tuple[int, ...] | None]
+    deepest: tuple[int, ...]
+    killed: int | None = None  # the event that ended the deepest
+    last: int = -1  # the last position that was looked at
+    over: bool = False  # whether the window was over
+
+
+@dataclass
+class _Tally:
+    """Hold the counts of a search while it runs."""
+
+    reached: list[int]
+    causes: list[dict[Cause, int]]
+    nearest: list[tuple[float, int, int, str] | None]
+    misses: list[NearMiss] = field(default_factory=list)
+
+
+class _Search:
+    """Looks at the events after each start."""
+
+    def __init__(self, sequence: EventSequence, S: Stream) -> None:
+        self.steps, self.scope, self.S = sequence.steps, sequence.scope, S
+        bounds = lookback_bounds(self.scope, S)
+        if bounds.unordered:
+            name = bounds.unordered[0][0]
+            raise InputError(
+                f"the values of {name!r} go back, so that no event ends a window on it: sort the stream by it"
+            )
+        self._admitted = bounds.marks
+        self.streams: list[Key | None] = bounds.keys
+        self.parts: list[Key | None] = [key_of(self.scope.attributes, event) for event in S]
+        self._classify()
+        self._seen = self._visible()
+        self._number = {p: n for positions in self._seen.values() for n, p in enumerate(positions)}
+        self._left = STEPS
+
+    def _classify(self) -> None:
+        """Set, for each event as bits, the steps that it takes, and the steps that it forbids."""
+        predicates: list[Predicate] = []
+        takes, forbids = [0] * len(self.steps), [0] * len(self.steps)
+        for k, step in enumerate(self.steps):
+            for P, _ in step.ways:
+                takes[k] |= 1 << len(predicates)
+                predicates.append(P)
+            for _, P in step.guards:
+                forbids[k] |= 1 << len(predicates)
+                predicates.append(P)
+        masks = classify(predicates, self.S)
+        found: dict[int, tuple[int, int]] = {}
+        for mask in set(masks):
+            of = [sum(1 << k for k, bits in enumerate(kind) if mask & bits) for kind in (takes, forbids)]
+            found[mask] = of[0], of[1]
+        self.takes = [found[mask][0] for mask in masks]
+        self.forbids = [found[mask][1] for mask in masks]
+
+    def _visible(self) -> dict[Key, list[int]]:
+        """The events that the sequences of a key see; without PER KEY all events, as those of one key.
+
+        An event that neither takes a step nor forbids one is of no interest, unless neighbours count.
+        """
+        neighbours = any(step.next_to for step in self.steps) or self.scope.key_events is not None
+        seen: dict[Key, list[int]] = {}
+        for p, key in enumerate(self.streams):
+            if key is not None and (neighbours or self.takes[p] or self.forbids[p]):
+                seen.setdefault(key, []).append(p)
+        return seen
+
+    def funnel(self, limit: int) -> Funnel:
+        """All starts, one after the other."""
+        n = len(self.steps)
+        tally = _Tally([0] * n, [{} for _ in range(n)], [None] * n)
+        starts = [p for p in range(len(self.S)) if self.takes[p] & 1 and self._may_take(p)]
+        read = 0
+        for p in starts:
+            if self._left <= 0:
+                break
+            self._follow(p, tally)
+            read += 1
+        misses = sorted(tally.misses, key=lambda miss: (-miss.depth, miss.start))
+        return Funnel(
+            tuple(step.text for step in self.steps),
+            tuple(tally.reached),
+            tuple(tally.causes),
+            tuple(None if found is None else (found[1], found[2], found[3]) for found in tally.nearest),
+            tuple(misses[:limit]),
+            max(0, len(misses) - limit),
+            len(starts) - read,
+        )
+
+    def _may_take(self, p: int) -> bool:
+        return self._admitted[p] and self.streams[p] is not None and self.parts[p] is not None
+
+    def _follow(self, start: int, tally: _Tally) -> None:
+        found = self._partial(start)
+        depth = len(found.deepest)
+        for k in range(depth):
+            tally.reached[k] += 1
+        if depth == len(self.steps):
+            return
+        miss = self._miss(found)
+        causes = tally.causes[depth]
+        causes[miss.cause] = causes.get(miss.cause, 0) + 1
+        tally.misses.append(miss)
+        if miss.cause == "late" and miss.event is not None:
+            distance, text = self._apart(start, miss.event)
+            nearest = tally.nearest[depth]
+            if nearest is None or distance < nearest[0]:
+                tally.nearest[depth] = distance, start, miss.event, text
+
+    def _partial(self, start: int) -> _Partial:
+        """Return the partial matches of a start, up to a match or the end of its window."""
+        n, seen = len(self.steps), self._seen[self.streams[start] or ()]
+        found = _Partial([None] * (n + 1), [None] * (n + 1), (start,), last=start)
+        found.alive[1] = (start,)
+        found.looping[1] = (start,) if self.steps[0].loops else None
+        for place in range(self._number[start] + 1, len(seen)):
+            self._left -= 1
+            if self._left % 1024 == 0:
+                check_time()
+            p = seen[place]
+            if not self._inside(start, p):
+                found.over = True
+                break
+            self._read(found, p, start)
+            found.last = p
+            if found.alive[n] is not None or not any((*found.alive, *found.looping)):
+                break
+        return found
+
+    def _read(self, found: _Partial, p: int, start: int) -> None:
+        """One more event after a start."""
+        alive, taken = found.alive, self.takes[p] if self._may_take(p) and self.parts[p] == self.parts[start] else 0
+        for k in range(1, len(self.steps)):
+            if alive[k] is not None and self.forbids[p] >> k & 1:
+                if alive[k] is not None and k == len(found.deepest):
+                    found.killed = p
+                alive[k] = None
+        new: dict[int, tuple[int, ...]] = {}
+        for k in range(len(self.steps)):
+            if taken >> k & 1:
+                before = alive[k] if k else None
+                if before is not None:
+                    new[k + 1] = (*before, p)
+                elif (again := found.looping[k + 1]) is not None:
+                    new[k + 1] = (*again[:-1], p)
+        for k in range(1, len(self.steps)):
+            if self.steps[k].next_to:
+                alive[k] = None  # the next event has come
+        for k, events in new.items():
+            if self.steps[k - 1].loops and found.looping[k] is None:
+                found.looping[k] = events
+            if alive[k] is None or (k < len(self.steps) and self.steps[k].next_to):
+                alive[k] = events
+                found.killed = None if k >= len(found.deepest) else found.killed
+            if k > len(found.deepest):
+                found.deepest = events
+
+    def _inside(self, start: int, p: int) -> bool:
+        """Whether an event can be in a window with the start, or come before one that is."""
+        scope = self.scope
+        if scope.events is not None and p - start >= scope.events:
+            return False
+        if scope.key_events is not None and self._number[p] - self._number[start] >= scope.key_events:
+            return False
+        for a, width in scope.widths:
+            value = self.S[p].get(a)
+            if value is not None and self._admitted[p] and not within_width(width, [self.S[start].get(a), value]):
+                return False
+        return True
+
+    def _miss(self, found: _Partial) -> NearMiss:
+        start, depth = found.deepest[0], len(found.deepest)
+        step = self.steps[depth]
+        cause, event, message = self._cause(found, step, depth)
+        return NearMiss(start, found.deepest, step.text, cause, event, message)
+
+    def _cause(self, found: _Partial, step: StepOfSequence, depth: int) -> tuple[Cause, int | None, str]:
+        start, last = found.deepest[0], found.deepest[-1]
+        if found.killed is not None:
+            forbidden = " or ".join(dict.fromkeys(text for text, _ in step.guards))
+            return "forbidden", found.killed, f"event {found.killed} is one of {forbidden}, before any {step.text}"
+        seen = self._seen[self.streams[start] or ()]
+        after = seen[self._number[last] + 1 :][:BEYOND] if step.next_to else seen[self._number[last] + 1 :]
+        if step.next_to and after:
+            following = f"the next event, {after[0]} ({self.S[after[0]].type}), does not take the step {step.text}"
+            return "not_next", after[0], following
+        if (late := self._late(found, after, depth)) is not None:
+            return (
+                "late",
+                late,
+                f"event {late} takes the step {step.text}, {self._apart(start, late)[1]} after the start",
+            )
+        if (failing := self._failing(start, last, step)) is not None:
+            return "filter", failing, f"event {failing} is of the type, but does not satisfy the filter of {step.text}"
+        if not found.over and self._open(start):
+            return "open", None, f"no {step.text} so far; the window is not over at the end of the stream"
+        return "none", None, f"no {step.text} after event {last}"
+
+    def _late(self, found: _Partial, after: Sequence[int], depth: int) -> int | None:
+        """The first event after the window that takes the step."""
+        start = found.deepest[0]
+        beyond = 0
+        for p in after if found.over else ():
+            beyond += p > found.last
+            if beyond > BEYOND:
+                break
+            if (
+                p > found.last
+                and self.takes[p] >> depth & 1
+                and self._may_take(p)
+                and self.parts[p] == self.parts[start]
+            ):
+                return p
+        return None
+
+    def _failing(self, start: int, last: int, step: StepOfSequence) -> int | None:
+        """The first event of the window that is of the step's type; it does not take the step."""
+        for p in range(last + 1, min(len(self.S), last + BEYOND)):
+            if self.streams[p] == self.streams[start] and self.parts[p] == self.parts[start]:
+                if not self._inside_all(start, p):
+                    return None
+                if self.S[p].type in step.types:
+                    return p
+        return None
+
+    def _inside_all(self, start: int, p: int) -> bool:
+        """Return whether any event can be in a window with the start, or come before one that is."""
+        if p in self._number:
+            return self._inside(start, p)
+        scope = self.scope
+        if scope.events is not None and p - start >= scope.events:
+            return False
+        values = ((width, self.S[start].get(a), self.S[p].get(a)) for a, width in scope.widths)
+        return all(value is not None and within_width(width, [first, value]) for width, first, value in values)
+
+    def _open(self, start: int) -> bool:
+        """Whether the window of a start may go on after the last event of the stream."""
+        return not self.scope.windowed or self._inside_all(start, len(self.S) - 1)
+
+    def _apart(self, start: int, p: int) -> tuple[float, str]:
+        """Return the distance of two events, and its text, by the first window on values, or else by positions."""
+        for a, _ in self.scope.widths:
+            one, two = self.S[start].get(a), self.S[p].get(a)
+            if isinstance(one, datetime) and isinstance(two, datetime):
+                return (two - one).total_seconds(), duration((two - one).total_seconds())
+            if isinstance(one, int | float) and isinstance(two, int | float):
+                distance = two - one
+                return float(distance), duration(distance) if a == TIME else f"{show_value(distance)} of {a}"
+        return float(p - start), f"{p - start} events"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: 11 minutes 3 seconds."""
+    parts, rest = [], seconds
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        number, rest = divmod(rest, size)
+        if number:
+            parts.append(f"{number:.0f} {unit}{'s' * (number != 1)}")
+    if rest or not parts:
+        parts.append(f"{rest:g} second{'s' * (rest != 1)}")
+    return " ".join(parts)
+
+
+def _events(number: int) -> str:
+    return "event" if number == 1 else "events"
+
+
+def _takes(number: int) -> str:
+    return "takes" if number == 1 else "take"

@@ -1,0 +1,62 @@
+"""The attributes that a query may look at: what has to be read of the data, and nothing else has to be readable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from cerify.languages.language import Language
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.event_expressions import syntax as expr
+from cerify.semantics.events import TIME
+from cerify.semantics.predicates import Attribute
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.sase import syntax as sase
+
+TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program
+NAMES_NO_ATTRIBUTE = (
+    *(expr.ExpressionVariable, expr.Primitive, expr.ExpressionNamed, expr.ExpressionDefinition),
+    *(rows.RowVariable, rows.Measure, rows.Subset, rows.RowDefinition),
+)
+"""Nodes whose name is one of a variable, a type, a column of the output or an expression."""
+
+
+def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
+    """Return the names of all attributes that a query may look at, or None if it may look at any.
+
+    It may where a predicate of the user's own is named, where arguments stand for attributes by their places, and in a
+    language that is installed beside cerify's own, of whose trees nothing is known here.
+    """
+    if not type(language).__module__.startswith("cerify."):
+        return None
+    found = set[str]()
+    for node in nodes_of(query):
+        match node:
+            case cel.Named():
+                return None
+            case expr.Primitive(_, arguments) | expr.ExpressionNamed(_, arguments) if arguments:
+                return None
+            case Attribute(name):
+                found.add(name)
+                continue
+        if isinstance(node, TIMED):
+            found.add(TIME)
+        if isinstance(node, NAMES_NO_ATTRIBUTE):
+            continue
+        for field in ("attribute", "attributes", "name", "names"):
+            value = getattr(node, field, ())
+            found.update([value] if isinstance(value, str) else value if isinstance(value, tuple) else ())
+    return frozenset(found - {""})
+
+
+def nodes_of(tree: Any) -> Iterator[Any]:
+    """Yield the nodes of a tree of any of the languages, conditions and terms included."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, tuple | list | frozenset):
+            pending.extend(node)
+        elif is_dataclass(node) and not isinstance(node, type):
+            yield node
+            pending.extend(getattr(node, field.name) for field in fields(node))

@@ -1,0 +1,132 @@
+"""Queries as data: the JSON form of a syntax tree, as the engine protocol has it, read back as a tree.
+
+A node is an object whose key "node" names its class, with a key for each of its fields (docs/reference/protocol.md).
+Programs that make queries need not write text, and quote nothing. What is read here is printed and parsed again before
+it counts as a query, so that a tree that no text writes is refused.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+from cerify.languages import LANGUAGES, language_named
+from cerify.semantics.arguments import depth_limited, did_you_mean, short_repr
+from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.trees import node_word
+from cerify.semantics.values import parse_time
+
+BASES = frozenset({"Derived", "RowNode", "SaseNode"})  # classes whose subclasses are nodes
+LEFT_OUT = frozenset({"span", "having_span"})
+
+
+def query_of_json(obj: object, language: str) -> Any:
+    """Return the syntax tree for which a parsed object of JSON stands, in the language of this name.
+
+    >>> query_of_json({"node": "Seq", "left": {"node": "Event", "type": "A"}, "right": {"node": "Event", "type": "B"}},
+    ...               "cel")
+    Seq(left=EventAtom(type='A'), right=EventAtom(type='B'))
+
+    Raises InputError, which names the part that is no node.
+    """
+    lang = language_named(language)
+    with depth_limited():
+        tree = _built(obj, node_kinds(lang.name), "the query", tuple)
+        if not isinstance(tree, lang.trees):
+            raise InputError(f"the query: {type(tree).__name__} is no query of {lang.title}")
+        try:
+            text = lang.show(tree)
+            again = lang.parse(text)
+        except CerifyError as error:
+            raise InputError(f"the query: it is none that {lang.title} can write: {error.message}") from None
+        except (TypeError, AttributeError, ValueError, KeyError, AssertionError) as error:  # a field of another type
+            raise InputError(f"the query: a field has a value of another type: {error}") from None
+    if again != tree:
+        raise InputError(f"the query: {lang.title} reads its text, {text}, as another query")
+    return again  # with the places of its parts in that text
+
+
+def _built(value: Any, kinds: Mapping[str, type], where: str, several: type) -> Any:
+    if isinstance(value, list):
+        parts = [_built(part, kinds, f"{where}[{i}]", tuple) for i, part in enumerate(value)]
+        return several(parts)
+    if not isinstance(value, Mapping):
+        return value
+    name = value.get("node")
+    if not isinstance(name, str) or name not in kinds:
+        hint = did_you_mean(name, kinds) if isinstance(name, str) else f"; it is one of {', '.join(kinds)}"
+        raise InputError(f'{where}: the key "node" is {short_repr(name)}, and no node is called so{hint}')
+    if name == "Timestamp":
+        try:
+            return parse_time(str(value.get("value")))
+        except ValueError as error:
+            raise InputError(f"{where}.value: {value.get('value')!r} {error}") from None
+    kind = kinds[name]
+    known = {one.name: one for one in fields(kind) if one.name not in LEFT_OUT}
+    for key in value:
+        if key != "node" and key not in known:
+            raise InputError(f"{where}: {name} has no field {key!r}{did_you_mean(str(key), known)}")
+    for key, one in known.items():
+        if key not in value and one.default is MISSING and one.default_factory is MISSING:
+            raise InputError(f"{where}: {name} needs the field {key!r}")
+    sets = _sets(kind)
+    given = {
+        key: _built(part, kinds, f"{where}.{key}", frozenset if key in sets else tuple)
+        for key, part in value.items()
+        if key != "node"
+    }
+    try:
+        return kind(**given)
+    except CerifyError as error:
+        raise InputError(f"{where}: {error.message}") from None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: {name}: {error}") from None
+
+
+@cache
+def node_kinds(language: str) -> Mapping[str, type]:
+    """Return the class of each node of a language by the node's word; of a timestamp datetime."""
+    found: dict[str, type] = {"Timestamp": datetime}
+    waiting, seen = list(LANGUAGES[language].trees), set()
+    own = waiting[0].__module__
+    while waiting:
+        kind = waiting.pop()
+        if not is_dataclass(kind) or kind in seen:
+            continue
+        seen.add(kind)
+        if kind.__name__ not in BASES:
+            found[node_word(kind)] = kind
+        hints = get_type_hints(kind)
+        waiting += [part for name in fields_of(kind) for part in _classes_in(hints[name])]
+        named = vars(sys.modules[own])  # a dataclass with slots leaves the class it was made from behind, unnamed
+        own_subclasses = (sub for sub in kind.__subclasses__() if sub.__module__ == own)
+        waiting += [sub for sub in own_subclasses if named.get(sub.__name__) is sub]
+    return dict(sorted(found.items()))
+
+
+def _classes_in(hint: Any) -> Iterable[type]:
+    """Yield the classes that a type hint mentions."""
+    if isinstance(hint, type) and get_origin(hint) is None:
+        yield hint
+    for part in get_args(hint):
+        yield from _classes_in(part)
+
+
+def fields_of(kind: Any) -> Iterable[str]:
+    """Return the names of the fields of a class of nodes, without those that are left out of JSON."""
+    return (field.name for field in fields(kind) if field.name not in LEFT_OUT)
+
+
+@cache
+def _sets(kind: type) -> frozenset[str]:
+    """Return the fields of a node that hold sets; the others that hold several parts hold tuples."""
+    hints = get_type_hints(kind)
+    return frozenset(name for name, hint in hints.items() if _has_set(hint))
+
+
+def _has_set(hint: Any) -> bool:
+    return get_origin(hint) is frozenset or any(map(_has_set, get_args(hint)))
