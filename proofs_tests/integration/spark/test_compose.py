@@ -130,9 +130,9 @@ def test_a_start_event_in_a_later_chunk_is_an_error() -> None:
 @pytest.mark.thorough
 def test_states_have_the_same_numbers_in_every_process() -> None:
     code = (
-        "from cerify.semantics.arguments import Budget; from cerify.spark.runs import Query\n"
+        "from cerify.semantics.arguments import Budget; from cerify.spark.runs import SparkQuery\n"
         "from cerify.spark.transfer import counter_of\n"
-        "E = counter_of(Query('NXT((A OR B)+ ; C FILTER A.x > 1 AND C.y < 3)'), Budget())\n"
+        "E = counter_of(SparkQuery('NXT((A OR B)+ ; C FILTER A.x > 1 AND C.y < 3)'), Budget())\n"
         "print(E.tables.step.tolist(), E.types)"
     )
     said = {
