@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate import keyed_kernels as kernels
 from cerify.automata.evaluate.list_kernels import enumerate_scoped
-from cerify.automata.evaluate.match_stores import ENTRIES, NODE, ROOTS, numbers
+from cerify.automata.evaluate.match_stores import ENTRIES, NODE, ROOTS, TreeStore, numbers, require_tree
 from cerify.automata.evaluate.scoped_kernels import NODES
 from cerify.automata.evaluate.tables import (
     Enumeration,
     EventBatch,
     MatchBatch,
-    MatchStore,
     Numbers,
     TransitionTables,
     require,
@@ -24,7 +23,7 @@ from cerify.automata.evaluate.tables import (
 from cerify.semantics.errors import BudgetExceeded
 
 
-class KeyedStore(MatchStore):
+class KeyedStore(TreeStore):
     """A series of nodes for each key and state; see keyed_kernels.
 
     reports_at_last_event, windowed, consume: as of WindowedStore. ascending: whether how far back events reach never
@@ -50,17 +49,6 @@ class KeyedStore(MatchStore):
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"tree": self.tree[: self.nodes], "counters": self.counters, "rows": self.rows, "home": self.home}
-
-    @property
-    def labels(self) -> NDArray[np.int32]:
-        """Return the label of each node; 0 for unions."""
-        labels: NDArray[np.int32] = np.maximum(-self.tree["right"][: self.nodes], 0)
-        return labels
-
-    @property
-    def positions(self) -> NDArray[np.int64]:
-        positions: NDArray[np.int64] = self.tree["event"][: self.nodes]
-        return positions
 
     def resize(self, states: int, keys: int) -> None:
         had_keys, had_states, had_width = self.rows.shape
@@ -89,11 +77,7 @@ class KeyedStore(MatchStore):
             counters.shape == (kernels.COUNTERS,) and counters[kernels.NODES_MADE] == tree.size >= 1,
             "the nodes differ in number",
         )
-        below, inner = np.arange(1, tree.size), slice(1, None)
-        children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
-        require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
-        require((tree["event"][1:] < position).all(), "a node lies in the future")  # the terminator has no position
-        require((tree["floor"] <= position).all(), "a node lies in the future")
+        require_tree(tree, position)
         stream = int(counters[kernels.STREAMS])
         fitting = 0 <= stream < 2**62 and kernels.rows_fit(rows, home, stream, tree.size)
         require(fitting, "the rows of a key are damaged")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate import list_kernels as kernels
-from cerify.automata.evaluate import scoped_kernels as scoped_kernels_kernels
+from cerify.automata.evaluate import scoped_kernels
 from cerify.automata.evaluate.list_kernels import (
     CAP,
     CHILD,
@@ -277,7 +277,31 @@ FIELDS = [("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left", "<i4")
 NODE = np.dtype((np.record, np.dtype(FIELDS, align=True)))
 
 
-class WindowedStore(MatchStore):
+class TreeStore(MatchStore):
+    """A match store whose nodes are records of NODE, in the array `tree`."""
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """Return the label of each node; 0 for unions."""
+        labels: NDArray[np.int32] = np.maximum(-self.tree["right"][: self.nodes], 0)
+        return labels
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        positions: NDArray[np.int64] = self.tree["event"][: self.nodes]
+        return positions
+
+
+def require_tree(tree: NDArray[Any], position: int) -> None:
+    """Check that each node is above its children and before a position. Raises ValueError."""
+    below, inner = np.arange(1, tree.size), slice(1, None)
+    children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
+    require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
+    require((tree["event"][1:] < position).all(), "a node lies in the future")  # the terminator has no position
+    require((tree["floor"] <= position).all(), "a node lies in the future")
+
+
+class WindowedStore(TreeStore):
     """A series of nodes for each state and key; see scoped_kernels.
 
     reports_at_last_event: whether what begins too early for an event is of no use to later ones. windowed: whether a
@@ -291,15 +315,15 @@ class WindowedStore(MatchStore):
         self._reports_at_last_event = reports_at_last_event
         super().__init__((), NODE)
         self.tree["latest"][0] = np.iinfo(np.int64).max
-        self.counters = np.zeros(scoped_kernels_kernels.COUNTERS, np.int64)
-        self.counters[scoped_kernels_kernels.NODES_MADE] = 1
-        self.rows = np.empty((0, 0, scoped_kernels_kernels.NODES), np.int32)
+        self.counters = np.zeros(scoped_kernels.COUNTERS, np.int64)
+        self.counters[scoped_kernels.NODES_MADE] = 1
+        self.rows = np.empty((0, 0, scoped_kernels.NODES), np.int32)
         self.slot, self.first, self.keys = (np.empty(0, np.int32) for _ in range(3))
         self._recent: tuple[EventBatch, int] | None = None  # those of the last window, if they were counted
 
     @property
     def nodes(self) -> int:
-        return int(self.counters[scoped_kernels_kernels.NODES_MADE])
+        return int(self.counters[scoped_kernels.NODES_MADE])
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -308,34 +332,23 @@ class WindowedStore(MatchStore):
             "first": self.first, "keys": self.keys,
         }  # fmt: skip
 
-    @property
-    def labels(self) -> NDArray[np.int32]:
-        """Return the label of each node; 0 for unions."""
-        labels: NDArray[np.int32] = np.maximum(-self.tree["right"][: self.nodes], 0)
-        return labels
-
-    @property
-    def positions(self) -> NDArray[np.int64]:
-        positions: NDArray[np.int64] = self.tree["event"][: self.nodes]
-        return positions
-
     def resize(self, states: int, keys: int) -> None:
         had_keys, had_states, had_width = self.rows.shape
         if keys > had_keys or states > had_states:
             keys = max(had_keys, keys)
-            shape = keys, states, scoped_kernels_kernels.NODES + states + 2
+            shape = keys, states, scoped_kernels.NODES + states + 2
             if np.prod(shape, dtype=object) > ENTRIES:
                 raise BudgetExceeded(
                     f"{keys} keys in {states} states are more than the compiled evaluator has room for; "
                     "with a shorter window there are fewer at a time"
                 )
             rows = np.zeros(shape, np.int32)
-            rows[:, :, 0] = scoped_kernels_kernels.OUT
+            rows[:, :, 0] = scoped_kernels.OUT
             rows[:had_keys, :had_states, :had_width] = self.rows
             self.rows = rows
             more = states - had_states
             self.slot = np.concatenate([self.slot, np.full(more, -1, np.int32)])
-            self.first = np.concatenate([self.first, np.full(more, scoped_kernels_kernels.END, np.int32)])
+            self.first = np.concatenate([self.first, np.full(more, scoped_kernels.END, np.int32)])
             self.keys = np.concatenate([self.keys, np.zeros(more, np.int32)])
 
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
@@ -348,26 +361,21 @@ class WindowedStore(MatchStore):
         require(rows.ndim == 3 and rows.shape[1:] == self.rows.shape[1:], "a table has no such shape")
         require(all(a.shape == (states,) for a in (slot, first, keys)), "a table has no such shape")
         require(
-            counters.shape == (scoped_kernels_kernels.COUNTERS,)
-            and counters[scoped_kernels_kernels.NODES_MADE] == tree.size >= 1,
+            counters.shape == (scoped_kernels.COUNTERS,) and counters[scoped_kernels.NODES_MADE] == tree.size >= 1,
             "the nodes differ in number",
         )
-        require(-1 <= counters[scoped_kernels_kernels.UNMARKED] < states, "a state is out of range")
-        below, inner = np.arange(1, tree.size), slice(1, None)
-        children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
-        require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
-        require((tree["event"][1:] < position).all(), "a node lies in the future")  # the terminator has no position
-        require((tree["floor"] <= position).all(), "a node lies in the future")
+        require(-1 <= counters[scoped_kernels.UNMARKED] < states, "a state is out of range")
+        require_tree(tree, position)
         require(((slot >= -1) & (slot < states)).all(), "a slot is out of range")
-        members = scoped_kernels_kernels.in_slots(rows, slot, first, keys, tree.size)
-        require(members == counters[scoped_kernels_kernels.MEMBERS], "the keys of a slot are not right")
+        members = scoped_kernels.in_slots(rows, slot, first, keys, tree.size)
+        require(members == counters[scoped_kernels.MEMBERS], "the keys of a slot are not right")
         self.tree, self.counters, self.rows = tree, counters, np.ascontiguousarray(rows)
         self.slot, self.first, self.keys = slot, first, keys
 
     def _compact(self, bound: int) -> NDArray[np.bool_]:
         used = np.zeros(len(self.rows), np.bool_)
         bound = bound if self._reports_at_last_event else 0
-        scoped_kernels_kernels.compact_scoped(
+        scoped_kernels.compact_scoped(
             self.tree, self.rows, self.slot, self.first, self.keys, used, self.counters, bound
         )
         return used
@@ -378,7 +386,7 @@ class WindowedStore(MatchStore):
         scratch = tuple(np.empty(max(self.slot.size, 2 * len(transitions.marks)), np.int32) for _ in range(5))
         index = 0
         while True:
-            index, found = scoped_kernels_kernels.update_scoped(
+            index, found = scoped_kernels.update_scoped(
                 batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, *transitions.arrays,
                 *self._how, self.counters, scratch, self.tree, self.rows, self.slot, self.first, self.keys, roots,
             )  # fmt: skip
@@ -386,9 +394,7 @@ class WindowedStore(MatchStore):
                 yield roots[:found]
             if index == batch.classes.size:
                 return
-            room, ends = self.counters[
-                [scoped_kernels_kernels.NODES_SHORT, scoped_kernels_kernels.ROOTS_SHORT]
-            ].tolist()
+            room, ends = self.counters[[scoped_kernels.NODES_SHORT, scoped_kernels.ROOTS_SHORT]].tolist()
             if self.nodes + room > self.tree.size:
                 self._make_room(room, int(batch.low[index]))
             if ends > len(roots):
@@ -406,7 +412,7 @@ class WindowedStore(MatchStore):
         So it is where all windows lie in what is known: this batch, and of the one before it, if it was counted so too,
         the last window.
         """
-        whole, unmarked = batch, int(self.counters[scoped_kernels_kernels.UNMARKED])
+        whole, unmarked = batch, int(self.counters[scoped_kernels.UNMARKED])
         if self._recent is not None:
             whole, unmarked = self._recent[0].then(batch), self._recent[1]
         n, before = batch.classes.size, batch.base - whole.base
@@ -437,6 +443,6 @@ class WindowedStore(MatchStore):
         """Remove all partial matches but the run that has marked nothing, which is in this state or, at -1, none."""
         self._freed += self.nodes - 1
         self.counters[:] = 0
-        self.counters[scoped_kernels_kernels.NODES_MADE], self.counters[scoped_kernels_kernels.UNMARKED] = 1, unmarked
-        self.rows[:, :, scoped_kernels_kernels.NEXT] = scoped_kernels_kernels.OUT
-        self.slot[:], self.first[:], self.keys[:] = -1, scoped_kernels_kernels.END, 0
+        self.counters[scoped_kernels.NODES_MADE], self.counters[scoped_kernels.UNMARKED] = 1, unmarked
+        self.rows[:, :, scoped_kernels.NEXT] = scoped_kernels.OUT
+        self.slot[:], self.first[:], self.keys[:] = -1, scoped_kernels.END, 0

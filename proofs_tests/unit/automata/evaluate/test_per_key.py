@@ -215,6 +215,23 @@ def test_damaged_rows_of_keys_are_found() -> None:
             fresh.store.load(damaged, 100)
 
 
+@pytest.mark.parametrize("query", [QUERIES[0], "(A ; B) WITHIN 50 EVENTS PARTITION BY [k]"])
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [("left", 1 << 30, "above its children"), ("event", 1 << 40, "future"), ("floor", 1 << 40, "future")],
+)
+def test_damaged_nodes_are_found(query: str, field: str, value: int, message: str) -> None:
+    E = CompiledCelEvaluator(parse(query))
+    E.push(long_stream(100, 3))
+    arrays = {name: array.copy() for name, array in E.store.arrays.items()}
+    arrays["tree"][field][-1] = value
+    fresh = CompiledCelEvaluator(parse(query))
+    fresh.grow([], [])
+    fresh.store.resize(*arrays["rows"].shape[1::-1])
+    with pytest.raises(ValueError, match=message):
+        fresh.store.load(arrays, 100)
+
+
 def test_what_batches_do_not_carry() -> None:
     scope = batch_scope(parse("A ; (B PER KEY [k])"))
     assert isinstance(scope, Unsupported)
