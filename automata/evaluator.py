@@ -20,8 +20,9 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 
 from cerify.semantics.arguments import Budget, require_whole
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning
-from cerify.semantics.events import Events, Match, Matches, Stream
+from cerify.semantics.events import Events, Match, Stream
 from cerify.semantics.files import as_stream, kinds_of_times
+from cerify.semantics.match_frames import Matches
 from cerify.semantics.packages import pa
 from cerify.semantics.values import ValueKind
 

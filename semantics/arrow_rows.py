@@ -13,11 +13,10 @@ from cerify.semantics.arrow_times import times_if_text, times_in_column
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.default_type import with_type
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.object_rows import COUNT
 from cerify.semantics.packages import pa, pc
-from cerify.semantics.tables import renamed
-from cerify.semantics.time_columns import FieldReading
+from cerify.semantics.schemas import TIME, TYPE, Schema
+from cerify.semantics.time_columns import FieldReading, rename_fields
 
 DEEPEST = 64  # structs inside each other
 DIGITS_OF_INTEGERS, DIGITS_OF_FLOATS = 18, 15
@@ -45,7 +44,7 @@ def rows_of_table(
     hidden = reading.hidden(table.column_names)
     table = table.select([i for i, column in enumerate(table.column_names) if column not in hidden])
     in_file = table.column_names
-    table = table.rename_columns(renamed(in_file, reading.reserved, name))
+    table = table.rename_columns(rename_fields(in_file, reading.reserved, name))
     found = ReadTable(table)
     columns: dict[str, pa.ChunkedArray] = {}
     for i, (column, origin) in enumerate(zip(table.column_names, in_file, strict=True)):

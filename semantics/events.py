@@ -1,4 +1,4 @@
-"""Events, schemas, streams and matches, which all languages share (tods21, section 4)."""
+"""Streams and matches, which all languages share, with the events and schemas of `schemas` (tods21, section 4)."""
 
 from __future__ import annotations
 
@@ -7,30 +7,48 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, overload
+from typing import Any, Protocol, TypeAlias, overload
 
-from cerify.semantics.arguments import require_kind, timed_items
-from cerify.semantics.errors import IllFormed, InputError, InputWarning
-from cerify.semantics.packages import naming_extras, np, pa, pc
+from cerify.semantics.errors import InputError, InputWarning
+from cerify.semantics.packages import np, pa, pc
+from cerify.semantics.schemas import TIME, TYPE, Event, ObservedSchema, Order, Schema, items_of, require_schema
 from cerify.semantics.values import (
-    KIND_OF,
     PATTERNS,
     PLAIN,
     Value,
     ValueType,
     encodable,
     is_text,
-    joined,
     parse_time,
     plain,
     value_of,
     value_type_of,
 )
 
-TYPE = "type"  # the reserved key, and column, of an event's type
-TIME = "time"  # the reserved key, and column, of an event's time
-
+__all__ = [
+    "TIME",
+    "TYPE",
+    "ArrowTable",
+    "Bindings",
+    "ComplexEvent",
+    "Event",
+    "Events",
+    "Match",
+    "ObservedSchema",
+    "Order",
+    "Result",
+    "Schema",
+    "Stream",
+    "Valuation",
+    "bindings_of",
+    "is_table",
+    "items_of",
+    "observed",
+    "require_schema",
+    "result_of",
+    "text_among_numbers",
+    "warn_of_units",
+]
 
 ComplexEvent: TypeAlias = frozenset[int]
 """A finite set of positions (tods21, section 4)."""
@@ -45,114 +63,10 @@ Bindings: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 """The pairs (variable, positions) of a match."""
 
 
-Order = Literal["strict", "non-decreasing", "any"]
-"""The order of the times of a stream: each later than those before, none earlier, or any. An event may have no time."""
-
-
 class ArrowTable(Protocol):
     """A table of any library that follows the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A tuple of a relation: its type, and its attributes with a value (an absent attribute has none)."""
-
-    type: str
-    attributes: Mapping[str, Value] = field(default_factory=dict)
-
-    def get(self, name: str) -> Value | None:
-        """The value of an attribute, or None if the event has none of that name."""
-        return self.attributes.get(name)
-
-
-@dataclass(frozen=True)
-class Schema:
-    """The attributes of each event type and their value types (tods21, section 4).
-
-    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each. order is the
-    order of the times of streams, for comparisons of queries: "strict", "non-decreasing" or "any"; None leaves it open.
-    Equality of schemas ignores it.
-    """
-
-    types: Mapping[str, Mapping[str, ValueType]]
-    order: Order | None = field(default=None, kw_only=True, compare=False)
-    timed: ClassVar[bool] = True
-    """Whether every event may have a time, which the types need not name."""
-    mixed: ClassVar[frozenset[str]] = frozenset()
-    """The attributes that have values of several types, see ObservedSchema."""
-
-    def __post_init__(self) -> None:
-        seen: dict[str, tuple[str, ValueType]] = {}
-        if self.order not in (None, *get_args(Order)):
-            raise IllFormed(f"the order of times is {self.order!r}; use {', '.join(get_args(Order))}")
-        wanted = 'a mapping, as {"T": {"id": "int"}}'
-        if not isinstance(self.types, Mapping):
-            require_kind("the types of a schema", self.types, Mapping, wanted)
-        for name, attributes in self.types.items():
-            if not isinstance(attributes, Mapping):
-                require_kind("the types of a schema", attributes, Mapping, wanted)
-            if wrong := [
-                text for text in (name, *attributes) if not ((type(text) is str and text.isascii()) or is_text(text))
-            ]:
-                raise IllFormed(f"a schema has the name {wrong[0]!r}; each of its names is to be a text")
-            for attribute, value_type in attributes.items():
-                if value_type not in KIND_OF:
-                    raise IllFormed(f"attribute {name}.{attribute} has type {value_type!r}; use {', '.join(KIND_OF)}")
-                if attribute == TYPE:
-                    raise IllFormed(f"{name}.{TYPE} is reserved for the event's type; name the attribute differently")
-                other, known = seen.setdefault(attribute, (name, value_type))
-                if known != value_type:
-                    raise IllFormed(
-                        f"attribute {attribute!r} is {known} in {other} and {value_type} in {name}; "
-                        "an attribute name has one type throughout a schema, so rename one of the two"
-                    )
-
-    @cached_property
-    def attributes(self) -> Mapping[str, ValueType]:
-        """Every attribute of every type, with its value type."""
-        return {name: value_type for attributes in self.types.values() for name, value_type in attributes.items()}
-
-    def has(self, type_: str, attribute: str) -> bool:
-        """Whether the events of a type of the schema may have an attribute."""
-        return attribute in self.types[type_] or (attribute == TIME and self.timed)
-
-    @classmethod
-    def of(cls, events: Iterable[Event]) -> Schema:
-        """The schema that the events themselves show; an attribute with integers and floats is a float.
-
-        The attributes of each type are in the order in which the events first have them, whatever the type, as the
-        columns of a table are: arguments of event expressions mean the same with this schema and without.
-
-        Raises InputError where an attribute is of several types, and for what is no event.
-        """
-        types: dict[str, dict[str, ValueType]] = {}
-        order: dict[str, None] = {}
-        for position, event in enumerate(items_of(events)):
-            if not isinstance(event, Event):
-                raise InputError(f"event {position} is {event!r}; a schema is of events: Schema.of(Stream(rows))")
-            attributes = types.setdefault(event.type, {})
-            order |= dict.fromkeys(event.attributes)
-            for name, value in event.attributes.items():
-                new = value_type_of(value)
-                seen = attributes.setdefault(name, new)
-                if (both := joined(seen, new)) is None:
-                    raise InputError(
-                        f"event {position}, attribute {name!r}: {new}, where an earlier {event.type} has {seen}; "
-                        "an attribute has one type, so rename one of the two"
-                    )
-                attributes[name] = both
-        floats = {name for attributes in types.values() for name, kind in attributes.items() if kind == "float"}
-        for attributes in types.values():
-            attributes.update({name: "float" for name, kind in attributes.items() if kind == "int" and name in floats})
-        return cls({T: {name: its[name] for name in order if name in its} for T, its in types.items()})
-
-
-def require_schema(schema: object) -> None:
-    """Raises IllFormed for what is neither a Schema nor None."""
-    if schema is not None and not isinstance(schema, Schema):
-        raise IllFormed(f"a schema is a cerify.Schema, not a {type(schema).__name__}; write Schema({{...}})")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -342,13 +256,6 @@ def is_table(source: object) -> bool:
     return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
 
 
-def items_of(events: object) -> Iterable[Any]:
-    """The events one by one, as they are given. Raises InputError for what cannot be iterated, BudgetExceeded."""
-    if isinstance(events, str) or not isinstance(events, Iterable):
-        raise InputError(f"events are a Stream, a list or a table, not {events!r}; a file is read by cerify.read")
-    return timed_items(events, 1)  # one event may be long in coming
-
-
 def bindings_of(mu: Valuation) -> Bindings:
     """A valuation as the pairs (variable, positions), both ascending."""
     positions: dict[str, list[int]] = {}
@@ -428,20 +335,6 @@ def _events_of(table: pa.Table) -> Iterator[Event]:
 # The schema that a stream shows: which attributes the events of each type have, and of which value types.
 
 
-@dataclass(frozen=True)
-class ObservedSchema(Schema):
-    """A schema made from events: a type has the attributes that some event of it has, the time among them or not.
-
-    mixed: the attributes of which the stream has values of several types; their value type here stands for any.
-    """
-
-    timed: ClassVar[bool] = False
-    mixed: frozenset[str] = field(default=frozenset())  # type: ignore[misc]
-
-    def __post_init__(self) -> None:
-        """Nothing is checked: what events have is a schema, or in mixed."""
-
-
 def observed(S: Stream) -> ObservedSchema:
     """Return the schema that a stream shows.
 
@@ -519,58 +412,3 @@ def _first_rows(codes: np.ndarray, column: pa.ChunkedArray, types: int) -> list[
     rows = pc.indices_nonzero(column.is_valid()).to_numpy().astype(np.int64)
     first[codes[rows][::-1]] = rows[::-1]  # of rows of one type the last assignment, that is the first row, counts
     return first.tolist()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The matches of a query as a list that becomes an Arrow table or a data frame.
-
-
-class Matches(list[Match]):
-    """Matches in a list, which is equal to any list of the same matches.
-
-    open: of each match, whether events to come could still take it away; None if that holds of none. Such a match has a
-    negation at its end whose window is not over where the stream ends.
-    """
-
-    open: Sequence[bool] | None = None
-
-    def to_arrow(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> pa.Table:
-        """A table with one row for each match.
-
-        Without a stream it has the columns of RESULT; a result is JSON, with its attributes in the order of RETURN.
-        With the stream that was matched it has an attribute of each variable as a column, as "A.price", and those of
-        results; see match_frames.py. attributes are those that are shown, None for all. Raises IllFormed for one that
-        no event has.
-        """
-        if stream is not None:
-            from cerify.semantics.match_frames import MatchColumns, table_of_columns
-
-            return table_of_columns(MatchColumns(self, stream, attributes, self.open).columns())
-        from cerify.semantics.match_tables import RESULT, table_of_matches
-
-        written = [None if m.result is None else m.result.written for m in self]
-        return table_of_matches(self).set_column(3, RESULT.field("result"), pa.array(written, pa.string()))
-
-    def to_pandas(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:
-        """The table of to_arrow as a pandas data frame; bindings are dicts.
-
-        Positions count rows from 0, whatever the labels of a frame's rows are: of a frame that was filtered,
-        `frame.iloc[list(match.events)]` are the rows of a match. Raises ImportError where pandas is not installed.
-        """
-        return self.to_arrow(stream, attributes).to_pandas(maps_as_pydicts="strict")
-
-    def to_polars(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:
-        """The table of to_arrow as a frame of polars. Raises ImportError where polars is not installed."""
-        with naming_extras():
-            import polars
-
-        table = self.to_arrow(stream, attributes)
-        if stream is None:  # polars has no maps
-            kind = pa.list_(pa.struct([("variable", pa.string()), ("positions", pa.list_(pa.int64()))]))
-            pairs = [None if m.bindings is None else _pairs(m) for m in self]
-            table = table.set_column(2, "bindings", pa.array(pairs, kind))
-        return polars.from_arrow(table)
-
-
-def _pairs(match: Match) -> list[dict[str, Any]]:
-    return [{"variable": variable, "positions": list(places)} for variable, places in match.bindings or ()]

@@ -23,7 +23,8 @@ from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.json_events import parse_json
 from cerify.semantics.object_rows import listed_objects
 from cerify.semantics.packages import installed, pa
-from cerify.semantics.tables import MARKS, SEPARATORS, CsvSource
+from cerify.semantics.tables import MARKS, CsvSource
+from cerify.semantics.time_columns import SEPARATORS
 
 LARGEST_UNPACKED, MOST_COMPRESSED = 2**30, 1000
 """A compressed file may unpack to a gigabyte, and beyond it to a thousand times its size."""

@@ -15,8 +15,16 @@ from cerify.semantics.file_shapes import documents
 from cerify.semantics.json_events import event_of_json, kind_in_json, parse_json
 from cerify.semantics.object_rows import ObjectRows, flattened
 from cerify.semantics.packages import arrow_json, installed, pa, pc
-from cerify.semantics.tables import TYPE_OPTION, CsvSource, native_buffer, require_text
-from cerify.semantics.time_columns import FORMS, BadTime, FieldReading, TimeReading, time_of_text, times_of_column
+from cerify.semantics.tables import CsvSource, native_buffer, require_text
+from cerify.semantics.time_columns import (
+    FORMS,
+    TYPE_OPTION,
+    BadTime,
+    FieldReading,
+    TimeReading,
+    time_of_text,
+    times_of_column,
+)
 from cerify.semantics.values import (
     ValueType,
     is_exact_float,

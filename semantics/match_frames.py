@@ -17,7 +17,7 @@ from typing import Any, Literal
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Event, Match, Stream
-from cerify.semantics.packages import pa
+from cerify.semantics.packages import naming_extras, pa
 from cerify.semantics.values import plain, show_time
 
 OutputFormat = Literal["csv", "parquet", "jsonl"]
@@ -138,3 +138,52 @@ def shown_cell(value: Any) -> str:
     if isinstance(value, bool | list | tuple | Mapping):
         return json.dumps(plain(value), ensure_ascii=False)
     return show_time(value) if isinstance(value, datetime) else str(value)
+
+
+class Matches(list[Match]):
+    """Matches in a list, which is equal to any list of the same matches.
+
+    open: of each match, whether events to come could still take it away; None if that holds of none. Such a match has a
+    negation at its end whose window is not over where the stream ends.
+    """
+
+    open: Sequence[bool] | None = None
+
+    def to_arrow(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> pa.Table:
+        """A table with one row for each match.
+
+        Without a stream it has the columns of RESULT; a result is JSON, with its attributes in the order of RETURN.
+        With the stream that was matched it has an attribute of each variable as a column, as "A.price", and those of
+        results; see MatchColumns. attributes are those that are shown, None for all. Raises IllFormed for one that
+        no event has.
+        """
+        if stream is not None:
+            return table_of_columns(MatchColumns(self, stream, attributes, self.open).columns())
+        from cerify.semantics.match_tables import RESULT, table_of_matches
+
+        written = [None if m.result is None else m.result.written for m in self]
+        return table_of_matches(self).set_column(3, RESULT.field("result"), pa.array(written, pa.string()))
+
+    def to_pandas(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:
+        """The table of to_arrow as a pandas data frame; bindings are dicts.
+
+        Positions count rows from 0, whatever the labels of a frame's rows are: of a frame that was filtered,
+        `frame.iloc[list(match.events)]` are the rows of a match. Raises ImportError where pandas is not installed.
+        """
+        return self.to_arrow(stream, attributes).to_pandas(maps_as_pydicts="strict")
+
+    def to_polars(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:
+        """The table of to_arrow as a frame of polars. Raises ImportError where polars is not installed."""
+        with naming_extras():
+            import polars
+
+        table = self.to_arrow(stream, attributes)
+        if stream is None:  # polars has no maps
+            kind = pa.list_(pa.struct([("variable", pa.string()), ("positions", pa.list_(pa.int64()))]))
+            pairs = [None if m.bindings is None else _pairs(m) for m in self]
+            table = table.set_column(2, "bindings", pa.array(pairs, kind))
+        return polars.from_arrow(table)
+
+
+def _pairs(match: Match) -> list[dict[str, Any]]:
+    return [{"variable": variable, "positions": list(places)} for variable, places in match.bindings or ()]

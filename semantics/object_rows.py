@@ -14,9 +14,9 @@ from typing import Any
 
 from cerify.semantics.arguments import short_repr
 from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, TYPE, Event
-from cerify.semantics.tables import TYPE_OPTION
+from cerify.semantics.schemas import TIME, TYPE, Event
 from cerify.semantics.time_columns import (
+    TYPE_OPTION,
     BadTime,
     FieldReading,
     TimeReading,

@@ -11,14 +11,13 @@ import io
 import os
 import re
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import BinaryIO, NoReturn
 
-from cerify.semantics.arguments import did_you_mean, format_names
+from cerify.semantics.arguments import format_names
 from cerify.semantics.arrow_columns import (
     RowLocation,
     canonical,
@@ -38,6 +37,8 @@ from cerify.semantics.time_columns import (
     FieldReading,
     TimeReading,
     are_date_times,
+    first_doubled,
+    rename_fields,
     times_of_column,
     times_of_texts,
 )
@@ -94,10 +95,6 @@ class CsvSource:
             return len(file.read(SMALL + 1)) > SMALL
 
 
-SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-"""Characters that other programs write between the fields of a row."""
-
-TYPE_OPTION = "; name it: --type, in Python type_column"
 NEEDS_ARROW = "take Arrow's reader: pip install 'cerify[columns]'; or give a schema"
 
 
@@ -186,35 +183,6 @@ def not_utf8(source: CsvSource) -> str:
     return f"{source.name}: not text in UTF-8"
 
 
-def renamed(names: Sequence[str], reserved: Mapping[str, str], name: str) -> list[str]:
-    """The names of columns with those of the event type and the time reserved, as `fitted_table` explains."""
-    for blank in (column for column in names if column != column.strip()):
-        warnings.warn(InputWarning(f"{name}: the blanks around {blank!r} belong to the column's name"), stacklevel=2)
-    for column, meant in reserved.items():
-        if column not in names:
-            purpose = {TYPE: "the event type", TIME: "the time"}[meant]
-            mark = next((word for sign, word in SEPARATORS.items() if sign in names[0]), "") if len(names) == 1 else ""
-            hint = f"; its fields are separated by {mark}: write them with commas" if mark else ""
-            hint = hint or did_you_mean(column, names) or (TYPE_OPTION if column == TYPE else "")
-            for other in names:
-                if other.strip() == column:
-                    hint = f"; the blanks around {other!r} belong to its name: leave them out"
-            there = f"the columns are {', '.join(names)}" if names else "there are no columns"
-            raise InputError(f"{name}: no column {column!r} for {purpose}; {there}{hint}")
-    found = [reserved.get(column, column) for column in names]
-    if (doubled := first_doubled(found)) is not None:
-        origin = next((column for column, meant in reserved.items() if meant == doubled and column != doubled), None)
-        reason = f"; {origin!r} takes that name, so rename the other" if origin else "; give each its own name"
-        raise InputError(f"{name}: two columns are called {doubled!r}{reason}")
-    return found
-
-
-def first_doubled(names: Sequence[str]) -> str | None:
-    """The first name that is there twice."""
-    counts = Counter(names)
-    return next((name for name in names if counts[name] > 1), None)
-
-
 def stream_of_csv(
     source: CsvSource, schema: Schema | None, reading: FieldReading = FieldReading(), lenient: bool = False
 ) -> Stream:
@@ -247,7 +215,7 @@ def stream_of_rows(
     kept = [i for i, column in enumerate(header) if column not in hidden]
     columns: dict[str, list[Value | None]] = {}
     unread: dict[str, str] = {}
-    names = renamed([header[i] for i in kept], reading.reserved, name)
+    names = rename_fields([header[i] for i in kept], reading.reserved, name)
     for i, attribute in zip(kept, names, strict=True):
         column = _Column(name, header[i], [row[i] for row in rows], places)
         try:
@@ -514,7 +482,7 @@ def fitted_table(
     the file, and place gives the place of a row in it.
     """
     in_file = table.column_names
-    table = table.rename_columns(renamed(in_file, reserved, name))
+    table = table.rename_columns(rename_fields(in_file, reserved, name))
     fields = dict(zip(table.column_names, in_file, strict=True))  # for messages
     coded = coded and schema is None and _all_coded(table[TYPE])
     columns = {

@@ -13,14 +13,16 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
-from cerify.semantics.arguments import require_kind
-from cerify.semantics.errors import IllFormed
-from cerify.semantics.events import TIME, TYPE
+from cerify.semantics.arguments import did_you_mean, require_kind
+from cerify.semantics.errors import IllFormed, InputError, InputWarning
+from cerify.semantics.schemas import TIME, TYPE
 from cerify.semantics.values import BEYOND_MICROSECONDS, FRACTION, Value, parse_time, quote_text, time_at
 
 TimeUnit = Literal["s", "ms", "us", "ns"]
@@ -40,6 +42,10 @@ DATE_TIME = r"\d{4}-\d\d-\d\d([Tt ]\d\d(:\d\d(:\d\d([.,]\d+)?)?)?([Zz]|[+-]\d\d(
 IS_DATE_TIME = re.compile(DATE_TIME, re.ASCII)
 IS_WHOLE = re.compile(r"-?[0-9]+", re.ASCII)
 IS_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
+TYPE_OPTION = "; name it: --type, in Python type_column"
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""Characters that other programs write between the fields of a row."""
+
 FORMS = "a time is ISO 8601, as 2013-01-31T14:05:00Z, or a number of seconds; --time-format or --time-unit names others"
 
 
@@ -268,3 +274,32 @@ def _number(value: Value, row: int) -> int | float:
     if isinstance(value, datetime):
         raise BadTime(row, f"{value} among numbers; a time is of one form throughout a stream")
     return value
+
+
+def rename_fields(names: Sequence[str], reserved: Mapping[str, str], name: str) -> list[str]:
+    """The names of columns with those of the event type and the time reserved, as `fitted_table` explains."""
+    for blank in (column for column in names if column != column.strip()):
+        warnings.warn(InputWarning(f"{name}: the blanks around {blank!r} belong to the column's name"), stacklevel=2)
+    for column, meant in reserved.items():
+        if column not in names:
+            purpose = {TYPE: "the event type", TIME: "the time"}[meant]
+            mark = next((word for sign, word in SEPARATORS.items() if sign in names[0]), "") if len(names) == 1 else ""
+            hint = f"; its fields are separated by {mark}: write them with commas" if mark else ""
+            hint = hint or did_you_mean(column, names) or (TYPE_OPTION if column == TYPE else "")
+            for other in names:
+                if other.strip() == column:
+                    hint = f"; the blanks around {other!r} belong to its name: leave them out"
+            there = f"the columns are {', '.join(names)}" if names else "there are no columns"
+            raise InputError(f"{name}: no column {column!r} for {purpose}; {there}{hint}")
+    found = [reserved.get(column, column) for column in names]
+    if (doubled := first_doubled(found)) is not None:
+        origin = next((column for column, meant in reserved.items() if meant == doubled and column != doubled), None)
+        reason = f"; {origin!r} takes that name, so rename the other" if origin else "; give each its own name"
+        raise InputError(f"{name}: two columns are called {doubled!r}{reason}")
+    return found
+
+
+def first_doubled(names: Sequence[str]) -> str | None:
+    """The first name that is there twice."""
+    counts = Counter(names)
+    return next((name for name in names if counts[name] > 1), None)

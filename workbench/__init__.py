@@ -73,12 +73,12 @@ if TYPE_CHECKING:
     from cerify.semantics.errors import Unsupported as Unsupported
     from cerify.semantics.events import Event as Event
     from cerify.semantics.events import Match as Match
-    from cerify.semantics.events import Matches as Matches
     from cerify.semantics.events import Schema as Schema
     from cerify.semantics.events import Stream as Stream
     from cerify.semantics.events import observed as observed
     from cerify.semantics.files import as_stream as as_stream
     from cerify.semantics.files import read as read
+    from cerify.semantics.match_frames import Matches as Matches
 
 
 def _api() -> ModuleType:

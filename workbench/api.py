@@ -60,8 +60,9 @@ from cerify.semantics.errors import (
     Unsupported,
     errors_in,
 )
-from cerify.semantics.events import Events, Matches, Schema, Stream, require_schema
+from cerify.semantics.events import Events, Schema, Stream, require_schema
 from cerify.semantics.files import as_stream
+from cerify.semantics.match_frames import Matches
 from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
 from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
 

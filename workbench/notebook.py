@@ -33,8 +33,9 @@ from cerify.languages import DEFAULT, LANGUAGES, LanguageName, language_named
 from cerify.languages.language import OutputTable
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, QueryWarning, Unsupported
-from cerify.semantics.events import TYPE, Events, Match, Matches, Schema, Stream
+from cerify.semantics.events import TYPE, Events, Match, Schema, Stream
 from cerify.semantics.files import as_stream
+from cerify.semantics.match_frames import Matches
 from cerify.semantics.packages import naming_extras
 from cerify.semantics.tables import CsvSource, stream_of_csv
 from cerify.semantics.values import Value, show_time

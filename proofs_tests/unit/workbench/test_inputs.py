@@ -22,8 +22,8 @@ from cerify.languages import language_named
 from cerify.plan import DefinitionEvaluator
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError
-from cerify.semantics.events import Matches
 from cerify.semantics.files import as_stream, read
+from cerify.semantics.match_frames import Matches
 from cerify.semantics.match_tables import RESULT
 
 ROWS: list[dict[str, Any]] = [
