@@ -33,7 +33,7 @@ MODES: dict[str, tuple[bool, bool, bool, bool] | None] = {
 
 
 @dataclass(frozen=True)
-class KeyedRows:
+class FunnelRows:
     """The rows of a funnel, those of a key together and in order.
 
     keys: the number of keys, which are numbered from 0. starts: `keys + 1` offsets into the other columns. rows: the
@@ -57,7 +57,7 @@ class Reached:
 
 def group_rows(
     codes: np.ndarray, keys: int, times: np.ndarray, masks: np.ndarray, kept: np.ndarray | None = None
-) -> KeyedRows:
+) -> FunnelRows:
     """Return the rows with those of a key together, in the order in which they come.
 
     codes: the number of each row's key, below `keys`. kept: which rows there are, None for all; a row that is not kept
@@ -70,7 +70,7 @@ def group_rows(
         rows = np.flatnonzero(kept)
         rows = rows[np.argsort(codes[rows], kind="stable")].astype(number)
         np.cumsum(np.bincount(codes[rows], minlength=keys), out=starts[1:])
-        return KeyedRows(keys, starts, rows, times[rows], masks[rows])
+        return FunnelRows(keys, starts, rows, times[rows], masks[rows])
     from cerify.automata.funnel_kernels import count_kept, scatter, scatter_kept
 
     count_kept(codes, kept, starts[1:])
@@ -84,22 +84,22 @@ def group_rows(
     by_bucket = np.empty(size, codes.dtype), *placed()
     scatter_kept(shift, starts[:-1][:: 1 << shift].copy(), kept, (codes, times, masks), by_bucket)
     if shift == 0:
-        return KeyedRows(keys, starts, *by_bucket[1:])
+        return FunnelRows(keys, starts, *by_bucket[1:])
     by_key = placed()
     scatter(starts[:-1].copy(), by_bucket, by_key)
-    return KeyedRows(keys, starts, *by_key)
+    return FunnelRows(keys, starts, *by_key)
 
 
-def sorted_by_time(rows: KeyedRows) -> KeyedRows:
+def sorted_by_time(rows: FunnelRows) -> FunnelRows:
     """Return the rows with those of each key in the order of their times; rows of equal times stay in their order."""
     if first_step_back(rows) is None:
         return rows
     owners = np.repeat(np.arange(rows.keys), np.diff(rows.starts))
     order = np.lexsort((rows.times, owners))
-    return KeyedRows(rows.keys, rows.starts, rows.rows[order], rows.times[order], rows.masks[order])
+    return FunnelRows(rows.keys, rows.starts, rows.rows[order], rows.times[order], rows.masks[order])
 
 
-def first_step_back(rows: KeyedRows) -> tuple[int, int] | None:
+def first_step_back(rows: FunnelRows) -> tuple[int, int] | None:
     """Return the stream positions of two rows of a key, the second of which has an earlier time; None if none has."""
     if len(rows.times) < 2:
         return None
@@ -110,7 +110,7 @@ def first_step_back(rows: KeyedRows) -> tuple[int, int] | None:
     return None if len(found) == 0 else (int(rows.rows[found[0]]), int(rows.rows[found[0] + 1]))
 
 
-def find_chains(rows: KeyedRows, n: int, window: int | float | None, *, first: bool, increasing: bool) -> Reached:
+def find_chains(rows: FunnelRows, n: int, window: int | float | None, *, first: bool, increasing: bool) -> Reached:
     """Return the level and the least deepest chain of each key, see `cerify.semantics.funnels.deepest_chain`.
 
     The times of each key have to ascend. window is in the unit of the times; None for no window.
@@ -128,7 +128,7 @@ def find_chains(rows: KeyedRows, n: int, window: int | float | None, *, first: b
     return Reached(levels, chains)
 
 
-def find_mode_levels(rows: KeyedRows, n: int, window: int | float | None, mode: str) -> Reached:
+def find_mode_levels(rows: FunnelRows, n: int, window: int | float | None, mode: str) -> Reached:
     """Return the level of each key in a reading of ClickHouse's windowFunnel. Raises IllFormed for an unknown mode.
 
     The times of each key have to ascend; in the modes with strict_order the rows of no step have to be there too.
@@ -149,7 +149,7 @@ def find_mode_levels(rows: KeyedRows, n: int, window: int | float | None, mode: 
     return Reached(levels, None)
 
 
-def _columns(rows: KeyedRows) -> tuple[Any, Any, Any]:
+def _columns(rows: FunnelRows) -> tuple[Any, Any, Any]:
     """Return the columns that the loops read, as lists where Python runs these, which is twice as fast."""
     columns = rows.starts, rows.times, rows.masks
     return columns if installed("numba") else tuple(column.tolist() for column in columns)

@@ -144,7 +144,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Case:
+class PieceProof:
     """The proof for the streams whose last event has keys in certain pieces of their values.
 
     keys: for each attribute of a partition the truth of the tests of it, in the order in which the left and then the
@@ -161,7 +161,7 @@ class Case:
         return {"keys": dict(self.keys), "solver": self.solver, "relation": self.relation}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Case:
+    def from_json(cls, data: Mapping[str, Any]) -> PieceProof:
         """The case that an object as of to_json holds."""
         keys = ((name, None if truth is None else tuple(truth)) for name, truth in data["keys"].items())
         relation = ((tuple(map(int, s)), tuple(map(int, x)), tuple(map(int, y))) for s, x, y in data["relation"])
@@ -169,14 +169,14 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Derivation:
+class RuleProof:
     """A proof of a claim about two formulas from proofs of claims about their parts, see derivation.py.
 
     side: of a rule that takes one of two operands, which. certificate: of the rule `decided`, a proof of its own.
     """
 
     rule: str
-    parts: tuple[Derivation, ...] = ()
+    parts: tuple[RuleProof, ...] = ()
     side: int | None = None
     certificate: Certificate | None = None
 
@@ -203,7 +203,7 @@ class Derivation:
         return found
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], where: str) -> Derivation:
+    def from_json(cls, data: Mapping[str, Any], where: str) -> RuleProof:
         """The derivation that an object as of to_json holds. Raises InputError."""
         inner = data.get("certificate")
         certificate = None if inner is None else Certificate.from_json(json.dumps(inner), where)
@@ -234,8 +234,8 @@ class Certificate:
     language: Language = "cel"
     facts: tuple[Fact, ...] | None = None
     order: Order = "any"
-    cases: tuple[Case, ...] | None = None
-    derivation: Derivation | None = None
+    cases: tuple[PieceProof, ...] | None = None
+    derivation: RuleProof | None = None
 
     @property
     def pairs(self) -> int:
@@ -312,14 +312,14 @@ class Certificate:
             data["language"],
             tuple(map(Fact.from_json, data["facts"])) if "facts" in data else None,
             data.get("order", "any"),
-            tuple(map(Case.from_json, data["cases"])) if "cases" in data else None,
+            tuple(map(PieceProof.from_json, data["cases"])) if "cases" in data else None,
             _derivation(data["derivation"], where) if "derivation" in data else None,
         )
 
 
-def _derivation(data: Mapping[str, Any], where: str) -> Derivation:
+def _derivation(data: Mapping[str, Any], where: str) -> RuleProof:
     try:
-        return Derivation.from_json(data, where)
+        return RuleProof.from_json(data, where)
     except RecursionError:
         raise InputError(f"{where}, field derivation: it is nested too deeply") from None
 

@@ -69,7 +69,7 @@ from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
 if TYPE_CHECKING:
     from cerify.equivalence.rewrite.laws import Law
     from cerify.equivalence.rewrite.simplify import Simplified
-    from cerify.explanations.near_misses import Funnel
+    from cerify.explanations.near_misses import NearMissReport
 
 BOUND = DecisionQuestion.bound
 NOTHING: Mapping[str, Any] = {}
@@ -588,7 +588,7 @@ def near_misses(
     language: LanguageName | str = DEFAULT,
     strict: bool = False,
     budget: Budget = Budget(),
-) -> Funnel:
+) -> NearMissReport:
     """Return how far the sequences of a query came: for each first step the steps that followed, or why none did.
 
     The query is a sequence of single events, joined by `;` or `:`, with `+`, `{n}` and UNLESS around single ones, in

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 from cerify.automata.funnels import (
     MODES,
     MOST_STEPS,
-    KeyedRows,
+    FunnelRows,
     find_chains,
     find_mode_levels,
     first_step_back,
@@ -93,7 +93,7 @@ class Funnel:
     _chains: np.ndarray | None = field(repr=False)
     _present: np.ndarray = field(repr=False)
     _key_values: Any = field(repr=False)
-    _rows: KeyedRows = field(repr=False)
+    _rows: FunnelRows = field(repr=False)
     _times: _Axis | None = field(repr=False)
     _axis: _Axis = field(repr=False)
 

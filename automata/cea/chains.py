@@ -31,27 +31,27 @@ Link: TypeAlias = tuple[tuple[Predicate, Marks], ...]
 
 
 @dataclass(frozen=True)
-class Chain:
+class EventChain:
     """Events one after the other; endless: whether the last one may come again and again."""
 
     links: tuple[Link, ...]
     endless: bool = False
 
 
-def chain_of(phi: cel.Formula) -> Chain | None:
+def chain_of(phi: cel.Formula) -> EventChain | None:
     """The chain that a formula is; None for a formula that is none, by its form."""
     while isinstance(phi, cel.Derived):  # {n} is a sequence, and {n,} ends with +
         phi = phi.expansion
     match phi:
         case cel.Plus(psi):
             links = _links(psi)
-            return None if links is None or len(links) != 1 else Chain(links, endless=True)
+            return None if links is None or len(links) != 1 else EventChain(links, endless=True)
         case cel.Seq(left, cel.Plus(psi)):
             links, last = _links(left), _links(psi)
             alike = links is not None and last is not None and {*links} == {*last}
-            return Chain((*links, *last), endless=True) if alike and links and last else None
+            return EventChain((*links, *last), endless=True) if alike and links and last else None
     links = _links(phi)
-    return None if links is None else Chain(links)
+    return None if links is None else EventChain(links)
 
 
 def last_of_kind(phi: cel.Formula) -> int | None:
@@ -96,7 +96,7 @@ def _filtered(links: tuple[Link, ...], condition: cel.Condition) -> tuple[Link, 
     return None
 
 
-def greatest_of_chain(strategy: cel.Next | cel.Last, chain: Chain, algebra: Algebra) -> CEA:
+def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra: Algebra) -> CEA:
     """The automaton of LAST or NXT of a chain. State k has taken k events. Raises BudgetExceeded."""
     links, n = chain.links, len(chain.links)
     others = {link: _negate_link(link, algebra) for link in dict.fromkeys(links)}

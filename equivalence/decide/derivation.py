@@ -28,7 +28,7 @@ from cerify.automata.algebra.finite import minterms
 from cerify.automata.cea.compile import compilable
 from cerify.equivalence.decide.cel import contained, equivalent
 from cerify.equivalence.decide.keys_and_windows import compare_reduced, conjuncts_of, window_of
-from cerify.equivalence.verdict import Certificate, Claim, Contained, Derivation, Equivalent, Level, Order
+from cerify.equivalence.verdict import Certificate, Claim, Contained, RuleProof, Equivalent, Level, Order
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time, depth_limited
 from cerify.semantics.cel import syntax as cel
@@ -246,17 +246,17 @@ class Derivations:
     budget: Budget
     tries: int = TRIES
 
-    def derive(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> Derivation | None:
+    def derive(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
         """A derivation of the claim about two expanded formulas; None if none is found."""
         check_time()
         self.tries -= 1
         if self.tries < 0:
             return None
         if key_of(phi, self.schema) == key_of(psi, self.schema):
-            return Derivation("same")
+            return RuleProof("same")
         return self._decided(phi, psi, claim, level) or self._by_parts(phi, psi, claim, level)
 
-    def _decided(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> Derivation | None:
+    def _decided(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
         try:
             if compilable(phi) and compilable(psi):
                 decide = equivalent if claim == "equivalent" else contained
@@ -266,10 +266,10 @@ class Derivations:
         except (Unsupported, BudgetExceeded):
             return None
         if isinstance(verdict, Equivalent | Contained):
-            return Derivation("decided", certificate=verdict.certificate)
+            return RuleProof("decided", certificate=verdict.certificate)
         return None
 
-    def _by_parts(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> Derivation | None:
+    def _by_parts(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
         if compilable(phi) and compilable(psi):
             return None  # the decider has found that it does not hold, or has no answer for its parts either
         found = self._conditions(phi, psi, claim, level) or self._operands(phi, psi, claim, level)
@@ -278,23 +278,23 @@ class Derivations:
         if isinstance(phi, cel.Or):
             left = self.derive(phi.left, psi, claim, level)
             right = left and self.derive(phi.right, psi, claim, level)
-            return Derivation("left or", (left, right)) if left and right else None
+            return RuleProof("left or", (left, right)) if left and right else None
         if isinstance(psi, cel.Or):
             for side, chi in enumerate((psi.left, psi.right)):
                 if (part := self.derive(phi, chi, claim, level)) is not None:
-                    return Derivation("right or", (part,), side)
+                    return RuleProof("right or", (part,), side)
         if isinstance(phi, SUBSETS) and (part := self.derive(phi.phi, psi, claim, level)) is not None:
-            return Derivation("drop", (part,))
+            return RuleProof("drop", (part,))
         if isinstance(phi, cel.Unless) and (part := self.derive(phi.left, psi, claim, level)) is not None:
-            return Derivation("drop", (part,))
+            return RuleProof("drop", (part,))
         return None
 
-    def _both(self, phi: Formula, psi: Formula, level: Level) -> Derivation | None:
+    def _both(self, phi: Formula, psi: Formula, level: Level) -> RuleProof | None:
         there = self.derive(phi, psi, "contained", level)
         back = there and self.derive(psi, phi, "contained", level)
-        return Derivation("both", (there, back)) if there and back else None
+        return RuleProof("both", (there, back)) if there and back else None
 
-    def _conditions(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> Derivation | None:
+    def _conditions(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
         """The rule for filters, windows and partitions."""
         (mine, phi_core), (theirs, psi_core) = stack_of(phi), stack_of(psi)
         if not theirs and not (mine and claim == "equivalent"):
@@ -307,9 +307,9 @@ class Derivations:
             return None
         looks = any(isinstance(c, cel.Every | cel.Correlated | cel.Named | cel.Disjunction) for c in (*mine, *theirs))
         part = self.derive(phi_core, psi_core, claim, "valuations" if looks else level)
-        return None if part is None else Derivation("conditions", (part,))
+        return None if part is None else RuleProof("conditions", (part,))
 
-    def _operands(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> Derivation | None:
+    def _operands(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
         """The rule for one operator on both sides."""
         if type(phi) is not type(psi) or isinstance(phi, cel.EventAtom | cel.Filter | cel.Within | cel.PartitionBy):
             return None
@@ -320,7 +320,7 @@ class Derivations:
         if isinstance(phi, cel.PerKey) and isinstance(psi, cel.PerKey) and {*phi.attributes} != {*psi.attributes}:
             return None
         inner: Level = level if isinstance(phi, BLIND) else "valuations"
-        parts: list[Derivation] = []
+        parts: list[RuleProof] = []
         pairs: list[tuple[Formula, Formula]] = list(zip(children(phi), children(psi), strict=True))
         if isinstance(phi, cel.Unless):  # with more rivals on the right there are fewer matches
             pairs[1] = pairs[1][::-1]
@@ -329,7 +329,7 @@ class Derivations:
             if (part := self.derive(mine, theirs, wanted, inner)) is None:
                 return None
             parts.append(part)
-        return Derivation("operands", tuple(parts))
+        return RuleProof("operands", tuple(parts))
 
 
 def prove(
@@ -346,7 +346,7 @@ def prove(
     with depth_limited(phi.span):
         left, right = cel.expanded(phi), cel.expanded(psi)
         if only_same:
-            derivation = Derivation("same") if key_of(left, schema) == key_of(right, schema) else None
+            derivation = RuleProof("same") if key_of(left, schema) == key_of(right, schema) else None
         else:
             derivation = Derivations(schema, order, budget).derive(left, right, claim, level)
         if derivation is None:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.equivalence.verdict import Certificate, Claim, Derivation, Level
+from cerify.equivalence.verdict import Certificate, Claim, RuleProof, Level
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.cel import syntax as cel
@@ -51,7 +51,7 @@ class DerivationCheck:
             return str(error)
         return None
 
-    def follow(self, by: Derivation, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:
+    def follow(self, by: RuleProof, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:
         """Raises RuleFails unless the derivation shows the claim about the two."""
         check_time()
         match by.rule, by.parts:
@@ -93,7 +93,7 @@ class DerivationCheck:
         if (wrong := self.flaw(leaf)) is not None:
             raise RuleFails(wrong)
 
-    def _conditions(self, by: Derivation, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:
+    def _conditions(self, by: RuleProof, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:
         mine, inner = _peeled(phi)
         theirs, other = _peeled(psi)
         if not mine and not theirs:
@@ -110,7 +110,7 @@ class DerivationCheck:
         self.follow(by, inner, other, claim, level if on_supports else "valuations")
 
     def _operands(
-        self, parts: Sequence[Derivation], phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
+        self, parts: Sequence[RuleProof], phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
     ) -> None:
         if type(phi) is not type(psi) or not children(phi) or len(parts) != len(children(phi)):
             raise RuleFails("the rule operands is used for two different operators")

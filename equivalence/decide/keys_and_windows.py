@@ -35,7 +35,7 @@ from cerify.automata.exploration import Subset, members
 from cerify.equivalence.decide.cel import Letter, MarkedNFA, marked_nfa, normal_form
 from cerify.equivalence.decide.replay import replayed
 from cerify.equivalence.verdict import (
-    Case,
+    PieceProof,
     Certificate,
     Claim,
     Contained,
@@ -640,14 +640,14 @@ def compare_reduced(
         left, right = cel.expanded(phi), cel.expanded(psi)
         measures = Measures.of((left, right), schema)
         holds = order if needs_order(left, schema) or needs_order(right, schema) else "any"
-        cases: list[Case] = []
+        cases: list[PieceProof] = []
         shortest: tuple[int, Different] | None = None
         doubt: str | None = None
         for keys in cases_of(measures):
             reduction = Reduction(measures, keys, order)
             outcome = _decide_case(phi, psi, left, right, reduction, claim, level, budget)
             match outcome:
-                case Case():
+                case PieceProof():
                     cases.append(outcome)
                 case Different():
                     length = len(outcome.stream)
@@ -703,7 +703,7 @@ def _decide_case(
     claim: Claim,
     level: Level,
     budget: Budget,
-) -> Case | Different | str:
+) -> PieceProof | Different | str:
     """The proof of one case, a difference that was replayed, or why there is neither."""
     measures = reduction.measures
     first, second = reduction.reduced(left), reduction.reduced(right)
@@ -724,7 +724,7 @@ def _decide_case(
             if known_events:
                 return reason
             relation = tuple((s, tuple(members(x)), tuple(members(y))) for s, x, y in found)
-            return Case(tuple(reduction.keys.items()), solver, relation)
+            return PieceProof(tuple(reduction.keys.items()), solver, relation)
         reason = "z3 returned unknown for an event type that matters; write the filters without arithmetic"
         events = [automata.event(letter) for letter in found.letters]
         if any(event is None for event in events):

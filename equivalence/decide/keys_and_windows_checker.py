@@ -21,7 +21,7 @@ from cerify.automata.algebra.values import pieces, tested_attribute
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.model import CEA, Marks, single_variable
 from cerify.equivalence.decide.boundary_events import unlisted
-from cerify.equivalence.verdict import Case, Certificate, Order
+from cerify.equivalence.verdict import PieceProof, Certificate, Order
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.cel import syntax as cel
@@ -52,7 +52,7 @@ class Place:
 
 
 @dataclass
-class Compared:
+class ComparedAttributes:
     """The attributes by which the formulas compare events, collected by walking through them."""
 
     schema: Schema | None
@@ -197,7 +197,7 @@ def surely_bound(phi: cel.Formula) -> frozenset[str]:
 class UnaryReading:
     """Formulas read as unary ones in one case of the last event's keys."""
 
-    compared: Compared
+    compared: ComparedAttributes
     keys: Mapping[str, Truths | None]
     order: Order
 
@@ -338,7 +338,7 @@ def _conjunction(literals: Sequence[Predicate]) -> Predicate | None:
     return found
 
 
-def _one_value(compared: Compared, key: str, wanted: Truths) -> bool:
+def _one_value(compared: ComparedAttributes, key: str, wanted: Truths) -> bool:
     """Whether only one value has these truths: one of the tests that hold says which."""
     for test, yes in zip(compared.tests[key], wanted, strict=True):
         if yes and isinstance(test, pred.Comparison) and test.comparator == "=":
@@ -353,7 +353,7 @@ def flaw_in_cases(certificate: Certificate, budget: Budget) -> str | None:
     assert certificate.cases is not None
     check_time()
     formulas = [cel.expanded(parse(text)) for text in (certificate.left, certificate.right)]
-    compared = Compared(certificate.schema)
+    compared = ComparedAttributes(certificate.schema)
     compared.collect(formulas)
     given = {tuple(sorted(case.keys)): case for case in certificate.cases}
     for case in certificate.cases:
@@ -374,7 +374,11 @@ def flaw_in_cases(certificate: Certificate, budget: Budget) -> str | None:
 
 
 def _check_case(
-    case: Case, formulas: Sequence[cel.Formula], compared: Compared, certificate: Certificate, budget: Budget
+    case: PieceProof,
+    formulas: Sequence[cel.Formula],
+    compared: ComparedAttributes,
+    certificate: Certificate,
+    budget: Budget,
 ) -> None:
     reading = UnaryReading(compared, dict(case.keys), certificate.order)
     phi, psi = (reading.unary(phi, Place()) for phi in formulas)
@@ -402,7 +406,9 @@ def _check_case(
     _check_relation(case, _Sides(A, B, algebra), _letters(compared, reading, algebra), limits, certificate.claim)
 
 
-def _letters(compared: Compared, reading: UnaryReading, algebra: Algebra) -> list[tuple[tuple[int, ...], bool]]:
+def _letters(
+    compared: ComparedAttributes, reading: UnaryReading, algebra: Algebra
+) -> list[tuple[tuple[int, ...], bool]]:
     """For each type of events how near the last one its events are, by attribute, and whether one may be the last."""
     found = []
     for type_ in range(len(algebra.atoms)):
@@ -451,7 +457,7 @@ class _Sides:
 
 
 def _check_relation(
-    case: Case,
+    case: PieceProof,
     sides: _Sides,
     letters: Sequence[tuple[tuple[int, ...], bool]],
     limits: tuple[int, ...],

@@ -22,7 +22,7 @@ from typing import Any
 import click
 import numpy as np
 
-from cerify.automata.funnels import KeyedRows, find_chains, find_mode_levels, group_rows
+from cerify.automata.funnels import FunnelRows, find_chains, find_mode_levels, group_rows
 from cerify.semantics.errors import ParseError
 from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, Rows, deepest_chain, retention
 from cerify.semantics.sequence_patterns import parse_sequence_pattern, sequence_count, sequence_match
@@ -94,7 +94,7 @@ def random_pattern(random: Random) -> str:
         return text
 
 
-def keyed(cases: Sequence[Rows], n: int, shuffled: Random | None = None) -> tuple[KeyedRows, np.ndarray]:
+def keyed(cases: Sequence[Rows], n: int, shuffled: Random | None = None) -> tuple[FunnelRows, np.ndarray]:
     """Return the rows of cases as columns, each case a key; and the first position of each key before shuffling.
 
     With shuffled the rows of the keys come mixed, those of each key in their order.

@@ -161,7 +161,7 @@ def found(
             yield from (Match(n, C) for C in sorted({tuple(sorted(sup(mu))) for mu in mus}))
 
 
-class Compared(frozenset[Valuation]):
+class TimedValuations(frozenset[Valuation]):
     """Valuations each of which a clause compares with all others: the clock is looked at for each of them."""
 
     def __iter__(self) -> Iterator[Valuation]:
@@ -228,7 +228,7 @@ class Interpreter:
 
     def _compared(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """The meaning as the clause of a strategy asks for it."""
-        return Compared(self.meaning(phi, i, j))
+        return TimedValuations(self.meaning(phi, i, j))
 
     def of_part(self, phi: cel.Formula, positions: tuple[int, ...], l: int, m: int) -> Valuations:
         """The meaning over the events at some positions as a stream, from its l-th to its m-th, in the same budget."""

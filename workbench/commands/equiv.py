@@ -35,7 +35,7 @@ from cerify.equivalence.verdict import (
     Certificate,
     Claim,
     Contained,
-    Derivation,
+    RuleProof,
     Different,
     Equivalent,
     Level,
@@ -218,7 +218,7 @@ def _proof(certificate: Certificate) -> str:
     return f"the proof relates {pairs} pair{'s' * (pairs != 1)} of sets of states"
 
 
-def _derived(derivation: Derivation) -> str:
+def _derived(derivation: RuleProof) -> str:
     if derivation.rule == "same":
         return "the two are one query, written differently"
     steps = derivation.steps()

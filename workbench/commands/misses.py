@@ -9,7 +9,7 @@ import click
 
 from cerify.api import read_query
 from cerify.commands.options import EVENTS, AtLeast, FileSource, argument, group, language, option, takes
-from cerify.explanations.near_misses import Funnel, near_misses
+from cerify.explanations.near_misses import NearMissReport, near_misses
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import errors_in
 from cerify.terminal import Line, echo, echo_lines, table_lines
@@ -62,7 +62,7 @@ def misses_command(args: MissesArguments) -> int:
     return 0 if funnel.completed else 1
 
 
-def _table(funnel: Funnel) -> list[Line]:
+def _table(funnel: NearMissReport) -> list[Line]:
     rows = [
         (str(miss.start), f"{miss.depth} of {len(funnel.steps)}", ", ".join(map(str, miss.events)), miss.message)
         for miss in funnel.misses

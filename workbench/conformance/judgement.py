@@ -30,7 +30,7 @@ NONEMPTY = 1  # answers with a match, at least, to queries with the operators of
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnsweredCase:
     """A case with what the engine answered; wrong: whether this is not what is expected."""
 
     case: Case
@@ -42,8 +42,8 @@ class Answer:
 class Weight:
     """The answers that a choice gives, and those that it contradicts, among the answers in which it matters."""
 
-    for_: list[Answer] = field(default_factory=list)
-    against: list[Answer] = field(default_factory=list)
+    for_: list[AnsweredCase] = field(default_factory=list)
+    against: list[AnsweredCase] = field(default_factory=list)
 
     @property
     def stands(self) -> bool:
@@ -64,8 +64,8 @@ class Judge:
     unexplained: Collection[Elements] = ()
 
     def __post_init__(self) -> None:
-        self.answers: list[Answer] = []
-        self._bearing: dict[str, list[Answer]] = {}
+        self.answers: list[AnsweredCase] = []
+        self._bearing: dict[str, list[AnsweredCase]] = {}
         self._known: set[int] = set()
         self.add(self.results)
 
@@ -76,7 +76,7 @@ class Judge:
         self.answers += [answer for result in new if (answer := answer_of(result)) is not None]
         self._bearing.clear()
 
-    def bearing(self, axis: str) -> list[Answer]:
+    def bearing(self, axis: str) -> list[AnsweredCase]:
         """Return the answers to the cases on whose queries an axis bears."""
         if axis not in self._bearing:
             self._bearing[axis] = [one for one in self.answers if self.choices.concerns(one.case, [axis])]
@@ -156,18 +156,18 @@ class Judge:
         """Return how many of the answers would be wrong if the engine were held to these choices."""
         return sum(self.expected(one, chosen) != one.given for one in self.answers)
 
-    def expected(self, one: Answer, chosen: Sequence[Choice]) -> Given:
+    def expected(self, one: AnsweredCase, chosen: Sequence[Choice]) -> Given:
         """Return what is expected under choices; where that is not modelled, what is expected without them."""
         found = self.choices.answer(one.case, chosen)
         return frozenset(one.case.matches) if found is None else found
 
 
-def answer_of(result: CaseResult) -> Answer | None:
+def answer_of(result: CaseResult) -> AnsweredCase | None:
     """Return what the engine answered to a case; None where it gave neither matches nor an error."""
     if result.outcome == "passed":
-        return Answer(result.case, frozenset(result.case.matches), wrong=False)
+        return AnsweredCase(result.case, frozenset(result.case.matches), wrong=False)
     given = given_by(result)
-    return None if given is None else Answer(result.case, given, wrong=True)
+    return None if given is None else AnsweredCase(result.case, given, wrong=True)
 
 
 def _share_against(weight: Weight) -> tuple[float, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cerify.draw.timeline import Row
-from cerify.explanations.eql_funnel import Funnel, follow
+from cerify.explanations.eql_funnel import EventCounts, follow
 from cerify.explanations.explanation import (
     Drawing,
     Explainer,
@@ -46,10 +46,10 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     def __init__(self, query: eql.EqlQuery, matches: Sequence[Match], S: Stream, text: str) -> None:
         self.rule, self.matches, self.S, self.query = query, matches, S, text
-        self._funnel: Funnel | None = None
+        self._funnel: EventCounts | None = None
 
     @property
-    def funnel(self) -> Funnel | None:
+    def funnel(self) -> EventCounts | None:
         """The funnel of a sequence, made once; None for another query."""
         body = self.rule.body
         if self._funnel is None and isinstance(body, eql.EventSequence):

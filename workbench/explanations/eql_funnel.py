@@ -36,7 +36,7 @@ class StoppedSequence:
 
 
 @dataclass
-class StepCount:
+class StepEvents:
     """Hold the counts of a step.
 
     passing: events that pass its filter; keyless: those without a key; unawaited: those for whose key no sequence waits
@@ -53,11 +53,11 @@ class StepCount:
 
 
 @dataclass
-class Funnel:
+class EventCounts:
     """The counts of all steps, what was stopped, and how many matches there are."""
 
     events: int
-    steps: list[StepCount]
+    steps: list[StepEvents]
     stopped: list[StoppedSequence]
     matches: int = 0
 
@@ -87,7 +87,7 @@ def _braces(positions: Sequence[int]) -> str:
     return "{" + ", ".join(map(str, positions)) + "}"
 
 
-def follow(query: eql.EventSequence, S: Sequence[Event]) -> Funnel:
+def follow(query: eql.EventSequence, S: Sequence[Event]) -> EventCounts:
     """Return what became of the sequences of a rule over a log, as Elastic means it. Raises BudgetExceeded."""
     follower = _Follower(query, S)
     for position, event in enumerate(timed_items(S)):
@@ -107,8 +107,8 @@ class _Follower:
             if step.missing
         ]
         self.until = None if query.until is None else self._step(query.until)
-        counts = [StepCount(eql.show_filter(step.filter)) for step in steps if not step.missing]
-        self.funnel = Funnel(len(S), counts, [])
+        counts = [StepEvents(eql.show_filter(step.filter)) for step in steps if not step.missing]
+        self.funnel = EventCounts(len(S), counts, [])
         self.places: dict[Key, list[tuple[int, ...]]] = {}
         self.missed: dict[tuple[int, Key], list[int]] = {}
         self.complete: list[tuple[Key, tuple[int, ...]]] = []

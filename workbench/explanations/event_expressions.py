@@ -45,7 +45,7 @@ _Single: TypeAlias = (
 
 
 @dataclass(frozen=True)
-class Absence:
+class NonOccurrence:
     """An expression that, applied to the events from start on, does not take place at an event, and a sentence why."""
 
     expression: expr.Expression
@@ -54,7 +54,7 @@ class Absence:
     why: str
 
 
-def absences(known: Occurrences, e: int) -> tuple[Absence, ...]:
+def absences(known: Occurrences, e: int) -> tuple[NonOccurrence, ...]:
     """The reasons why the expression does not take place at the event e of the stream; none where it does."""
     choices = list(known.choices(known.whole, (), known.history, e, frozenset()))
     if any(next(known.at(known.whole, known.history, e, b), None) is not None for b in choices):
@@ -62,16 +62,16 @@ def absences(known: Occurrences, e: int) -> tuple[Absence, ...]:
     if len(choices) == 1:
         return tuple(dict.fromkeys(_why(known, known.whole, known.history, e, choices[0])))
     names = "it takes place for no choice of its variables" if choices else "its variables have no value up to there"
-    return (Absence(known.whole, 0, e, names),)
+    return (NonOccurrence(known.whole, 0, e, names),)
 
 
-def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[Absence]:
+def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[NonOccurrence]:
     """The reasons of an E that does not take place at e, with the history h and the bindings b."""
 
-    def because(why: str) -> Iterator[Absence]:
-        yield Absence(E, h[0], e, why)
+    def because(why: str) -> Iterator[NonOccurrence]:
+        yield NonOccurrence(E, h[0], e, why)
 
-    def of(F: expr.Expression, part: History = h) -> Iterator[Absence]:
+    def of(F: expr.Expression, part: History = h) -> Iterator[NonOccurrence]:
         if e not in known.events(F, part, b):
             yield from _why(known, F, part, e, b)
 
@@ -130,7 +130,7 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
 
 def _one_after_another(
     known: Occurrences, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
-) -> Iterator[Absence]:
+) -> Iterator[NonOccurrence]:
     """The reasons, for an expression whose parts take place one after another."""
     first = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
     last = E.parts[-1]
@@ -140,10 +140,10 @@ def _one_after_another(
         ends = [d for d in ends if d == just_before]
     if not ends:
         where = "just before" if isinstance(E, expr.Sequence) else "before"
-        yield Absence(E, h[0], e, f"{show(first)} does not take place {where} event {e}")
+        yield NonOccurrence(E, h[0], e, f"{show(first)} does not take place {where} event {e}")
     elif isinstance(E, expr.Relative) and len(ends) > 1:
         why = f"{show(last)} does not take place there in what follows any of {_events(ends)}"
-        yield Absence(E, h[0], e, why)
+        yield NonOccurrence(E, h[0], e, why)
     else:
         part = after(h, ends[0]) if isinstance(E, expr.Relative) else h
         if e not in known.events(last, part, b):
@@ -192,13 +192,15 @@ def _in_segment(
     e: int,
     b: Bindings,
     F: expr.Expression,
-) -> Iterator[Absence]:
+) -> Iterator[NonOccurrence]:
     """Yield reasons why F does not take place in the history with e, of those that the delimiter cuts."""
     cuts = known.events(delimiter, h, b)
     if e in cuts:
-        yield Absence(E, h[0], e, f"event {e} is itself one of {show(delimiter)}, which begins a new history after it")
+        yield NonOccurrence(
+            E, h[0], e, f"event {e} is itself one of {show(delimiter)}, which begins a new history after it"
+        )
     elif not any(d < e for d in cuts):
-        yield Absence(E, h[0], e, f"{show(delimiter)} does not take place before event {e}")
+        yield NonOccurrence(E, h[0], e, f"{show(delimiter)} does not take place before event {e}")
     else:
         part = next(part for part in segments(h, cuts) if e in part)
         yield from _why(known, F, part, e, b)
@@ -229,7 +231,7 @@ class DoesNot:
     """The expression does not take place at the event, for these reasons."""
 
     at: int
-    reasons: tuple[Absence, ...]
+    reasons: tuple[NonOccurrence, ...]
 
 
 def explain_event(
@@ -374,7 +376,7 @@ class ExpressionExplainer(Explainer[Found]):
         return Drawing((places_row("takes place", [view.at for view in views]),))
 
 
-def _reason(reason: Absence) -> ExplanationStep:
+def _reason(reason: NonOccurrence) -> ExplanationStep:
     return ExplanationStep(
         show(reason.expression), f"from {reason.start}", "", citation(reason.expression), (reason.why,)
     )

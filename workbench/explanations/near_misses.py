@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from cerify.automata.evaluate.scope import Key, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.tables import classify
-from cerify.explanations.sequences import EventSequence, StepOfSequence, sequence_of
+from cerify.explanations.sequences import StepSequence, StepOfSequence, sequence_of
 from cerify.semantics.arguments import Budget, check_time, require_whole
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InputError, Unsupported
@@ -53,7 +53,7 @@ class NearMiss:
 
 
 @dataclass(frozen=True)
-class Funnel:
+class NearMissReport:
     """The number of starts that took each step, and the near misses, the deepest first.
 
     steps: the texts of the steps. reached: of each step how many starts came that far; the first are all starts that
@@ -128,7 +128,7 @@ SAID: dict[Cause, str] = {
 }
 
 
-def near_misses(phi: Formula, S: Stream, limit: int = MISSES, budget: Budget = Budget()) -> Funnel:
+def near_misses(phi: Formula, S: Stream, limit: int = MISSES, budget: Budget = Budget()) -> NearMissReport:
     """Count how far the sequences of a formula came on a stream.
 
     Raises Unsupported for a formula that is no sequence of steps, InputError where the values of a window's attribute
@@ -170,7 +170,7 @@ class _Tally:
 class _Search:
     """Looks at the events after each start."""
 
-    def __init__(self, sequence: EventSequence, S: Stream) -> None:
+    def __init__(self, sequence: StepSequence, S: Stream) -> None:
         self.steps, self.scope, self.S = sequence.steps, sequence.scope, S
         bounds = lookback_bounds(self.scope, S)
         if bounds.unordered:
@@ -217,7 +217,7 @@ class _Search:
                 seen.setdefault(key, []).append(p)
         return seen
 
-    def funnel(self, limit: int) -> Funnel:
+    def funnel(self, limit: int) -> NearMissReport:
         """All starts, one after the other."""
         n = len(self.steps)
         tally = _Tally([0] * n, [{} for _ in range(n)], [None] * n)
@@ -229,7 +229,7 @@ class _Search:
             self._follow(p, tally)
             read += 1
         misses = sorted(tally.misses, key=lambda miss: (-miss.depth, miss.start))
-        return Funnel(
+        return NearMissReport(
             tuple(step.text for step in self.steps),
             tuple(tally.reached),
             tuple(tally.causes),

@@ -43,14 +43,14 @@ class StepOfSequence:
 
 
 @dataclass(frozen=True)
-class EventSequence:
+class StepSequence:
     """The steps of a query, and the windows and keys around them; scope.core is the formula of the steps."""
 
     steps: tuple[StepOfSequence, ...]
     scope: Scope
 
 
-def sequence_of(phi: cel.Formula) -> EventSequence | Unsupported:
+def sequence_of(phi: cel.Formula) -> StepSequence | Unsupported:
     """The steps of a query, or why it has none. Raises BudgetExceeded."""
     with depth_limited(phi.span):
         scope = strip_windows(partitioned(phi))
@@ -63,7 +63,7 @@ def sequence_of(phi: cel.Formula) -> EventSequence | Unsupported:
         return Unsupported("UNLESS around the first step looks at all events before it", phi.span)
     if len(steps) > LISTED:
         return Unsupported(f"the query has more than {LISTED} steps", phi.span)
-    return EventSequence(steps, scope)
+    return StepSequence(steps, scope)
 
 
 def _steps(phi: cel.Formula) -> tuple[StepOfSequence, ...] | Unsupported:

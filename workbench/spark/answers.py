@@ -20,7 +20,7 @@ from cerify.semantics.errors import CerifyError, InternalError
 from cerify.spark.rows import (
     Columns,
     Invalid,
-    KeyedRows,
+    RowsOfKeys,
     Longs,
     SparkRows,
     SparkRun,
@@ -136,7 +136,7 @@ class Reader(ABC):
     """
 
     @abstractmethod
-    def read(self, rows: KeyedRows) -> list[pa.Table]:
+    def read(self, rows: RowsOfKeys) -> list[pa.Table]:
         """The rows of the answer that some rows complete."""
 
     @abstractmethod
@@ -152,7 +152,7 @@ class OneByOne(Reader):
         self._stream: Answering | None = None
         self._failed = False
 
-    def read(self, rows: KeyedRows) -> list[pa.Table]:
+    def read(self, rows: RowsOfKeys) -> list[pa.Table]:
         """See Reader."""
         found = []
         for part in rows.streams():
@@ -183,7 +183,7 @@ class OneByOne(Reader):
 class _FailedStreams(Failures):
     """The streams of some rows that have failed; failed: whether the last one of the rows before has."""
 
-    def __init__(self, rows: KeyedRows, valid: ValidRows | None, failed: bool) -> None:
+    def __init__(self, rows: RowsOfKeys, valid: ValidRows | None, failed: bool) -> None:
         self._rows, self._valid = rows, valid
         self.streams = {0} if failed and rows.before else set()
 
@@ -207,7 +207,7 @@ class Together(Reader):
         self._failed = False  # the last stream
         self._last: dict[str, pa.Array] | None = None  # the key of the last stream
 
-    def read(self, rows: KeyedRows) -> list[pa.Table]:
+    def read(self, rows: RowsOfKeys) -> list[pa.Table]:
         """See Reader."""
         if not rows.firsts.size:
             return []
@@ -234,7 +234,7 @@ class Together(Reader):
             return []
         return [pa.table(self._last | counts(np.array([self._number], object)))]
 
-    def _counted(self, rows: KeyedRows, first: Longs, failures: Failures) -> list[pa.Table]:
+    def _counted(self, rows: RowsOfKeys, first: Longs, failures: Failures) -> list[pa.Table]:
         """The numbers of the streams that have ended; that of the last one is remembered."""
         before = [] if rows.before else self.finish()
         totals: NDArray[Any] = np.zeros(len(first), np.int64)
@@ -247,7 +247,7 @@ class Together(Reader):
         self._last, self._number = rows.keys(np.array([len(first) - 1])), int(totals[-1])
         return [*before, pa.table(rows.keys(ended) | counts(totals[ended]))]
 
-    def _matched(self, rows: KeyedRows, first: Longs, failures: Failures) -> list[pa.Table]:
+    def _matched(self, rows: RowsOfKeys, first: Longs, failures: Failures) -> list[pa.Table]:
         """The matches in these rows."""
         batches = list(self._run.matches(rows, failures))
         if not batches:

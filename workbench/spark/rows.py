@@ -179,7 +179,7 @@ class SparkRows:
 
 
 @dataclass(frozen=True)
-class KeyedRows:
+class RowsOfKeys:
     """Consecutive rows of some keys, with the table of their events, one stream after the other.
 
     firsts: int64 [streams], the first row of each; before: the number of earlier rows of the stream of row 0. classes:
@@ -245,20 +245,20 @@ def unused(name: str, names: Iterable[str]) -> str:
 
 def rows_of(
     batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema | None, classify: Classify | None = None
-) -> Iterator[KeyedRows]:
+) -> Iterator[RowsOfKeys]:
     """The rows of some batches, with their classes. Raises InputError."""
     last: pa.RecordBatch | None = None
     before = 0  # rows of the last stream so far
     for batch in batches:
         if not batch.num_rows:
-            yield KeyedRows(batch, columns, np.zeros(0, np.int64), 0, pa.table({}), None)
+            yield RowsOfKeys(batch, columns, np.zeros(0, np.int64), 0, pa.table({}), None)
             continue
         _require_places(batch, columns)
         firsts = np.array(begins_of(batch, last, columns), np.int64)
         if last is None or not same(last, batch.slice(0, 1), columns.keys):
             before = 0
         table = events_of(batch, columns, schema)
-        yield KeyedRows(batch, columns, firsts, before, table, None if classify is None else classify(table))
+        yield RowsOfKeys(batch, columns, firsts, before, table, None if classify is None else classify(table))
         last = batch.slice(batch.num_rows - 1)
         before = batch.num_rows - int(firsts[-1]) + (before if len(firsts) == 1 else 0)
 

@@ -38,7 +38,7 @@ from cerify.semantics.match_tables import table_of_matches
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.spark.rows import NOTHING, Classes, KeyedRows, Longs, SparkRun, of_events
+from cerify.spark.rows import NOTHING, Classes, RowsOfKeys, Longs, SparkRun, of_events
 
 
 @dataclass(frozen=True)
@@ -152,11 +152,11 @@ class Concatenated(ABC):
         """The classes of events."""
 
     @abstractmethod
-    def matches(self, rows: KeyedRows, failures: Failures) -> Iterator[MatchBatch]:
+    def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
         """Read the next events, with their classes; the matches that they complete. Raises Unordered."""
 
     @abstractmethod
-    def numbers(self, rows: KeyedRows, failures: Failures) -> Iterator[Numbers]:
+    def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
         """Read the next events; ascending positions with the numbers of matches that they complete."""
 
     @property
@@ -180,7 +180,7 @@ class ConcatenatedCel(Concatenated):
         """The classes of events by the predicates of the automaton."""
         return self._evaluator.classes(Stream.from_table(table))
 
-    def matches(self, rows: KeyedRows, failures: Failures) -> Iterator[MatchBatch]:
+    def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
         """See Concatenated. A stream with more matches in these rows than the budget has fails."""
         E, first = self._evaluator, rows.origins(self.position)
         most, found = E.budget.matches, np.zeros(len(first), np.int64)
@@ -201,7 +201,7 @@ class ConcatenatedCel(Concatenated):
                     break
         self.position = E.position
 
-    def numbers(self, rows: KeyedRows, failures: Failures) -> Iterator[Numbers]:
+    def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
         """See Concatenated."""
         yield from self._evaluator.tallies(Stream.from_table(rows.table), rows.classes, rows.begins)
         self.position = self._evaluator.position
@@ -240,17 +240,17 @@ class ConcatenatedExpression(Concatenated):
         """For each event its letter in the alphabet of the automaton."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
-    def matches(self, rows: KeyedRows, failures: Failures) -> Iterator[MatchBatch]:
+    def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
         """See Concatenated."""
         at = self._read(rows, failures)
         yield MatchBatch(at, np.arange(len(at) + 1), at, np.empty(0, np.int32))
 
-    def numbers(self, rows: KeyedRows, failures: Failures) -> Iterator[Numbers]:
+    def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
         """See Concatenated."""
         at = self._read(rows, failures)
         yield at, np.ones(len(at), np.int64)
 
-    def _read(self, rows: KeyedRows, failures: Failures) -> Longs:
+    def _read(self, rows: RowsOfKeys, failures: Failures) -> Longs:
         """The positions at which the expression takes place. A stream with a late start event fails."""
         E, classes = self._evaluator, rows.classes
         assert classes is not None

@@ -14,7 +14,7 @@ from cerify.equivalence.verdict import (
     Certificate,
     Claim,
     Contained,
-    Derivation,
+    RuleProof,
     Different,
     Equivalent,
     Level,
@@ -62,7 +62,7 @@ def parsed(text: str) -> cel.Formula:
 def test_what_differs_only_as_written_is_the_same(left: str, right: str, level: Level) -> None:
     verdict = prove(parsed(left), parsed(right), "equivalent", level, None, "any", Budget())
     assert isinstance(verdict, Equivalent)
-    assert verdict.certificate.derivation == Derivation("same")
+    assert verdict.certificate.derivation == RuleProof("same")
     assert flaw(Certificate.from_json(verdict.certificate.to_json())) is None
 
 
@@ -92,7 +92,7 @@ def test_what_does_not_hold_is_not_proved(left: str, right: str) -> None:
     assert prove(parsed(left), parsed(right), "contained", "events", None, "non-decreasing", Budget()) is None
 
 
-def leaf(left: str, right: str, claim: Claim = "contained", level: Level = "events") -> Derivation:
+def leaf(left: str, right: str, claim: Claim = "contained", level: Level = "events") -> RuleProof:
     """A proof of a decider, as a part of a derivation."""
     found = prove(parsed(left), parsed(right), claim, level, None, "non-decreasing", Budget())
     assert isinstance(found, Equivalent | Contained)
@@ -100,41 +100,41 @@ def leaf(left: str, right: str, claim: Claim = "contained", level: Level = "even
     return found.certificate.derivation
 
 
-SAME_RULE = Derivation("same")
-DROPPED = Derivation("drop", (SAME_RULE,))
-ONE_SIDE = Derivation("right or", (SAME_RULE,), 0)
-RENAMED = Derivation("operands", (SAME_RULE,))
-FORGED: list[tuple[str, str, Claim, Derivation]] = [
+SAME_RULE = RuleProof("same")
+DROPPED = RuleProof("drop", (SAME_RULE,))
+ONE_SIDE = RuleProof("right or", (SAME_RULE,), 0)
+RENAMED = RuleProof("operands", (SAME_RULE,))
+FORGED: list[tuple[str, str, Claim, RuleProof]] = [
     ("A ; B", "B ; A", "equivalent", SAME_RULE),
     ("(A ALL A) PARTITION BY [k]", "(A ALL A ALL A) PARTITION BY [k]", "equivalent", SAME_RULE),
-    ("(A WITHIN 2 [x]) ; B", "(A WITHIN 1 [x]) ; B", "contained", Derivation("operands", (SAME_RULE, SAME_RULE))),
-    ("A WITHIN 2 [x]", "A WITHIN 1 [x]", "contained", Derivation("conditions", (SAME_RULE,))),
-    ("A WITHIN 1 [x]", "A WITHIN 2 [x]", "equivalent", Derivation("conditions", (SAME_RULE,))),
-    ("A WITHIN 1 [x]", "A WITHIN 2 [y]", "contained", Derivation("conditions", (SAME_RULE,))),
-    ("A PARTITION BY [x]", "A PARTITION BY [y]", "contained", Derivation("conditions", (SAME_RULE,))),
-    ("A FILTER A[x > 1]", "A FILTER A[x > 2]", "contained", Derivation("conditions", (SAME_RULE,))),
-    ("A FILTER A.x <= A.x", "A FILTER A.x < A.x", "contained", Derivation("conditions", (SAME_RULE,))),
-    ("A FILTER (A[x > 1] OR A[y > 1])", "A FILTER A[x > 1]", "contained", Derivation("conditions", (SAME_RULE,))),
-    ("A OR B", "A", "contained", Derivation("drop", (SAME_RULE,))),
-    ("A", "A OR B", "equivalent", Derivation("right or", (SAME_RULE,), 0)),
-    ("A", "B OR C", "contained", Derivation("right or", (SAME_RULE,), 0)),
-    ("A", "B OR A", "contained", Derivation("right or", (SAME_RULE,))),
-    ("A OR B", "A", "contained", Derivation("left or", (SAME_RULE, SAME_RULE))),
-    ("A FILTER A[x > 1]", "A", "equivalent", Derivation("drop", (SAME_RULE,))),
-    ("A FILTER A[x > 1]", "A", "equivalent", Derivation("both", (Derivation("drop", (SAME_RULE,)), SAME_RULE))),
-    ("A UNLESS C", "A UNLESS (C OR D)", "contained", Derivation("operands", (SAME_RULE, ONE_SIDE))),
-    ("NXT(A FILTER A[x > 1])", "NXT(A)", "contained", Derivation("operands", (Derivation("drop", (SAME_RULE,)),))),
-    ("(A IN X) AND A", "(A IN Y) AND A", "equivalent", Derivation("operands", (RENAMED, SAME_RULE))),
-    ("PROJECT[A](A ; B)", "PROJECT[B](A ; B)", "equivalent", Derivation("operands", (SAME_RULE,))),
-    ("A ; B", "A : B", "equivalent", Derivation("operands", (SAME_RULE, SAME_RULE))),
-    ("A ; B", "A ; B", "equivalent", Derivation("operands", (SAME_RULE,))),
-    ("A", "B", "equivalent", Derivation("decided")),
+    ("(A WITHIN 2 [x]) ; B", "(A WITHIN 1 [x]) ; B", "contained", RuleProof("operands", (SAME_RULE, SAME_RULE))),
+    ("A WITHIN 2 [x]", "A WITHIN 1 [x]", "contained", RuleProof("conditions", (SAME_RULE,))),
+    ("A WITHIN 1 [x]", "A WITHIN 2 [x]", "equivalent", RuleProof("conditions", (SAME_RULE,))),
+    ("A WITHIN 1 [x]", "A WITHIN 2 [y]", "contained", RuleProof("conditions", (SAME_RULE,))),
+    ("A PARTITION BY [x]", "A PARTITION BY [y]", "contained", RuleProof("conditions", (SAME_RULE,))),
+    ("A FILTER A[x > 1]", "A FILTER A[x > 2]", "contained", RuleProof("conditions", (SAME_RULE,))),
+    ("A FILTER A.x <= A.x", "A FILTER A.x < A.x", "contained", RuleProof("conditions", (SAME_RULE,))),
+    ("A FILTER (A[x > 1] OR A[y > 1])", "A FILTER A[x > 1]", "contained", RuleProof("conditions", (SAME_RULE,))),
+    ("A OR B", "A", "contained", RuleProof("drop", (SAME_RULE,))),
+    ("A", "A OR B", "equivalent", RuleProof("right or", (SAME_RULE,), 0)),
+    ("A", "B OR C", "contained", RuleProof("right or", (SAME_RULE,), 0)),
+    ("A", "B OR A", "contained", RuleProof("right or", (SAME_RULE,))),
+    ("A OR B", "A", "contained", RuleProof("left or", (SAME_RULE, SAME_RULE))),
+    ("A FILTER A[x > 1]", "A", "equivalent", RuleProof("drop", (SAME_RULE,))),
+    ("A FILTER A[x > 1]", "A", "equivalent", RuleProof("both", (RuleProof("drop", (SAME_RULE,)), SAME_RULE))),
+    ("A UNLESS C", "A UNLESS (C OR D)", "contained", RuleProof("operands", (SAME_RULE, ONE_SIDE))),
+    ("NXT(A FILTER A[x > 1])", "NXT(A)", "contained", RuleProof("operands", (RuleProof("drop", (SAME_RULE,)),))),
+    ("(A IN X) AND A", "(A IN Y) AND A", "equivalent", RuleProof("operands", (RENAMED, SAME_RULE))),
+    ("PROJECT[A](A ; B)", "PROJECT[B](A ; B)", "equivalent", RuleProof("operands", (SAME_RULE,))),
+    ("A ; B", "A : B", "equivalent", RuleProof("operands", (SAME_RULE, SAME_RULE))),
+    ("A ; B", "A ; B", "equivalent", RuleProof("operands", (SAME_RULE,))),
+    ("A", "B", "equivalent", RuleProof("decided")),
     ("A", "B", "contained", leaf("A", "A OR B")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("left", "right", "claim", "derivation"), FORGED)
-def test_a_forged_derivation_is_refused(left: str, right: str, claim: Claim, derivation: Derivation) -> None:
+def test_a_forged_derivation_is_refused(left: str, right: str, claim: Claim, derivation: RuleProof) -> None:
     certificate = Certificate(claim, left, right, "events", None, False, (), derivation=derivation)
     assert flaw(certificate) is not None
 
@@ -150,14 +150,14 @@ def test_a_proof_of_a_part_is_of_that_part_with_its_claim_level_and_order() -> N
     if decider is None:  # the window follows by the rule of conditions, without a decider
         assert first.rule in ("conditions", "same")
         decider = next(leaf("A", "A OR B", "contained").certificates())
-        first = Derivation("decided", certificate=decider)
+        first = RuleProof("decided", certificate=decider)
     for wrong in (
         replace(decider, claim="equivalent"),
         replace(decider, level="valuations"),
         replace(decider, left="A ; C"),
         replace(decider, order="strict"),
     ):
-        forged = Derivation("operands", (Derivation("decided", certificate=wrong), second))
+        forged = RuleProof("operands", (RuleProof("decided", certificate=wrong), second))
         assert flaw(replace(whole, derivation=forged)) is not None
 
 

@@ -19,7 +19,7 @@ TICKS = 10_000_000  # of a second, as the engine counts time
 LINK = "https://eql.readthedocs.io/en/latest/query-guide/index.html"
 
 
-class Skip(Exception):
+class NotComparable(Exception):
     """The engine is not asked this."""
 
 
@@ -35,7 +35,7 @@ def data_of(event):
         for part in path:
             inside = inside.setdefault(part, {})
             if not isinstance(inside, dict):
-                raise Skip(f"{name} is in a field that has a value of its own")
+                raise NotComparable(f"{name} is in a field that has a value of its own")
         if last in inside and bracket:
             inside[last] = [*(inside[last] if isinstance(inside[last], list) else [inside[last]]), value]
         else:
@@ -55,7 +55,7 @@ def ticks_of(time):
 def matches(run):
     """The matches that the engine reports."""
     if run["output"] != "matches":
-        raise Skip("a match is its events")
+        raise NotComparable("a match is its events")
     events = []
     for position, event in enumerate(run["events"]):
         data = data_of(event)
@@ -78,7 +78,7 @@ def answer(run):
         return {"id": run["id"], "skipped": "the engine has EQL alone", "link": LINK}
     try:
         listed = [{"at": at, "events": list(positions)} for at, positions in matches(run)]
-    except Skip as skip:
+    except NotComparable as skip:
         return {"id": run["id"], "skipped": str(skip), "link": LINK}
     except eql.EqlError as error:
         return {"id": run["id"], "error": {"code": "unsupported", "message": f"{type(error).__name__}: {error}"[:500]}}

@@ -17,7 +17,7 @@ from typing import Any
 
 import chains
 import sase_chains
-from chains import Json, Match, Search, Skip, Window
+from chains import Json, Match, Search, NotExpressible, Window
 from patterns import source
 
 LINK = "https://github.com/ilya-kolchinsky/OpenCEP/blob/master/README.md"
@@ -29,7 +29,7 @@ def answer(run: Json, search: Search) -> dict[str, Any]:
     sources: list[str] = []
     try:
         reply: dict[str, Any] = {"id": run["id"], "matches": matches(run, search, sources)}
-    except Skip as skip:
+    except NotExpressible as skip:
         return {"id": run["id"], "skipped": str(skip), "link": LINK}
     except Exception as error:
         traceback.print_exc()
@@ -56,11 +56,11 @@ def measured(run: Json, search: Search) -> dict[str, Any]:
 def matches(run: Json, search: Search, sources: list[str]) -> list[dict[str, Any]]:
     """The matches that the engine reports for a query; sources gets its patterns. Raises Skip for what it cannot say."""
     if run.get("tree") is None:
-        raise Skip("the query does not parse")
+        raise NotExpressible("the query does not parse")
     if run["output"] != "matches" or run.get("selection", "all") != "all":
-        raise Skip("only matches, and all of them")
+        raise NotExpressible("only matches, and all of them")
     if any("timestamp" in attributes.values() for attributes in (run.get("schema") or {}).values()):
-        raise Skip("conditions compare numbers, strings and truth values")
+        raise NotExpressible("conditions compare numbers, strings and truth values")
     patterns, window = MODULES[run["language"]].translated(run["tree"])
     seconds = seconds_of(run["events"], window)
     found = set()
@@ -80,7 +80,7 @@ def seconds_of(events: Sequence[Json], window: Window | None) -> list[float]:
     if not all(isinstance(time, int) for time in times):
         times = [_instant(time) for time in times]
     if times != sorted(times):
-        raise Skip("OpenCEP takes events in the order of time")
+        raise NotExpressible("OpenCEP takes events in the order of time")
     return [time - times[0] for time in times]
 
 
@@ -88,7 +88,7 @@ def _instant(time: Any) -> float:
     try:
         return datetime.fromisoformat(time).timestamp()
     except (TypeError, ValueError):
-        raise Skip("under a window of time every event has a time") from None
+        raise NotExpressible("under a window of time every event has a time") from None
 
 
 def version_of(home: Path) -> str:

@@ -23,7 +23,7 @@ CLAIMS = {
 NOT_COMPARED = frozenset({"Arithmetic", "Like", "OfType", "Named", "Timestamp"})
 
 
-class Skip(Exception):
+class NotExpressible(Exception):
     """The reason why OpenCEP cannot express a query."""
 
 
@@ -48,7 +48,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Operator:
+class PatternOperator:
     """SEQ or AND of steps."""
 
     name: str
@@ -67,7 +67,7 @@ class Condition:
 class Alternative:
     """A pattern: its steps, its conditions, and the pairs of leaves between which no event may be."""
 
-    root: Operator
+    root: PatternOperator
     conditions: tuple[Condition, ...] = ()
     contiguous: tuple[tuple[str, str], ...] = ()
 
@@ -92,16 +92,16 @@ def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
     """The alternatives of a formula and its window. Raises Skip for what OpenCEP cannot express."""
     for node in nodes(tree):
         if node["node"] in NOT_COMPARED or (node["node"] == "Attribute" and node["name"] == "time"):
-            raise Skip("conditions compare attributes, which are numbers, strings or truth values, with each other")
+            raise NotExpressible("conditions compare attributes, which are numbers, strings or truth values, with each other")
     window, tree = _hoisted(tree)
     found = _alternatives(tree, (f"e{number}" for number in count()))
     labelled = [[bool(leaf.labels) for leaf in one.leaves] for one in found]
     if not all(map(any, labelled)) or (window is not None and not all(map(all, labelled))):
-        raise Skip("a pattern reports all its events, and its window is around all of them")
+        raise NotExpressible("a pattern reports all its events, and its window is around all of them")
     return found, window
 
 
-def leaves_of(step: Leaf | Operator) -> Iterator[Leaf]:
+def leaves_of(step: Leaf | PatternOperator) -> Iterator[Leaf]:
     """The leaves below a step, from left to right."""
     if isinstance(step, Leaf):
         yield step
@@ -118,7 +118,7 @@ def _hoisted(tree: Json) -> tuple[Window | None, Json]:
             return Window(window["count"] - 1, False), tree["phi"]
         if window["node"] == "TimeWindow":
             return Window(window["amount"] * SECONDS[window["unit"]], True), tree["phi"]
-        raise Skip("windows are of time")
+        raise NotExpressible("windows are of time")
     if tree["node"] in ("Filter", "In"):
         window_, phi = _hoisted(tree["phi"])
         return window_, {**tree, "phi": phi}
@@ -129,7 +129,7 @@ def _alternatives(tree: Json, names: Iterator[str]) -> list[Alternative]:
     match tree["node"]:
         case "Event":
             leaf = Leaf(tree["type"], next(names), frozenset([tree["type"]]))
-            return [Alternative(Operator("SEQ", (leaf,)))]
+            return [Alternative(PatternOperator("SEQ", (leaf,)))]
         case "Or":
             return _alternatives(tree["left"], names) + _alternatives(tree["right"], names)
         case "Seq" | "ContiguousSeq" | "All" as node:
@@ -151,19 +151,19 @@ def _alternatives(tree: Json, names: Iterator[str]) -> list[Alternative]:
             found = (_filtered(one, tree["condition"]) for one in _alternatives(tree["phi"], names))
             return [one for one in found if one is not None]
         case "Within":
-            raise Skip("a pattern has one window, around all of it")
+            raise NotExpressible("a pattern has one window, around all of it")
         case other:
-            raise Skip(f"patterns are of SEQ, AND, OR and Kleene closures; there is none for {other}")
+            raise NotExpressible(f"patterns are of SEQ, AND, OR and Kleene closures; there is none for {other}")
 
 
 def _joined(node: str, left: Alternative, right: Alternative) -> Alternative:
     contiguous = left.contiguous + right.contiguous
     if node == "All":
         if {leaf.type for leaf in left.leaves} & {leaf.type for leaf in right.leaves}:
-            raise Skip("AND takes two events, where ALL may take one for both sides")
-        root = Operator("AND", (_single(left.root), _single(right.root)))
+            raise NotExpressible("AND takes two events, where ALL may take one for both sides")
+        root = PatternOperator("AND", (_single(left.root), _single(right.root)))
     else:
-        root = Operator("SEQ", (*_steps(left.root), *_steps(right.root)))
+        root = PatternOperator("SEQ", (*_steps(left.root), *_steps(right.root)))
     if node == "ContiguousSeq":
         last, first = _steps(left.root)[-1], _steps(right.root)[0]
         _require_single(last, first)
@@ -171,25 +171,25 @@ def _joined(node: str, left: Alternative, right: Alternative) -> Alternative:
     return Alternative(root, left.conditions + right.conditions, contiguous)
 
 
-def _require_single(*steps: Leaf | Operator) -> None:
+def _require_single(*steps: Leaf | PatternOperator) -> None:
     if not all(isinstance(step, Leaf) and step.labels and not step.closure for step in steps):
-        raise Skip("a contiguous sequence is of single events")
+        raise NotExpressible("a contiguous sequence is of single events")
 
 
-def _steps(root: Operator) -> tuple[Leaf | Operator, ...]:
+def _steps(root: PatternOperator) -> tuple[Leaf | PatternOperator, ...]:
     return root.steps if root.name == "SEQ" else (root,)
 
 
-def _single(root: Operator) -> Leaf | Operator:
+def _single(root: PatternOperator) -> Leaf | PatternOperator:
     return root.steps[0] if len(root.steps) == 1 else root
 
 
 def _closure(tree: Json, names: Iterator[str], least: int, most: int | None) -> Alternative:
     below = _alternatives(tree["phi"], names)
     if len(below) != 1 or len(below[0].leaves) != 1 or below[0].leaves[0].closure or least < 1:
-        raise Skip("a Kleene closure is of single events of one type")
+        raise NotExpressible("a Kleene closure is of single events of one type")
     (leaf,) = below[0].leaves
-    return replace(below[0], root=Operator("SEQ", (replace(leaf, least=least, most=most),)))
+    return replace(below[0], root=PatternOperator("SEQ", (replace(leaf, least=least, most=most),)))
 
 
 def _strict(one: Alternative) -> Alternative:
@@ -199,7 +199,7 @@ def _strict(one: Alternative) -> Alternative:
 
 
 def _labelled(one: Alternative, change: Callable[[frozenset[str]], frozenset[str]]) -> Alternative:
-    def changed(step: Leaf | Operator) -> Any:
+    def changed(step: Leaf | PatternOperator) -> Any:
         if isinstance(step, Leaf):
             return replace(step, labels=change(step.labels))
         return replace(step, steps=tuple(map(changed, step.steps)))
@@ -222,7 +222,7 @@ def _filtered(one: Alternative, condition: Json) -> Alternative | None:
     if not leaves:
         return one if code.value({}) else None
     if len(leaves) == 1 and leaves[0].closure:
-        raise Skip("a condition on a Kleene closure alone is one on each of its events")
+        raise NotExpressible("a condition on a Kleene closure alone is one on each of its events")
     return replace(one, conditions=(*one.conditions, Condition(tuple(leaf.name for leaf in leaves), code)))
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chains import Alternative, Condition, Leaf, Operator, Window
+from chains import Alternative, Condition, Leaf, PatternOperator, Window
 from conditions import Code
 
 UNBOUNDED = 1_000_000  # the days of a pattern without a window
@@ -44,8 +44,8 @@ def made(pattern: Alternative, window: Window | None, names: Any) -> Any:
     return names.Pattern(_structure(pattern.root, names), conditions, width, policy)
 
 
-def _structure(step: Leaf | Operator, names: Any) -> Any:
-    if isinstance(step, Operator):
+def _structure(step: Leaf | PatternOperator, names: Any) -> Any:
+    if isinstance(step, PatternOperator):
         operator = names.SeqOperator if step.name == "SEQ" else names.AndOperator
         return operator(*(_structure(below, names) for below in step.steps))
     one = names.PrimitiveEventStructure(step.type, step.name)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from chains import NOT_COMPARED, SECONDS, Alternative, Condition, Leaf, Operator, Skip, Window, nodes
+from chains import NOT_COMPARED, SECONDS, Alternative, Condition, Leaf, PatternOperator, NotExpressible, Window, nodes
 from conditions import Code, Json, agree, at, attribute, beginnings, call, constant, events, every, named, predicate
 
 CLAIMS = {
@@ -23,12 +23,12 @@ LEAST = 1e-6  # seconds between two times: a window of SASE+ is open, one of Ope
 def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
     """The pattern of a query and its window. Raises Skip for what OpenCEP cannot express."""
     if tree["node"] != "Query" or tree["having"] or tree["source"] or tree["returned"]["non_overlap"]:
-        raise Skip("a pattern is one block without HAVING and NON-OVERLAP")
+        raise NotExpressible("a pattern is one block without HAVING and NON-OVERLAP")
     if any(node["node"] in NOT_COMPARED | {"Aggregate"} for block in tree["where"] for node in nodes(block)):
-        raise Skip("conditions compare attributes, which are numbers, strings or truth values, with each other")
+        raise NotExpressible("conditions compare attributes, which are numbers, strings or truth values, with each other")
     pattern = tree["pattern"]
     if pattern[0]["negated"] or pattern[-1]["negated"] or any(k["negated"] and k["kleene"] for k in pattern):
-        raise Skip("a negated component is a single event between two others")
+        raise NotExpressible("a negated component is a single event between two others")
     _require_any(tree)
     leaves = [_leaf(component, number) for number, component in enumerate(pattern)]
     of = {component["variable"]: leaf for component, leaf in zip(pattern, leaves)}
@@ -42,7 +42,7 @@ def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
                 conditions.append(_condition(condition, leaves, of))
     window = tree["within"]
     width = window and window["amount"] * SECONDS[window["unit"].removesuffix("s")] - LEAST
-    found = Alternative(Operator("SEQ", tuple(leaves)), tuple(conditions))
+    found = Alternative(PatternOperator("SEQ", tuple(leaves)), tuple(conditions))
     return [found], window and Window(width, True)
 
 
@@ -50,9 +50,9 @@ def _require_any(tree: Json) -> None:
     strategies = {a["variable"]: (b["strategy"], a["cut"]) for b in tree["where"] for a in b["arguments"]}
     for component in tree["pattern"]:
         if not component["negated"] and strategies.get(component["variable"]) != ("skip_till_any_match", False):
-            raise Skip("MATCH_ANY is skip till any match, of all components, without !")
+            raise NotExpressible("MATCH_ANY is skip till any match, of all components, without !")
     if any(conjunct["underlined"] for block in tree["where"] for conjunct in block["conjuncts"]):
-        raise Skip("there are no partitions")
+        raise NotExpressible("there are no partitions")
 
 
 def _leaf(component: Json, number: int) -> Leaf:
@@ -67,7 +67,7 @@ def _equivalence(attribute: str, leaves: Sequence[Leaf]) -> list[Condition]:
     """[attribute]: each event has the value of the one before it, and an absent one that of the last before it."""
     taken = [leaf for leaf in leaves if not leaf.absent]
     if len(taken) == 1 and taken[0].closure:
-        raise Skip("a condition on a Kleene closure alone is one on each of its events")
+        raise NotExpressible("a condition on a Kleene closure alone is one on each of its events")
     found = [_agreeing(one, named(one.name), other, attribute) for one, other in pairwise(taken)]
     for place, leaf in enumerate(leaves):
         if leaf.absent:
@@ -88,15 +88,15 @@ def _condition(tree: Json, leaves: Sequence[Leaf], of: Mapping[str, Leaf]) -> Co
     names = {of[node["variable"]].name for node in references}
     mentioned = [leaf for leaf in leaves if leaf.name in names]
     if not mentioned:
-        raise Skip("a condition is about some event")
+        raise NotExpressible("a condition is about some event")
     if sum(leaf.absent for leaf in mentioned) > 1:
-        raise Skip("a condition is about one negated component")
+        raise NotExpressible("a condition is about one negated component")
     last = next((leaf for leaf in mentioned if leaf.absent), mentioned[-1])
     ranks = {RANKS[node["place"]] for node in references if of[node["variable"]] is last}
     if last.closure and len(mentioned) == 1 and ranks != {2}:  # OpenCEP would look at each event by itself
         other = next((leaf for leaf in leaves if not leaf.absent and leaf is not last), None)
         if other is None:
-            raise Skip("a condition on a Kleene closure alone is one on each of its events")
+            raise NotExpressible("a condition on a Kleene closure alone is one on each of its events")
         mentioned.append(other)
 
     def value(reference: Json) -> Code:
