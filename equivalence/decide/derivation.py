@@ -28,7 +28,7 @@ from cerify.automata.algebra.finite import minterms
 from cerify.automata.cea.compile import compilable
 from cerify.equivalence.decide.cel import contained, equivalent
 from cerify.equivalence.decide.keys_and_windows import compare_reduced, conjuncts_of, window_of
-from cerify.equivalence.verdict import Certificate, Claim, Contained, RuleProof, Equivalent, Level, Order
+from cerify.equivalence.verdict import Certificate, Claim, Contained, Equivalent, Level, Order, RuleProof
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time, depth_limited
 from cerify.semantics.cel import syntax as cel

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.equivalence.verdict import Certificate, Claim, RuleProof, Level
+from cerify.equivalence.verdict import Certificate, Claim, Level, RuleProof
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.cel import syntax as cel

@@ -35,7 +35,6 @@ from cerify.automata.exploration import Subset, members
 from cerify.equivalence.decide.cel import Letter, MarkedNFA, marked_nfa, normal_form
 from cerify.equivalence.decide.replay import replayed
 from cerify.equivalence.verdict import (
-    PieceProof,
     Certificate,
     Claim,
     Contained,
@@ -43,6 +42,7 @@ from cerify.equivalence.verdict import (
     Equivalent,
     Level,
     Order,
+    PieceProof,
     Undecided,
 )
 from cerify.semantics import predicates as pred

@@ -21,7 +21,7 @@ from cerify.automata.algebra.values import pieces, tested_attribute
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.model import CEA, Marks, single_variable
 from cerify.equivalence.decide.boundary_events import unlisted
-from cerify.equivalence.verdict import PieceProof, Certificate, Order
+from cerify.equivalence.verdict import Certificate, Order, PieceProof
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.cel import syntax as cel

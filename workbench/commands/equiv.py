@@ -35,11 +35,11 @@ from cerify.equivalence.verdict import (
     Certificate,
     Claim,
     Contained,
-    RuleProof,
     Different,
     Equivalent,
     Level,
     Order,
+    RuleProof,
     Undecided,
     Verdict,
 )

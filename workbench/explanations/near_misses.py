@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from cerify.automata.evaluate.scope import Key, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.tables import classify
-from cerify.explanations.sequences import StepSequence, StepOfSequence, sequence_of
+from cerify.explanations.sequences import StepOfSequence, StepSequence, sequence_of
 from cerify.semantics.arguments import Budget, check_time, require_whole
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InputError, Unsupported

@@ -20,8 +20,8 @@ from cerify.semantics.errors import CerifyError, InternalError
 from cerify.spark.rows import (
     Columns,
     Invalid,
-    RowsOfKeys,
     Longs,
+    RowsOfKeys,
     SparkRows,
     SparkRun,
     ValidRows,

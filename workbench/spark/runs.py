@@ -38,7 +38,7 @@ from cerify.semantics.match_tables import table_of_matches
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.spark.rows import NOTHING, Classes, RowsOfKeys, Longs, SparkRun, of_events
+from cerify.spark.rows import NOTHING, Classes, Longs, RowsOfKeys, SparkRun, of_events
 
 
 @dataclass(frozen=True)

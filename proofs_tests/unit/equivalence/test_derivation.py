@@ -14,10 +14,10 @@ from cerify.equivalence.verdict import (
     Certificate,
     Claim,
     Contained,
-    RuleProof,
     Different,
     Equivalent,
     Level,
+    RuleProof,
     Undecided,
 )
 from cerify.semantics.arguments import Budget
