@@ -1,6 +1,6 @@
 """Evaluate, explain, compare and test complex event queries, by the definitions of five languages.
 
-A complex event query looks for a pattern in a stream of events. This package evaluates it, says why events match,
+A complex event query looks for a pattern in a stream of events. This package evaluates it, explains why events match,
 decides whether two queries mean the same, and tests an engine against the definition:
 
   >>> import cerify
@@ -15,8 +15,8 @@ The functions that matter most, each with an example in its `help`:
   match       find all matches of a query over a stream
   count       count them, without building them where possible
   compile     make an evaluator that reads a stream in batches
-  explain     say why positions match, or why they do not
-  check       say what is known of a query before any event
+  explain     explain why positions match, or why they do not
+  check       report the facts about a query that need no event
   equivalent  decide whether two queries have the same matches
   contained   decide whether one has all matches of the other
   simplify    find a smaller query with the same meaning

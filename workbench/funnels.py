@@ -1,7 +1,7 @@
 """Funnels: how many keys do A, then B, then C, and where the others stop.
 
 A funnel is a question about each key of a stream (each user, order, machine): the longest prefix of its steps that the
-key's events have, in this order and within a window. It is asked so often, and answered by databases in so many ways,
+key's events have, in this order and within a window. It is so common, and databases answer it in so many ways,
 that it has an entry of its own beside queries. What the answer means is defined in semantics/funnels.py, and is CEL
 wherever CEL has a text for it: `Funnel.query` is that text. Here the columns of a stream become what the loops of
 automata/funnels.py read, and levels become a table that an analyst reads.
@@ -48,9 +48,9 @@ MICROSECONDS = 1_000_000
 class StepCount:
     """The number of keys that reached a step.
 
-    rate is their share of those that reached the first step, of_previous of those that reached the step before. median
+    rate is their share of the keys that reached the first step, of_previous of those at the step before. median
     is the median time from the step before, in seconds (or in the unit of the attribute of the window); None for the
-    first step, where nobody reached the step, and where the events have no times.
+    first step, for a step that no key reached, and for events without times.
     """
 
     step: str
@@ -184,10 +184,10 @@ class Funnel:
         chains = self._require_chains("a reason")
         code = self._code_of(key)
         chain = [int(p) for p in chains[code] if p >= 0]
-        told = [self._told(step, p) for step, p in zip(self.question.steps, chain, strict=False)]
+        steps = [self._describe_step(step, p) for step, p in zip(self.question.steps, chain, strict=False)]
         if len(chain) == len(self.question.steps):
-            return [*told, "all steps are reached"]
-        return [*told, self._why_no_further(code, chain)]
+            return [*steps, "all steps are reached"]
+        return [*steps, self._why_no_further(code, chain)]
 
     # --- the parts of answers -----------------------------------------------------------------------------------------
 
@@ -240,7 +240,7 @@ class Funnel:
         name = self._times.name if self._times is not None else None
         return self.events.table[name].take(pa.array(positions, mask=positions < 0)).combine_chunks()
 
-    def _told(self, step: FunnelStep, position: int) -> str:
+    def _describe_step(self, step: FunnelStep, position: int) -> str:
         return f"{step.text}: event {position}{self._at(position)}"
 
     def _at(self, position: int) -> str:

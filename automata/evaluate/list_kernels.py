@@ -2,15 +2,16 @@
 
 The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
 The readable twins are streaming.Evaluation (update) and ces.CompactComplexEventSet (the data structure, enumeration).
-A list here grows at its front: a node that had a list as its children keeps it, as what came before a node does not
-change. So a list is given by its first node alone, and three numbers make a node. tree int32 [3 or 4, N] has them as
+A list here grows at its front: a node that had a list as its children keeps it, since the nodes after a node in its
+list never change. So a list is given by its first node alone, and three numbers make a node. tree int32 [3 or 4, N]
+has them as
 
     POSITION  the position of the event, less that of its era      CHILD  the list of its children
     NEXT      the node after it in the list, or 0                  LABEL  how it is marked: an index into Tables.labels
 
-the last only if labels are wanted. Node 0 is none. A *reference* stands for a list: its first node, or 0 if it is
-empty; the complement ~n stands for the list n and, beside it, the empty complex event, which Algorithm 2 has as the
-terminator. A union has another list as its CHILD and as NEXT the complement of the node after it; it is no event. Of
+the last only if labels are wanted. Node 0 stands for no node. A *reference* stands for a list: its first node, or 0 if
+it is empty; the complement ~n stands for the list n and, beside it, the empty complex event, which Algorithm 2 has as
+the terminator. A union has another list as its CHILD and as NEXT the complement of the node after it; no event. Of
 two unions one after the other the first leads to a node at once, so that between two complex events there are never
 many. Children and what comes after a node have smaller numbers than the node.
 

@@ -107,8 +107,8 @@ class ScopedEvaluation:
                 for series in table.values():
                     yield from series
 
-    def forgets(self, low: int) -> bool:
-        """Whether nothing is left, where no match begins before low: it may as well begin anew."""
+    def is_spent(self, low: int) -> bool:
+        """Whether no run is left once those that begin before low are dropped: it may as well start afresh."""
         if self._reports_at_last_event:
             self._sweep(low)
         return self.unmarked == 0 and not any(self.T.values())
@@ -178,7 +178,7 @@ class KeyedEvaluation:
     def _sweep(self, low: int) -> None:
         """Let go of streams in which nothing is left that an event could add to."""
         for stream, part in list(self.parts.items()):
-            if part.forgets(low):
+            if part.is_spent(low):
                 self._made += part.made
                 del self.parts[stream]
         self._left = len(self.parts)

@@ -12,7 +12,7 @@ Arrays, with n events, D columns that conditions read, P states, C registers:
     initial float64 [2 C + 1]  the registers of a new run
     numbers int64 [10]         counters that live from batch to batch, see opcodes.py
     head    int32 [keys, 2]    the first run of each partition, and how many it has
-    runs    int32 [R, 3]       the next run of the partition, the state, the last node; those not used are linked too
+    runs    int32 [R, 3]       the next run of the partition, the state, the last node; free rows are linked too
     registers float64 [R, 2 C + 1]  the time of the first event of a run; its registers, each with 0 if it is empty
     nodes   int64 [N, 5]       the node before, position, component, how many there are, when a run last waited with it
     queue_times float64, queue_keys int32   the runs that began, by time, to be looked at when their window is over

@@ -3,12 +3,12 @@
 The answer holds for all streams. A match that ends with the event at which it is reported can be judged from that
 event: all its events have one key if each of them has the key of the last one, and it fits in a window if each of them
 is near the last one. So a partition or a window around such a match is a filter on single events, "has the key of the
-last event" and "is near the last event", and the two formulas become unary ones over streams whose events say so by
-attributes that no stream has. Two keys are enough: the one of the last event, and another.
+last event" and "is near the last event", and the two formulas become unary ones over streams whose events have the
+two facts as attributes that no other stream has. Two keys are enough: the one of the last event, and another.
 
 Which of these streams are real? Any choice of "same key" is. An event may be near for a wider window and not for a
 narrower one, but then no event before it is nearer, if times never decrease; and the last event is near itself. A small
-deterministic automaton runs beside the search and knows this (`RealStreams`). Filters may ask for the key too, so
+deterministic automaton runs beside the search and knows this (`RealStreams`). Filters may test the key too, so
 each piece into which they cut its values is a case of its own.
 
 The alternative, clocks and registers in the automata, decides the same formulas and no more: what has to be known of a

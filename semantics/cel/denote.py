@@ -63,7 +63,7 @@ def find_named_atoms(phi: cel.Formula) -> list[cel.Named]:
 
 
 def unregistered(phi: cel.Formula, predicates: Predicates) -> Unsupported | None:
-    """Why the formula cannot be evaluated with these predicates: it names one that is not there; None if all are.
+    """Return the error of a formula that names a predicate which is not among these; None if it names none such.
 
     Raises IllFormed for one that is no function, or of a wrong arity.
     """

@@ -82,7 +82,7 @@ def sequenced(
 
 
 def rivals(psi: core.Formula, S: Stream, nu: Valuation, meaning: Meaning) -> ComplexEvents:
-    """What a strategy compares the complex events of psi with, those that have the same last position.
+    """Return the complex events with which a strategy compares those of psi that have the same last position.
 
     They are the complex events of psi under every valuation that agrees with nu outside vdef+(psi): what surrounds psi
     stays as it is (docs/decisions/core-cel.md).

@@ -70,7 +70,7 @@ def _of_body(
 
 @dataclass(frozen=True)
 class _KeyView:
-    """What one key sees: at each step, each missing step and `until`, the positions of the events there."""
+    """The positions of the events of one key: at each step, at each missing step, and at `until`."""
 
     steps: tuple[tuple[int, ...], ...]
     missing: tuple[tuple[int, tuple[int, ...]], ...]  # the number of steps before it, and the positions

@@ -89,7 +89,7 @@ def names_in(E: expr.Expression) -> Names:
 def places(
     X: str, body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]
 ) -> frozenset[ArgumentPosition]:
-    """Where an attribute variable stands in primitive events, also in the definitions that it is handed to."""
+    """Return the arguments that an attribute variable is, also those in the definitions that it is passed to."""
     found: set[ArgumentPosition] = set()
     pending = [(X, body)]
     seen: set[tuple[str, str]] = set()
@@ -119,12 +119,12 @@ NOTHING_BOUND: Bindings = frozenset()
 
 
 def position(p: int) -> Bound:
-    """What a correlation variable is bound to."""
+    """Return the binding of a correlation variable to a position."""
     return "position", p
 
 
 def value(v: Value) -> Bound:
-    """What an attribute variable is bound to."""
+    """Return the binding of an attribute variable to a value."""
     return kind(v), v
 
 
@@ -134,7 +134,7 @@ def bound(b: Bindings, name: str, to: Bound) -> Bindings:
 
 
 def position_of(x: str, b: Bindings) -> int:
-    """Where a correlation variable is."""
+    """Return the position to which a correlation variable is bound."""
     return cast("int", dict(b)[x][1])
 
 
@@ -195,7 +195,7 @@ NOWHERE: Events = frozenset()
 
 
 class Context(Protocol):
-    """What a clause needs besides an expression, a history and bindings."""
+    """The definitions, events and meanings that a clause needs besides an expression, a history and bindings."""
 
     definitions: Mapping[str, expr.ExpressionDefinition]
     order: Places
@@ -313,12 +313,12 @@ def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -
 
 
 def after(h: History, e: int) -> History:
-    """What h has after e, one of its events."""
+    """Return the events of h after e, one of them."""
     return h[bisect_right(h, e) :]
 
 
 def up_to(h: History, e: int) -> History:
-    """What h has up to e, one of its events, with e."""
+    """Return the events of h up to e, one of them, with e."""
     return h[: bisect_right(h, e)]
 
 
@@ -328,7 +328,7 @@ def from_on(p: int, events: Events) -> Events:
 
 
 def segments(h: History, delimiters: Events) -> Iterator[History]:
-    """What h has between each of the delimiters and the next one, and after the last."""
+    """Return the events of h between each of the delimiters and the next one, and those after the last."""
     cuts = sorted(delimiters)
     for d, following in pairwise([*cuts, h[-1] + 1] if cuts else []):
         yield tuple(e for e in after(h, d) if e < following)
@@ -356,7 +356,7 @@ def in_scope(body: expr.Expression, parameters: tuple[str, ...], h: History, b: 
 def choices(
     body: expr.Expression, parameters: tuple[str, ...], h: History, b: Bindings, context: Context
 ) -> Iterator[tuple[Bindings, int]]:
-    """What the variables of a scope may be bound to, each time with the first event by which all of it has occurred."""
+    """Iterate over the bindings of a scope's variables, each with the first event by which all has occurred."""
     events = [(x, {position(p): p for p in h}) for x in sorted(free_variables(body))]
     values = [(X, values_of(X, body, h, context)) for X in find_scope_variables(body, parameters)]
     variables = (*events, *values)
@@ -414,7 +414,7 @@ EVERY_EVENT = expr.ExpressionNot(expr.Null())
 
 
 def definition(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Expression | None:
-    """What the outermost operator is short for; None if it is not short for anything.
+    """Return the expression that the outermost operator abbreviates; None if it abbreviates none.
 
     Pipes, prefixes, correlation variables and named expressions have no definition by other operators.
     """

@@ -35,7 +35,7 @@ Row: TypeAlias = Mapping[str, Value]
 
 @dataclass(frozen=True)
 class Frame:
-    """What an expression looks at.
+    """The rows and labels over which an expression is evaluated.
 
     partition: its rows. visible: those that PREV and NEXT lead to. start: the row at which the match starts. labels:
     the variables of the rows from start on, as far as they are labelled. current: how many of them RUNNING sees; the
@@ -169,7 +169,7 @@ class Meaning:
     watch: Watch
 
     def labellings(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
-        """The feasible labellings that begin with w and go on as p says, in the order of preferment."""
+        """Iterate over the feasible labellings that extend w by a labelling of p, the preferred ones first."""
         return self.watch(self.sequence(p, w))
 
     def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
@@ -233,7 +233,7 @@ class Meaning:
         return condition is None or value(condition, self.frame(w, len(w))) is True
 
     def frame(self, w: Labelling, current: int) -> Frame:
-        """What expressions look at when the rows of w are labelled, and `current` of them seen."""
+        """Return the frame in which the rows of w are labelled, and `current` of them are seen."""
         labels = tuple(label.variable for label in w)
         return Frame(self.P, self.visible, self.s, labels, current, self.number, self.q.unions, self.reading)
 
@@ -261,7 +261,7 @@ def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Wat
 def searched(
     q: MatchRecognize, r: int, length: int, last: int, reading: RowReading, match_at: MatchAt
 ) -> RowMatch | None:
-    """What a search at the row r of a partition of that length finds; last: the number of the match before."""
+    """Search at the row r of a partition of that length; last is the number of the match before."""
     visible = visible_rows(q, r, length)
     seek = q.window is not None and q.window.seek
     for s in range(r, visible.stop) if seek else (r,):

@@ -337,7 +337,7 @@ def _edge(ranks: set[int]) -> Edge:
 
 
 class SaseAbsences:
-    """What the negated components of a query forbid, over one stream; watch passes on the series that are tried."""
+    """The series that the negated components of a query forbid, over one stream; watch passes on those tried."""
 
     def __init__(
         self, q: sase.SaseQuery, S: Stream, reading: Reading, operations: Operations, watch: SaseStepBudget

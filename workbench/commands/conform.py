@@ -347,8 +347,8 @@ def identify_command(
     COMMAND starts the engine, which speaks the protocol on standard input and output. The profile can be given to
     `cerify conform --policy`.
 
-    Exit status: 0 if every axis has a value, or several that nothing tells apart, 1 if there is one that no value
-    explains, or the engine answered nothing or could not be asked to the end, 2 if it cannot be started.
+    Exit status: 0 if every axis has a value, or several that no question distinguishes, 1 if there is one that no value
+    explains, or the engine answered nothing or stopped before the end, 2 if it cannot be started.
     """
     if (engine is None) == (not command_line):
         raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")

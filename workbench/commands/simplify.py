@@ -156,9 +156,9 @@ def _write(path: Path, found: Simplified) -> None:
 def check_command(
     query: str, language: str, schema_text: str | None, time_column: str | None, type_column: str, as_json: bool
 ) -> int:
-    """Tell whether QUERY parses, what fragment it is in, and whether it fits a schema.
+    """Check that QUERY parses and fits a schema, and print its fragment.
 
-    Exit status: 0 if there is no problem, 1 if there is one, 2 if QUERY is no formula.
+    Exit status: 0 without problems, 1 with a problem, 2 if QUERY does not parse.
     """
     query, language = with_rule_of(query, language)
     schema = None

@@ -12,7 +12,7 @@ from typing import Any
 from cerify.api import match
 from cerify.conformance.choices import Choice, Choices, Given, given_by
 from cerify.conformance.inquiry import ROUNDS, Inquiry
-from cerify.conformance.judgement import Judge, operators_in, silent_operators
+from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_operators
 from cerify.conformance.model import Case, CaseResult, Defect, DefectCause
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, Kernel, Peeler
@@ -280,16 +280,16 @@ def _standing(
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
     smallest = [kernel.result for kernel in kernels]
     stands = _settle_choices(inquiry, kernels, failing, choices, answered)
-    judge = Judge(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
+    judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
     if _is_open(choices, stands, smallest):
         further = inquiry.identify()
-        judge = Judge(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, further, kernels))
+        judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, further, kernels))
         together = judge.confirm(list({**dict(stands), **dict(further)}.items()))
         if _number_given(choices, together, smallest) > _number_given(choices, stands, smallest):
             stands = together
         else:
             stands = judge.confirm(stands)
-    suite = Judge(choices, answered)
+    suite = ChoiceScorer(choices, answered)
     for choice in stands:
         choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))
         choices.apart[choice] = inquiry.telling_apart(choice, rivals[0], stands) if rivals else ""
@@ -325,7 +325,7 @@ def _settle_choices(
     stands: list[Choice] = []
     for _ in range(ROUNDS):
         chosen = chosen_for(choices, smallest, failing)
-        judge = Judge(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, chosen, kernels))
+        judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, chosen, kernels))
         stands = inquiry.settle(judge, chosen)
         fallen = set(chosen) - set(stands)
         if not fallen:

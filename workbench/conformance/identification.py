@@ -167,7 +167,7 @@ class Identification:
         self.left = best[:CARRIED]
 
     def settle(self, stages: Sequence[Stage]) -> None:
-        """Ask until no question distinguishes the best hypothesis from those that explain as many answers."""
+        """Put questions until none distinguishes the best hypothesis from those that explain as many answers."""
         pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
         alike: set[tuple[str, ...]] = set()  # the values of pairs of hypotheses that no question distinguishes
         self.left = self.best()

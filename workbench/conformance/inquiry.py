@@ -14,7 +14,7 @@ from functools import cached_property
 
 from cerify.conformance.choices import Choice, Choices
 from cerify.conformance.identification import Identification, Pool
-from cerify.conformance.judgement import Judge
+from cerify.conformance.judgement import ChoiceScorer
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import EngineAnswer, Predictor
@@ -124,7 +124,7 @@ class Inquiry:
         self.pool.skipped.add(question.query)
         return False
 
-    def settle(self, judge: Judge, chosen: Sequence[Choice]) -> list[Choice]:
+    def settle(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> list[Choice]:
         """Return the choices that the judge still accepts after questions about them and about their rivals.
 
         Where a rival fits all answers so far, a further question separates it from the choice, if there is one.
@@ -138,6 +138,6 @@ class Inquiry:
                 self.separate(choice, rival, stands)
         return self._again(judge, stands)
 
-    def _again(self, judge: Judge, chosen: Sequence[Choice]) -> list[Choice]:
+    def _again(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> list[Choice]:
         judge.add(self.asked)
         return judge.confirm(chosen)

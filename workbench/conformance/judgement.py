@@ -52,7 +52,7 @@ class Weight:
 
 
 @dataclass
-class Judge:
+class ChoiceScorer:
     """Weighs choices of a language by all answers of an engine.
 
     results: those of all cases in the language, also of cases that were asked while the failures were shrunk.

@@ -75,7 +75,7 @@ class Options:
     MATCH_RECOGNIZE; eql_reading: where engines of EQL part. consumption: what matches take away from later ones. own:
     the options of a plug-in language, by name. Languages ignore what is not theirs.
 
-    Raises IllFormed for what is no value of an option. This is the one place that looks.
+    Raises IllFormed for what is no value of an option; options are checked nowhere else.
     """
 
     output: Output = "matches"

@@ -104,14 +104,14 @@ def match_stream(
 
     The events of a key are read in the order of event_time, a timestamp, once the watermark has passed them: the
     greatest event_time of all rows so far minus the interval `watermark`. Events of equal time are ordered by the
-    columns order_by, then id_col, then the other columns that the query needs. With watermark=None the data frame has
+    columns order_by, then id_col, then the other columns of the query. With watermark=None the data frame has
     to have a watermark of its own.
 
     The answer also contains the rows that can be part of no stream, and those that came after the watermark had passed
     them: `matches`, `late` and `malformed` select from it. Such a row has the columns of the data frame, and those that
     the arguments name as a Column or a field of a struct. Their numbers are observed under the name `observe`.
 
-    Raises ParseError, IllFormed, InputError, and Unsupported for a query that no evaluator of batches carries.
+    Raises ParseError, IllFormed, InputError, and Unsupported for a query without an evaluator of batches.
     """
     require_keywords(match_stream, options, StreamOptions)
     prepared = prepare(df, query, options)

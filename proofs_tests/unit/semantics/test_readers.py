@@ -27,8 +27,8 @@ from cerify.semantics.errors import CerifyError, IllFormed, InputError, InputWar
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.files import IPC_STREAM, Format, read, read_schema
 from cerify.semantics.json_events import json_of_event, lines_of, parse_json, text_of
-from cerify.semantics.tables import CsvSource, native_buffer, renamed
-from cerify.semantics.time_columns import FORMS
+from cerify.semantics.tables import CsvSource, native_buffer
+from cerify.semantics.time_columns import FORMS, rename_fields
 
 SCHEMA = Schema(
     {
@@ -810,7 +810,7 @@ def test_the_names_of_very_many_columns_are_compared_in_linear_time() -> None:
             return str(self) == other
 
     names = ["type", *(Name(f"c{i}") for i in range(1000))]
-    assert renamed(names, {"type": "type", "c999": "time"}, "it") == [*names[:-1], "time"]
+    assert rename_fields(names, {"type": "type", "c999": "time"}, "it") == [*names[:-1], "time"]
     assert compared < 10_000
 
 

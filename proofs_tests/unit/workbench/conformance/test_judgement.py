@@ -15,7 +15,7 @@ import pytest
 
 from cerify.conformance.choices import Choices
 from cerify.conformance.defects import defects_behind
-from cerify.conformance.judgement import Judge, silent_operators
+from cerify.conformance.judgement import ChoiceScorer, silent_operators
 from cerify.conformance.model import Case, CaseResult, Defect
 from cerify.conformance.peeling import Peeler
 from cerify.conformance.run import ALIKE, same_error
@@ -66,7 +66,7 @@ def test_neighbours_are_not_the_cause_of_what_passed_with_events_between() -> No
     failures = [result for result in results if result.outcome == "failed"]
     defects = defects_behind(Peeler(latest), failures, results)
     assert ("seq", "strict") not in {(cause.axis, cause.value) for d in defects for cause in d.causes}
-    judge = Judge(Choices("cel", [r.case for r in results if r.outcome == "passed"]), results)
+    judge = ChoiceScorer(Choices("cel", [r.case for r in results if r.outcome == "passed"]), results)
     weight = judge.weigh(("seq", "strict"), ())
     assert len(weight.for_) > 20
     assert not weight.stands
