@@ -120,7 +120,7 @@ class Consumption(Enum):
     ANY = "any"
 
     @classmethod
-    def of(cls, policy: Consumption | str) -> Consumption:
+    def from_value(cls, policy: Consumption | str) -> Consumption:
         """The policy, also by its value. Raises IllFormed for a value that there is not."""
         try:
             return cls(policy)
@@ -178,7 +178,7 @@ class Evaluator(ABC):
         after `finish` and for events that do not fit the query, IllFormed for a limit that is none, and BudgetExceeded.
         """
         with self.budget.timed():
-            return Matches(self.read(self._opened(batch, limit), limit))
+            return Matches(self.push_stream(self._opened(batch, limit), limit))
 
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
         """Return the matches like `push`, but as a table with the columns at and events."""
@@ -188,7 +188,7 @@ class Evaluator(ABC):
         """End the stream; the matches that only its end makes certain, sorted. Raises InputError the second time."""
         self._require_open()
         with self.budget.timed():
-            found = Matches(self.rest())
+            found = Matches(self.flush())
         self.finished = True
         return found
 
@@ -212,10 +212,10 @@ class Evaluator(ABC):
         return evaluator
 
     @abstractmethod
-    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+    def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
         """Return the matches of the next events like `push`, but for a Stream."""
 
-    def rest(self) -> list[Match]:
+    def flush(self) -> list[Match]:
         """Return the matches of `finish`.
 
         By default there are none, as all matches are certain at the position of their report.
@@ -224,7 +224,7 @@ class Evaluator(ABC):
 
     def tally(self, S: Stream) -> int:
         """Return the number of matches like `count`, but for a Stream. By default the matches are built."""
-        return len(self.read(S))
+        return len(self.push_stream(S))
 
     def save(self) -> bytes:
         """The state between two batches, in a format without code. Raises InputError inside a batch, and at the end."""

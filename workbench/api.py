@@ -239,7 +239,7 @@ def _selected(language: Language[Any], query: Any, selection: Selection | str) -
 
 def _consumption(policy: Consumption | str) -> Consumption:
     """Return the consumption, which may be given by its name. Raises IllFormed."""
-    return policy if isinstance(policy, Consumption) else Consumption.of(policy)
+    return policy if isinstance(policy, Consumption) else Consumption.from_value(policy)
 
 
 def _require_own(language: Language[Any], options: Options) -> None:

@@ -65,7 +65,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         self._begin = 0  # the position after the last match that consumed
         self._events = Stream([], schema)
 
-    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+    def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
         """Read a stream's next events and return the new matches. Raises BudgetExceeded; then nothing has changed."""
         events, first, begin = Stream([*self._events, *S], self.schema), len(self._events), self._begin
         found: list[Match] = []
@@ -81,7 +81,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         self._events, self._begin, self.position = events, begin, len(events)
         return sorted(found)[:limit]
 
-    def rest(self) -> list[Match]:
+    def flush(self) -> list[Match]:
         """All matches of a query that waits."""
         return sorted(self._matches(self._events, 0, len(self._events))) if self.waits_for_end else []
 
@@ -170,7 +170,7 @@ class Plan(Generic[F]):
 
     def matches(self, S: Stream) -> Iterable[Match]:
         """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""
-        _ = self.chosen
+        _ = self.chosen_evaluator
         assert self.evaluation is not None
         return self.evaluation(S)
 
@@ -200,7 +200,7 @@ class Plan(Generic[F]):
         """Return the matches, with the values of attribute variables where the language has any."""
         if self.options.consumption is not Consumption.NONE:
             return self.matches(S)
-        return self.language.with_values(self.query, S, self.chosen, self.options)
+        return self.language.with_values(self.query, S, self.chosen_evaluator, self.options)
 
     @property
     def rewrites(self) -> tuple[str, ...]:
@@ -208,7 +208,7 @@ class Plan(Generic[F]):
         return () if self.evaluator is None else self.language.rewrites(self.query, self.evaluator)
 
     @property
-    def chosen(self) -> str:
+    def chosen_evaluator(self) -> str:
         """The evaluator. Raises the last of the reasons where there is none."""
         if self.evaluator is None:
             raise list(self.why_not.values())[-1]

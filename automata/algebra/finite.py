@@ -110,7 +110,7 @@ class _Search:
         if key not in self._known:
             attribute = _separate(tests)
             split = (
-                self._solved(residuals, tests, allowed)
+                self._solve_tests(residuals, tests, allowed)
                 if attribute is None
                 else (self._cut(residuals, tests, attribute, allowed))
             )
@@ -141,7 +141,7 @@ class _Search:
             for rest, values in self.types(tuple(_assume(P, known) for P in residuals), allowed).items():
                 yield rest, values if values is None else {attribute: value, **values}
 
-    def _solved(
+    def _solve_tests(
         self, residuals: Residuals, tests: list[Test], allowed: Allowed
     ) -> Iterator[tuple[Truth, Values | None]]:
         """Each choice of the tests that decides the residuals, if a solver does not exclude it."""

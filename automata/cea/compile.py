@@ -512,7 +512,7 @@ def lazily(phi: cel.Formula, budget: Budget, form: Callable[[CEA], CEA] | None =
         A = COMPILED_CEL(psi, budget)
         return A if form is None else form(A)
 
-    def named(error: BudgetExceeded) -> BudgetExceeded:
+    def with_states(error: BudgetExceeded) -> BudgetExceeded:
         alone = Budget(states=budget.states, seconds=SECONDS)
         sizes: dict[cel.Formula, int] = {}
         for psi in reversed(list(cel.subformulas(phi))):  # operands come before what is made of them
@@ -524,4 +524,4 @@ def lazily(phi: cel.Formula, budget: Budget, form: Callable[[CEA], CEA] | None =
                 return BudgetExceeded(f"{symbol(psi)} makes too large an automaton ({size}): {error.message}", psi.span)
         return error
 
-    return Determinized(automaton(phi), budget, named)
+    return Determinized(automaton(phi), budget, with_states)

@@ -105,7 +105,7 @@ class Expressions:
 
     def letter(self, number: int) -> Expression:
         """One event of the letter's kind."""
-        return self._made(CeaLetter(number), 1)
+        return self._make(CeaLetter(number), 1)
 
     def union(self, expressions: Iterable[Expression]) -> Expression:
         """Any of the expressions, of which there is one at least; what they begin or end with alike is written once."""
@@ -137,15 +137,15 @@ class Expressions:
                     parts.add(self.join(gap, same, rest) if left else self.join(gap, rest, same))
         if len(parts) == 1:
             return parts.pop()
-        return self._made(CeaUnion(tuple(sorted(parts))), sum(self.sizes[e] for e in parts) + len(parts) - 1)
+        return self._make(CeaUnion(tuple(sorted(parts))), sum(self.sizes[e] for e in parts) + len(parts) - 1)
 
     def join(self, gap: bool, left: Expression, right: Expression) -> Expression:
         """One and then the other."""
-        return self._made(Join(gap, left, right), self.sizes[left] + self.sizes[right] + 1)
+        return self._make(Join(gap, left, right), self.sizes[left] + self.sizes[right] + 1)
 
     def repeated(self, gap: bool, part: Expression) -> Expression:
         """Once or more often."""
-        return self._made(Repeated(gap, part), self.sizes[part] + 1)
+        return self._make(Repeated(gap, part), self.sizes[part] + 1)
 
     def through(self, gap: bool, before: Expression, loop: Expression | None, after: Expression) -> Expression:
         """One, then the loop any number of times, then the other."""
@@ -192,7 +192,7 @@ class Expressions:
         assert isinstance(node, Join)
         return node.right if left else node.left
 
-    def _made(self, node: Node, size: int) -> Expression:
+    def _make(self, node: Node, size: int) -> Expression:
         if size > self._limit:
             self._too_large()
         known = self._known.setdefault(node, len(self.nodes))
@@ -344,7 +344,7 @@ class _Rewriting:
         ways = [edges[p, end] for p in (free, anchored) if (p, end) in edges]
         if not ways:
             return self._never()
-        written = self._written(ways)
+        written = self._write_formulas(ways)
         parts = [written[edges[free, end]]] if (free, end) in edges else []
         parts += [cel.Start(written[edges[anchored, end]])] if (anchored, end) in edges else []
         phi = reduce(cel.Or, parts)
@@ -369,7 +369,7 @@ class _Rewriting:
         kinds = [_Kind(types, marks) for marks, types in label.items()]
         return self.all.union(self.all.letter(self.kinds.setdefault(kind, len(self.kinds))) for kind in kinds)
 
-    def _written(self, wanted: Iterable[Expression]) -> dict[Expression, cel.Formula]:
+    def _write_formulas(self, wanted: Iterable[Expression]) -> dict[Expression, cel.Formula]:
         """The expressions as formulas, and all parts of them."""
         used, pending = set[Expression](), list(wanted)
         while pending:
@@ -396,7 +396,9 @@ class _Rewriting:
         """The letters that are used as formulas of one event; notes which variables are bound and to be kept."""
         used = {node.number for node in nodes if isinstance(node, CeaLetter)}
         kinds = {number: kind for kind, number in self.kinds.items() if number in used}
-        self.kept = frozenset(A for kind in kinds.values() for R in self._named(kind) for A in self._bound(kind, R))
+        self.kept = frozenset(
+            A for kind in kinds.values() for R in self._find_types(kind) for A in self._bound(kind, R)
+        )
         taken = self.kept | {R for R, _ in self.types}
         self.fresh = next(name for name in _names("skipped") if name not in taken)
         self.spare = False
@@ -405,7 +407,7 @@ class _Rewriting:
     def _event(self, kind: _Kind) -> cel.Formula:
         """One event of the kind, bound to its variables, and if need be to others that are not kept."""
         alike: dict[tuple[Marks, bool], list[cel.Formula]] = {}
-        for R in self._named(kind):
+        for R in self._find_types(kind):
             among = dict(self.types)[R]
             decision = self.algebra.decision(among, kind.types & among)
             event: cel.Formula = cel.EventAtom(R)
@@ -423,7 +425,7 @@ class _Rewriting:
             found.append(cel.Project(variables, phi) if projected else phi)
         return reduce(cel.Or, found)
 
-    def _named(self, kind: _Kind) -> list[str]:
+    def _find_types(self, kind: _Kind) -> list[str]:
         """The event types of the kind. Raises Unsupported where others are of it too."""
         rest = kind.types
         for _, mask in self.types:

@@ -27,7 +27,7 @@ class CompiledRunner(TableRunner):
             self._accepting[[first + q for q in A.accepting]] = 1
         self._step = np.empty((0, sum(sizes)), np.int32)
 
-    def read(self, S: Stream) -> list[Positions]:
+    def advance(self, S: Stream) -> list[Positions]:
         """For each expression the positions of the events, of the next ones, at which it takes place.
 
         Raises InputError for a late start event, and Unsupported where numba is not installed.

@@ -64,7 +64,7 @@ class Classes:
         passed = (1 << m for m, P in enumerate(self.masks) if bits >> m & 1 and holds(P, event))
         return self._class(event.type, sum(passed))
 
-    def listed(self, S: Stream) -> list[int]:
+    def classify_all(self, S: Stream) -> list[int]:
         """The classes of all events of a stream."""
         by_events = len(S) < SHORT or not installed("pyarrow")
         return list(map(self.of_event, S)) if by_events else self.of_stream(S).tolist()
@@ -202,13 +202,13 @@ class TableRunner:
         require_first(event, self.position)
         return self._advance(self.classes.of_event(event))
 
-    def read(self, S: Stream) -> list[Positions]:
+    def advance(self, S: Stream) -> list[Positions]:
         """For each expression the positions of the events, of the next ones, at which it takes place.
 
         Raises InputError for a late start event.
         """
         found: list[list[int]] = [[] for _ in self.automata]
-        classes = self.classes.listed(S)
+        classes = self.classes.classify_all(S)
         self._require_starts(i for i, c in enumerate(classes) if c in self.classes.starts)
         for c in classes:
             for k in self._advance(c):

@@ -38,7 +38,7 @@ class ReadableExpressionEvaluator(Evaluator):
         else:
             self._machine = ParametricMonitor(automaton, budget)
 
-    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+    def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
         """Return the matches of the next events like `push`, but for a Stream.
 
         Raises BudgetExceeded also for more than budget.matches.
@@ -86,7 +86,7 @@ class ReadableExpressionEvaluator(Evaluator):
         self._require_whole()
         try:
             machine = self._machine
-            found = machine.read(S) if isinstance(machine, ParametricMonitor) else machine.read(S)[0]
+            found = machine.advance(S) if isinstance(machine, ParametricMonitor) else machine.advance(S)[0]
         except BudgetExceeded:
             self._whole = False
             raise

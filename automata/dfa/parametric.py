@@ -191,7 +191,7 @@ class ParametricMonitor:
         self.position += 1
         return any(True for _ in self._accepting())
 
-    def read(self, S: Stream) -> Positions:
+    def advance(self, S: Stream) -> Positions:
         """The positions of the events, of the next ones, at which the expression takes place.
 
         Raises InputError for a late start event; then nothing is read.
@@ -369,7 +369,7 @@ class Valued:
         choices = self._choices(S)
         found = []
         for (choice, earliest), positions in zip(
-            choices.items(), self._read(S, evaluator, tuple(choices)), strict=True
+            choices.items(), self._advance_tables(S, evaluator, tuple(choices)), strict=True
         ):
             values = tuple(choice[: len(self.whole.visible)])
             found += [(e, values) for e in positions.tolist() if e >= earliest]
@@ -387,12 +387,12 @@ class Valued:
             (self._automata[choice],) = automata_of([ground], self.budget)
         return self._automata[choice]
 
-    def _read(self, S: Stream, evaluator: type[TableRunner], choices: tuple[Choice, ...]) -> list[Positions]:
+    def _advance_tables(self, S: Stream, evaluator: type[TableRunner], choices: tuple[Choice, ...]) -> list[Positions]:
         if self._last is None or self._last[0] != (evaluator, choices):
             self._last = (evaluator, choices), evaluator(list(map(self.automaton, choices)))
         evaluating = self._last[1]
         evaluating.restart()
-        return evaluating.read(S)
+        return evaluating.advance(S)
 
     def _choices(self, S: Stream) -> dict[Choice, int]:
         """The choices of values that the history has, each with the first event by which it has them all."""

@@ -47,7 +47,7 @@ class EqlColumns:
         self._encoded: dict[str, tuple[Any, list[Any]]] = {}
         self._names = set(table.column_names)
 
-    def passing(self, filter_: eql.EventFilter) -> Mask:
+    def filter_rows(self, filter_: eql.EventFilter) -> Mask:
         """Return which rows pass a filter. Raises Unsupported for a test of several fields."""
         true, _ = self._truth(filter_.condition)
         return true if filter_.category is None else true & self._of_category(filter_.category)

@@ -38,13 +38,13 @@ def match_positions(query: eql.EqlQuery, S: Stream, reading: EqlReading = ELASTI
     columns = EqlColumns(S.table, reading)
     body = query.body
     if isinstance(body, eql.EventFilter):
-        return np.flatnonzero(columns.passing(body)).reshape(-1, 1)
+        return np.flatnonzero(columns.filter_rows(body)).reshape(-1, 1)
     if (refused := why_not_compiled(query)) is not None:
         raise refused
     assert isinstance(body, eql.EventSequence)
     steps = eql.step_expanded(body)
     asked = [*steps, *([] if body.until is None else [body.until])]
-    masks = {step.filter: columns.passing(step.filter) for step in asked}
+    masks = {step.filter: columns.filter_rows(step.filter) for step in asked}
     check_time()
     some = np.logical_or.reduce(list(masks.values()))
     rows = np.flatnonzero(some)

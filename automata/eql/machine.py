@@ -81,7 +81,7 @@ class SlotMachine(Evaluator):
         self._lost: int | None = None  # up to this time an event could have counted for what was given up
         self._evict_at = KEYS_BEFORE_EVICTION
 
-    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+    def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
         found: list[Match] = []
         self._whole = False
         for event in timed_items(S):
@@ -92,7 +92,7 @@ class SlotMachine(Evaluator):
         self._whole = True
         return self._piped(sorted(found))[:limit]
 
-    def rest(self) -> list[Match]:
+    def flush(self) -> list[Match]:
         waiting = [Match(p.positions[-1], p.positions) for at in self._places.values() for p in at.waiting]
         if not self._holds_back:
             return self._piped(sorted(waiting))

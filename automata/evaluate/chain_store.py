@@ -42,7 +42,7 @@ class ChainStore(MatchStore):
         return int(self.counters[kernels.NODES_MADE])
 
     @property
-    def made(self) -> int:
+    def node_count(self) -> int:
         return self.nodes - self._loaded + 1
 
     @property
@@ -94,7 +94,7 @@ class ChainStore(MatchStore):
     def _compact(self, bound: int) -> NDArray[np.bool_]:
         return self.compact(bound)
 
-    def _found(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
+    def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
         most = max(1, POSITIONS // self._length) if listed else ROOTS
         roots, self._events = np.empty((most, 2), np.int64), np.empty(most * self._length * listed, np.int64)
         taken, begin = np.zeros(len(transitions.skip), np.bool_), transitions.begin.tolist()
@@ -110,12 +110,12 @@ class ChainStore(MatchStore):
                 yield roots[:found]
 
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
-        return self._found(batch, transitions, listed=True)
+        return self._find(batch, transitions, listed=True)
 
     def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
         offsets = np.arange(len(roots) + 1, dtype=np.int64) * self._length
         yield MatchBatch(roots[:, 0].copy(), offsets, self._events[: offsets[-1]].copy(), np.zeros(0, np.int32))
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
-        for roots in self._found(batch, transitions, listed=False):
+        for roots in self._find(batch, transitions, listed=False):
             yield roots[:, 0].copy(), np.ones(len(roots), np.int64)

@@ -92,7 +92,7 @@ class CheckedEvaluator(ReadableEvaluator):
         self.kept: dict[int, Event] = {}
         self._swept = 0
         automaton = plan.automaton("valuations" if self.collecting else output, budget)
-        super().__init__(automaton, plan.scope, output, Consumption.of(consumption), budget)
+        super().__init__(automaton, plan.scope, output, Consumption.from_value(consumption), budget)
         self._asked = frozenset(name for check in self.checks for name in _find_attributes(check))
         assert self.attributes is not None
         self.attributes |= self._asked
@@ -108,7 +108,7 @@ class CheckedEvaluator(ReadableEvaluator):
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.phi, self.output, self.consumption, self.budget)
 
-    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+    def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
         found: list[Match] = []
         most = self.budget.matches + 1 if limit is None else limit
         for matches in self._by_position(S):
@@ -127,10 +127,10 @@ class CheckedEvaluator(ReadableEvaluator):
     def _by_position(self, S: Stream) -> Iterator[Iterator[Match]]:
         """Read all events; the matches at each position, each once."""
         checker = CorrelatedFilterChecker(self.checks, self.kept, Spending(self.budget))
-        made, base = self.evaluation.made, self.position
+        made, base = self.evaluation.node_count, self.position
         for p in self._pushed(S):
-            if self.evaluation.made > made:  # the event has been marked
-                made, event = self.evaluation.made, S[p - base]
+            if self.evaluation.node_count > made:  # the event has been marked
+                made, event = self.evaluation.node_count, S[p - base]
                 self.kept[p] = Event(event.type, {a: v for a, v in event.attributes.items() if a in self._asked})
             found = self._matches_at(p, checker)
             yield found if self.consumption is Consumption.NONE else iter(list(found))

@@ -182,7 +182,7 @@ class CompiledState(AutomatonEvaluator):
 
     @property
     def counters(self) -> Counters:
-        return Counters(self.position - self._first, self.store.made, len(self.automaton.subsets))
+        return Counters(self.position - self._first, self.store.node_count, len(self.automaton.subsets))
 
     def fresh(self) -> Self:
         """Return an evaluator of the same query that has read nothing, with the same automaton and tables.
@@ -269,7 +269,7 @@ KEYS = 256  # rows for keys at first
 class CompiledEvaluator(CompiledState):
     """An I/O-determinized automaton on its way through a stream, within windows; ReadableEvaluator is the twin."""
 
-    def read(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> list[Match]:
+    def push_stream(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> list[Match]:
         """Return the matches of the next events like `push`, but for a Stream.
 
         The argument classes has those of the events, from `classes`, if they have been looked up.
@@ -383,11 +383,11 @@ class CompiledEvaluator(CompiledState):
             first = max(base + 1 - self.scope.events, -n) if self.scope.events is not None else -n
             low, admitted = np.maximum(np.arange(first, first + n), 0), np.ones(n, np.bool_)
             for range_window in self.range_windows:
-                range_window_, low_, admitted_ = range_window.read(S.table, base, begins)
+                range_window_, low_, admitted_ = range_window.advance(S.table, base, begins)
                 range_windows.append(range_window_)
                 # an event that reaches nowhere itself still follows what the ones before it have left behind
                 low, admitted = np.maximum.accumulate(np.maximum(low, low_)), admitted & admitted_
-        encoded = self.keys.read(S.table) if self.keys.attributes else None
+        encoded = self.keys.encode(S.table) if self.keys.attributes else None
         self.grow([], [])
         self.range_windows = range_windows
         self._whole = False
@@ -398,7 +398,7 @@ class CompiledEvaluator(CompiledState):
             if encoded is not None:
                 keys = self._numbered(encoded, part, int(piece[0]))
             if self.scope.key_events is not None:
-                piece = np.maximum(piece, self.key_window.read(keys, base + start, classes[part] < 0))
+                piece = np.maximum(piece, self.key_window.advance(keys, base + start, classes[part] < 0))
             yield EventBatch(base + start, classes[part], keys, admitted[part], piece)
             self.position = base + min(start + PIECE, n)
         self._whole = True
@@ -426,21 +426,23 @@ class CompiledCelEvaluator(CelEvaluator, CompiledEvaluator):
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """All matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
-    return planned(required_plan(phi, budget), S, output, budget)
+    return evaluate_plan(required_plan(phi, budget), S, output, budget)
 
 
-def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+def evaluate_plan(
+    plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()
+) -> list[Match]:
     """Return all matches like `matches`, but from a formula's plan.
 
     A window on values that decrease is checked for each match.
     """
     if not isinstance(plan, AutomatonPlan) or plan.checks:
-        return streaming.at_most(budget.matches, streaming.found(plan, S, output, budget, filter_valuations))
+        return streaming.at_most(budget.matches, streaming.find_planned(plan, S, output, budget, filter_valuations))
     if plan.scope.divided:
-        return sorted(streaming.planned(plan, S, output, budget))
+        return sorted(streaming.evaluate_plan(plan, S, output, budget))
     widths = tuple((a, width) for a, width in plan.scope.widths if ascends(S.table, a))
     scope, checked = replace(plan.scope, widths=widths), set(plan.scope.widths) - set(widths)
-    found = CompiledCelEvaluator(scope.core, output, budget=budget, scope=scope).read(S)
+    found = CompiledCelEvaluator(scope.core, output, budget=budget, scope=scope).push_stream(S)
     return [m for m in found if all(within_width(width, [S[i].get(a) for i in m.events]) for a, width in checked)]
 
 
@@ -499,7 +501,7 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
         """Return the number of matches like `count`."""
         if not self.waits:
             return super().tally(S, classes)
-        return len(self.read(S, None, classes))
+        return len(self.push_stream(S, None, classes))
 
     def at_end(self) -> Iterator[tuple[int, ...]]:
         roots = self._last_roots()

@@ -254,7 +254,7 @@ class ResidualFilter:
     rounds: tuple[Colours, ...] = ()
 
     @classmethod
-    def of(
+    def from_condition(
         cls, condition: Condition, mark: Callable[[str], str] = lambda A: A, rounds: tuple[Colours, ...] = ()
     ) -> ResidualFilter:
         """The filter of a condition, given the mark of each variable: itself, if it is checked on whole valuations."""
@@ -313,18 +313,18 @@ class _Decorrelator:
                 cel.EventAtom() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
                 | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max() | cel.Derived()
             ):  # fmt: skip
-                return self._taken(phi, ())
+                return self._decorrelate(phi, ())
             case _:
                 assert_never(phi)
 
-    def _taken(self, phi: Formula, rounds: tuple[Colours, ...]) -> Formula:
+    def _decorrelate(self, phi: Formula, rounds: tuple[Colours, ...]) -> Formula:
         if self.refused or compilable(phi):
             return phi
         match phi:
             case cel.EventAtom():
                 return phi
             case cel.Filter(psi, condition):
-                return self._filtered(self._taken(psi, rounds), condition, rounds)
+                return self._filtered(self._decorrelate(psi, rounds), condition, rounds)
             case cel.PartitionBy(_, a):
                 return self._checked(phi, _equal(a), rounds)
             case cel.Within(psi, window) if isinstance(window, ValueWindow):
@@ -332,24 +332,26 @@ class _Decorrelator:
                     return self._refuse("what this window is around may bind nothing, and is then not in it", phi)
                 return self._checked(phi, window, rounds)
             case cel.Project(L, psi):
-                below = self._taken(psi, rounds)
+                below = self._decorrelate(psi, rounds)
                 return cel.Project(L | _marks(below), below, span=phi.span)
             case cel.In() | cel.Start() | cel.Strict() | cel.Within():
-                return replace(phi, phi=self._whole(self._taken(phi.phi, rounds), phi))
+                return replace(phi, phi=self._whole(self._decorrelate(phi.phi, rounds), phi))
             case cel.Seq() | cel.Or() | cel.All():
-                return replace(phi, left=self._taken(phi.left, rounds), right=self._taken(phi.right, rounds))
+                return replace(
+                    phi, left=self._decorrelate(phi.left, rounds), right=self._decorrelate(phi.right, rounds)
+                )
             case cel.ContiguousSeq():
-                left, right = self._taken(phi.left, rounds), self._taken(phi.right, rounds)
+                left, right = self._decorrelate(phi.left, rounds), self._decorrelate(phi.right, rounds)
                 return replace(phi, left=self._whole(left, phi), right=self._whole(right, phi))
             case cel.Plus():
-                return self._iterated(phi, rounds)
+                return self._decorrelate_iteration(phi, rounds)
             case cel.ContiguousPlus():
-                return self._iterated(phi, rounds)
+                return self._decorrelate_iteration(phi, rounds)
             case cel.And():
                 return self._joined(phi, rounds)
             case cel.Unless(left, right):
                 self._require_unary(right, "UNLESS depends on whether its right side has any match")
-                return replace(phi, left=self._taken(left, rounds))
+                return replace(phi, left=self._decorrelate(left, rounds))
             case cel.Next() | cel.Last() | cel.Max():
                 return self._refuse(
                     "NXT, LAST and MAX compare the matches of this formula with each other, so it would have to be "
@@ -359,7 +361,7 @@ class _Decorrelator:
             case cel.PerKey():
                 return self._refuse("PER KEY stands inside, and what it is around would have to be filtered", phi)
             case cel.Derived():
-                return self._taken(phi.expansion, rounds)
+                return self._decorrelate(phi.expansion, rounds)
             case _:
                 assert_never(phi)
 
@@ -370,7 +372,7 @@ class _Decorrelator:
             case _ if not correlated(condition):
                 return cel.Filter(psi, condition)
             case _:
-                check = ResidualFilter.of(condition, self._mark, rounds)
+                check = ResidualFilter.from_condition(condition, self._mark, rounds)
                 self.checks.append(check)
                 return _mark_variables(psi, check.marks)
 
@@ -380,16 +382,16 @@ class _Decorrelator:
         """The operand with a mark on all its events, on which the condition is checked."""
         W = self._mark("")
         self.checks.append(ResidualFilter(condition, {"": W}, rounds))
-        return cel.In(self._whole(self._taken(phi.phi, rounds), phi), W)
+        return cel.In(self._whole(self._decorrelate(phi.phi, rounds), phi), W)
 
     def _mark(self, A: str) -> str:
         return f"{MARK}{len(self.checks)}.{A}"
 
-    def _iterated(self, phi: cel.Plus | cel.ContiguousPlus, rounds: tuple[Colours, ...]) -> Formula:
+    def _decorrelate_iteration(self, phi: cel.Plus | cel.ContiguousPlus, rounds: tuple[Colours, ...]) -> Formula:
         """Rounds of two colours in turn: one, or one and two again and again, or these and one more."""
         colours = f"{MARK}+{self._iterations}", f"{MARK}-{self._iterations}"
         self._iterations += 1
-        psi = self._taken(phi.phi, (*rounds, colours))
+        psi = self._decorrelate(phi.phi, (*rounds, colours))
         if isinstance(phi, cel.ContiguousPlus):
             self._whole(psi, phi)
         elif not self.refused and not analyze_bindings(psi).binds:
@@ -403,7 +405,7 @@ class _Decorrelator:
 
     def _joined(self, phi: cel.And, rounds: tuple[Colours, ...]) -> Formula:
         """Both sides have the same valuation; so what one side marks, the other may mark in any way."""
-        left, right = (self._whole(self._taken(psi, rounds), phi) for psi in (phi.left, phi.right))
+        left, right = (self._whole(self._decorrelate(psi, rounds), phi) for psi in (phi.left, phi.right))
         return cel.And(self._freed(left, right, phi), self._freed(right, left, phi))
 
     def _freed(self, psi: Formula, other: Formula, phi: Formula) -> Formula:

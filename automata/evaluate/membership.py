@@ -361,7 +361,7 @@ class Membership:
         self._of_keys = cache(lambda names: KeyStreams(S, names))
         self._part = cache(self._new_part)
 
-    def found(self, plan: EvaluationPlan, begin: int, end: int, output: Output = "valuations") -> Found:
+    def find_valuations(self, plan: EvaluationPlan, begin: int, end: int, output: Output = "valuations") -> Found:
         """The valuations of a planned formula over the intervals from a position that end before another one.
 
         The plan is to be kept until the end. Raises BudgetExceeded.
@@ -376,7 +376,7 @@ class Membership:
                 for n, mu in self._passing(plan, automaton, S, self.budget, self.spending):
                     yield n + begin, _shifted(mu, begin)
             case CheckedPlan():
-                for n, mu in self.found(plan.candidates, begin, end):
+                for n, mu in self.find_valuations(plan.candidates, begin, end):
                     with depth_limited(plan.phi.span):
                         passes = self.has(plan.phi, mu, begin, n)
                     if passes:
@@ -384,7 +384,9 @@ class Membership:
             case PerKeyPlan():
                 streams = self._of_keys(plan.phi.attributes)
                 spans = streams.between(begin, end)
-                each = (streams.moved(self._part(streams, k).found(plan.operand, l, m), k) for k, l, m in spans)
+                each = (
+                    streams.moved(self._part(streams, k).find_valuations(plan.operand, l, m), k) for k, l, m in spans
+                )
                 yield from merge(*each, key=itemgetter(0))
             case CollectedPlan():
                 for n, mus in self._by_position(plan.operand, begin, end):
@@ -419,7 +421,7 @@ class Membership:
                 return {p for B, p in mu if B == A} == sup(rest) and self.has(psi, rest, i, j)
             case cel.Filter(psi, condition):
                 if id(phi) not in self._checkers:
-                    check = ResidualFilter.of(condition)
+                    check = ResidualFilter.from_condition(condition)
                     self._checkers[id(phi)] = CorrelatedFilterChecker((check,), self.S, self.spending)
                 return self._checkers[id(phi)].passes(mu) and self.has(psi, mu, i, j)
             case cel.Start(psi) | cel.Strict(psi) | cel.Within(psi, _) | cel.PartitionBy(psi, _):
@@ -484,14 +486,14 @@ class Membership:
             types: list[Formula] = [cel.EventAtom(R) for R in sorted({event.type for event in self.S})]
             first = reduce(cel.Or, types)
             self._anywhere[id(phi)] = cel.Or(phi, cel.Seq(first, phi))
-        sets = self._read(self._anywhere[id(phi)], i).to(j)
+        sets = self._find_reads(self._anywhere[id(phi)], i).to(j)
         return min(sets, default=j + 1) <= j
 
     def _over(self, phi: Formula, i: int, j: int) -> set[Valuation]:
         """All valuations of phi over the interval from i to j."""
-        return self._read(phi, i).to(j).get(j, set())
+        return self._find_reads(phi, i).to(j).get(j, set())
 
-    def _read(self, phi: Formula, i: int) -> _Read:
+    def _find_reads(self, phi: Formula, i: int) -> _Read:
         if (id(phi), i) not in self._reads:
             if id(phi) not in self._plans:
                 self._plans[id(phi)] = required_plan(phi, self.budget)
@@ -501,7 +503,7 @@ class Membership:
 
     def _by_position(self, plan: EvaluationPlan, begin: int, end: int) -> Iterator[tuple[int, set[Valuation]]]:
         """The positions with valuations, and these."""
-        for n, group in groupby(self.found(plan, begin, end), itemgetter(0)):
+        for n, group in groupby(self.find_valuations(plan, begin, end), itemgetter(0)):
             mus = set()
             for _, mu in group:
                 self.spending.spend()

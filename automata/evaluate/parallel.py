@@ -69,8 +69,8 @@ class ParallelEvaluator(Evaluator):
             E.check = None
         self._made = 0  # nodes of parts that are gone
 
-    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
-        found = sorted(m for some in self._each(S, lambda E, part, c: E.read(part, limit, c)) for m in some)
+    def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
+        found = sorted(m for some in self._map_parts(S, lambda E, part, c: E.push_stream(part, limit, c)) for m in some)
         self._require_at_most(len(found), limit)
         return found[:limit]
 
@@ -81,20 +81,20 @@ class ParallelEvaluator(Evaluator):
         """
         with self.budget.timed():
             S = self._opened(batch, limit)
-            found = pa.concat_tables(self._each(S, lambda E, part, c: E.push_arrow(part, limit, c)))
+            found = pa.concat_tables(self._map_parts(S, lambda E, part, c: E.push_arrow(part, limit, c)))
         self._require_at_most(found.num_rows, limit)
         if limit is not None and found.num_rows > limit:
             found = found.take(pc.sort_indices(found["at"])[:limit])
         return found
 
     def tally(self, S: Stream) -> int:
-        return sum(self._each(S, lambda E, part, classes: E.tally(part, classes)))
+        return sum(self._map_parts(S, lambda E, part, classes: E.tally(part, classes)))
 
     def _require_at_most(self, found: int, limit: int | None) -> None:
         if limit is None and found > self.budget.matches:
             raise too_many_matches(self.budget.matches)
 
-    def _each(self, S: Stream, work: Work[T]) -> list[T]:
+    def _map_parts(self, S: Stream, work: Work[T]) -> list[T]:
         """Read a batch and return the result of the work for each part of it."""
         self._require_whole()
         self._whole = False
@@ -141,7 +141,7 @@ class ParallelEvaluator(Evaluator):
         length = self._least
         while length < start:
             first = self.position + start - length
-            _, low, _ = RangeWindowState(attribute, width).read(S.table.slice(start - length, length + 1), first)
+            _, low, _ = RangeWindowState(attribute, width).advance(S.table.slice(start - length, length + 1), first)
             if low[-1] > first:
                 return int(low[-1]) - self.position
             length *= 2
@@ -158,7 +158,7 @@ class ParallelEvaluator(Evaluator):
             return work(E, S.part(start, end - start), None)
 
         found = threads.all(chunk, list(zip(parts, cuts, strict=True)))
-        self._made += sum(E.store.made for E in parts[:-1])
+        self._made += sum(E.store.node_count for E in parts[:-1])
         self.parts = parts[-1:]
         return found
 
@@ -182,7 +182,7 @@ class ParallelEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        made = self._made + sum(E.store.made for E in self.parts)
+        made = self._made + sum(E.store.node_count for E in self.parts)
         return Counters(self.position - self._first, made, self.parts[0].counters.states)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:

@@ -100,7 +100,7 @@ class CelEvaluator(AutomatonEvaluator):
             raise scope
         self.last_of = last_of_kind(scope.core)
         automaton = lazily(scope.core, budget, None if output == "valuations" else single_variable)
-        super().__init__(automaton, scope, output, Consumption.of(consumption), budget)
+        super().__init__(automaton, scope, output, Consumption.from_value(consumption), budget)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.phi, self.output, self.consumption, self.budget)
@@ -118,7 +118,7 @@ class CoreEvaluator(AutomatonEvaluator):
         A, self.waits = COMPILED_CORE_CEL(phi, budget)
         super().__init__(Determinized(A, budget), Windows(), budget=budget)
 
-    def rest(self) -> list[Match]:
+    def flush(self) -> list[Match]:
         """The matches of a formula that looks ahead, each at its last event. Raises BudgetExceeded."""
         matches = []
         for C in self.at_end():
@@ -159,7 +159,7 @@ class ReadableEvaluator(AutomatonEvaluator):
         """The automaton, as far as it is determinized."""
         return self.evaluation.automaton
 
-    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+    def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
         """Return the matches of the next events like `push`, but for a Stream."""
         found: list[Match] = []
         for node in self._ends(S):
@@ -185,7 +185,7 @@ class ReadableEvaluator(AutomatonEvaluator):
         """Read all events; the position of each, once it is read. A batch that is out of order changes nothing."""
         self._require_whole()
         bounds = self.bounds.copy()
-        reached = [bounds.read(self.position + i, event) for i, event in enumerate(S)]
+        reached = [bounds.advance(self.position + i, event) for i, event in enumerate(S)]
         types = classify(self.automaton.A.predicates, S)
         self.bounds, self._whole = bounds, False
         for event, type_, (low, admitted) in zip(S, types, reached, strict=True):
@@ -217,7 +217,7 @@ class ReadableEvaluator(AutomatonEvaluator):
     def counters(self) -> Counters:
         """nodes: those for events; unions are not counted."""
         E = self.evaluation
-        return Counters(self.position - self._first, E.made, len(E.automaton.subsets))
+        return Counters(self.position - self._first, E.node_count, len(E.automaton.subsets))
 
     def dump(self) -> bytes:
         """The data as JSON. States of the automaton are written as the subsets that they are."""

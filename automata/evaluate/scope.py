@@ -238,7 +238,7 @@ def lookback_bounds(scope: Scope, S: Sequence[Event]) -> LookbackBounds:
     if scope.key_events is not None:
         last, low = LastOfKeys(scope.key_events), list(low)
         for i, key in enumerate(keys):
-            low[i] = max(low[i], 0 if key is None else last.read(i, key))
+            low[i] = max(low[i], 0 if key is None else last.advance(i, key))
     return LookbackBounds(low, marks, tuple(unordered), keys, overall)
 
 
@@ -252,7 +252,7 @@ class LastOfKeys:
         self._count = count
         self.positions: dict[Key, deque[int]] = {}
 
-    def read(self, position: int, key: Key) -> int:
+    def advance(self, position: int, key: Key) -> int:
         """The first position of the window that ends with the event of the key at this position."""
         last = self.positions.setdefault(key, deque(maxlen=self._count))
         last.append(position)
@@ -329,7 +329,7 @@ class RunningWindow:
     width: Width
     reached: deque[tuple[int, Value]] = field(default_factory=deque)
 
-    def read(self, position: int, event: Event) -> int | None:
+    def advance(self, position: int, event: Event) -> int | None:
         """The first position that the event reaches, None if it is in no match. Raises Unordered."""
         value = event.get(self.attribute)
         if value is None or not measurable(value) or not within_width(self.width, [value]):
@@ -362,15 +362,15 @@ class RunningBounds:
         other.of_keys = self.of_keys  # it changes only once a batch is known to be in order
         return other
 
-    def read(self, position: int, event: Event) -> tuple[int, bool]:
+    def advance(self, position: int, event: Event) -> tuple[int, bool]:
         """The first position of a match that ends with the event, and whether it can be in one. Raises Unordered.
 
         Without windows of events of a key: see `of_key`.
         """
         counted = 0 if self._windows.events is None else position - self._windows.events + 1
-        reached = [window.read(position, event) for window in self.ranges]
+        reached = [window.advance(position, event) for window in self.ranges]
         return max([0, counted, *(low for low in reached if low is not None)]), None not in reached
 
     def of_key(self, position: int, key: Key | None) -> int:
         """The first position of a match that ends with an event of the key, by the window of events of a key."""
-        return 0 if self.of_keys is None or key is None else self.of_keys.read(position, key)
+        return 0 if self.of_keys is None or key is None else self.of_keys.advance(position, key)

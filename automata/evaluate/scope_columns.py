@@ -36,7 +36,7 @@ class RangeWindowState:
     values: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
     kind: str = ""
 
-    def read(
+    def advance(
         self, table: pa.Table, base: int, begins: Longs = NO_BEGINS
     ) -> tuple[RangeWindowState, Longs, NDArray[np.bool_]]:
         """The range_window after the batch; how far back each of its events reaches; whether it has a measurable value.
@@ -193,7 +193,7 @@ class KeyWindowState:
     keys: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     positions: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
 
-    def read(self, numbers: NDArray[np.int32], base: int, begins: NDArray[np.bool_]) -> Longs:
+    def advance(self, numbers: NDArray[np.int32], base: int, begins: NDArray[np.bool_]) -> Longs:
         """Return how far back each of the next events reaches.
 
         The arguments are the number of the key of each, or -1, and the position base of the first.
@@ -270,7 +270,7 @@ class KeyTable:
     free: list[int] = field(default_factory=list)
     size: int = 0
 
-    def read(self, table: pa.Table) -> EncodedKeys:
+    def encode(self, table: pa.Table) -> EncodedKeys:
         """The keys of a batch."""
         columns = [_encoded(table, name) for name in self.attributes]
         codes, keys, _ = columns[0]

@@ -145,13 +145,13 @@ class KeyedEvaluation:
         self._made = self._swept = self._left = 0
 
     @property
-    def made(self) -> int:
+    def node_count(self) -> int:
         """The nodes for events."""
         return self._made + sum(part.made for part in self.parts.values())
 
     def restart(self) -> None:
         """Forget all partial matches, as at the beginning of a stream."""
-        self._made, self.parts, self._last = self.made, {}, None
+        self._made, self.parts, self._last = self.node_count, {}, None
 
     def push(self, type_: int, stream: Key | None, key: Key | None, low: int, overall: int = 0) -> None:
         """Read the next event: as of ScopedEvaluation.
@@ -256,9 +256,9 @@ def run_automaton(
 # The matches of a planned formula, each once.
 
 
-def found(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
+def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
     """The matches of a planned formula in the order of positions, each once. Raises BudgetExceeded."""
-    for n, group in groupby(Membership(S, budget, passing).found(plan, 0, len(S), output), itemgetter(0)):
+    for n, group in groupby(Membership(S, budget, passing).find_valuations(plan, 0, len(S), output), itemgetter(0)):
         seen = set()
         for _, mu in group:
             match = Match(n, tuple(sorted(sup(mu))), bindings_of(mu) if output == "valuations" else None)
@@ -343,13 +343,15 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
 
 def iterate_matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
-    return planned(required_plan(phi, budget), S, output, budget)
+    return evaluate_plan(required_plan(phi, budget), S, output, budget)
 
 
-def planned(plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
-    """Yield the matches like `found`, but from a formula's plan."""
+def evaluate_plan(
+    plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()
+) -> Iterator[Match]:
+    """Yield the matches like `find_planned`, but from a formula's plan."""
     if not isinstance(plan, AutomatonPlan) or plan.checks:
-        return found(plan, S, output, budget, count_passing)
+        return find_planned(plan, S, output, budget, count_passing)
     scope = plan.scope
     if scope.everything:
         return _read_events(lazily(scope.core, budget, None if output == "valuations" else single_variable), S, output)
@@ -388,7 +390,7 @@ def count_matches(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterato
     """
     plan = required_plan(phi, budget)
     if not isinstance(plan, AutomatonPlan) or plan.checks:
-        numbers = Counter(match.at for match in planned(plan, S, budget=budget))
+        numbers = Counter(match.at for match in evaluate_plan(plan, S, budget=budget))
         yield from (numbers[n] for n in range(len(S)))
         return
     if not plan.scope.everything:

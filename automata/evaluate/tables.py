@@ -184,7 +184,7 @@ def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray
     if len(S) < SHORT:
         found, masks = _of_events(predicates, S)
         return np.array(found, np.int32), masks
-    columns = _Columns.of(S.table)
+    columns = _Columns.from_table(S.table)
     if all(map(_of_types, predicates)):
         classes, types = _classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
         return classes[columns.codes], types
@@ -255,7 +255,7 @@ class _Columns:
     tests: dict[pred.Predicate, Mask] = field(default_factory=dict)
 
     @staticmethod
-    def of(table: pa.Table) -> _Columns:
+    def from_table(table: pa.Table) -> _Columns:
         """The rows of a table."""
         encoded = dictionary_of(table[TYPE])
         names = {str(name): code for code, name in enumerate(encoded.dictionary.to_pylist())}
@@ -433,7 +433,7 @@ class MatchStore(ABC):
         """The number of nodes."""
 
     @property
-    def made(self) -> int:
+    def node_count(self) -> int:
         """The number of nodes made since the store was made or loaded."""
         return self.nodes + self._freed - self._loaded
 

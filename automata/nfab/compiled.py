@@ -160,7 +160,7 @@ class NegatedComponents:
         self._rows = 16
         self.inexact = False
 
-    def read(
+    def store(
         self, keys: NDArray[np.int32], times: NDArray[np.float64], bits: NDArray[np.int64], data: NDArray[np.float64]
     ) -> None:
         """Store some more events."""
@@ -300,17 +300,17 @@ class CompiledBlockRunner:
 
     def bound(self, S: Stream) -> list[Bindings]:
         """Read a batch and return the bindings that its events complete."""
-        return self.rows(self.read(S))
+        return self.rows(self.advance(S))
 
     def bound_at_end(self) -> list[Bindings]:
         """End the stream and return the bindings that its end completes."""
         return self.rows(self.finish())
 
-    def read(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table:
+    def advance(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table:
         """The matches that the rows of a batch complete: a table with a list of positions for each variable."""
-        return _certain(self.tried(batch))
+        return _certain(self.try_advance(batch))
 
-    def tried(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
+    def try_advance(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
         """Return the matches of a batch like `read`, or Unsupported if the batch cannot be read.
 
         If it is not the first batch, the runner cannot be used afterwards.
@@ -387,7 +387,7 @@ class CompiledBlockRunner:
         return oldest
 
     @property
-    def made(self) -> int:
+    def node_count(self) -> int:
         """The nodes made so far."""
         return 0 if self._encoder is None else int(self._memory.numbers[op.NODES]) + self._memory.deleted
 
@@ -425,7 +425,7 @@ class CompiledBlockRunner:
             return self._encoder.refused
         if self._negated is None:
             return self._advanced(bits, keys, times, data, listed)
-        self._negated.read(keys, times, bits, data)
+        self._negated.store(keys, times, bits, data)
         found = self._advanced(bits, keys, times, data, True)
         stands = found if isinstance(found, Unsupported) else self._standing(self._negated, found, False)
         numbers, since = self._memory.numbers, self._memory.queue_times
@@ -559,7 +559,7 @@ def tried_bindings(q: sase.SaseQuery, S: Stream, reading: Reading, budget: Budge
     if (refused := why_not(q)) is not None:
         return refused
     E = CompiledBlockRunner(q, reading, budget, ascending=q.within is None or ascend(S))
-    if isinstance(table := E.tried(S), Unsupported):
+    if isinstance(table := E.try_advance(S), Unsupported):
         return table
     found = {row for part in (table, E.finish()) for row in E.rows(part)}
     require_matches(len(found), budget)

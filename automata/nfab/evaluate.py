@@ -77,7 +77,7 @@ class NfabAbsences:
         in_front = q.pattern[0].negated
         self.needs_all = in_front and (q.within is None or reading.negation_in_front == "stream")
 
-    def read(self, event: Event) -> None:
+    def store(self, event: Event) -> None:
         """Store one more event."""
         for k in self.components:
             k.note(event, len(self.past))
@@ -171,7 +171,7 @@ class BlockRunner:
         self._withheld: dict[int, list[BufferNode]] = {}  # matches that a negated component at the end may still forbid
         self.position = 0
         self.alive = 0
-        self.made = 0  # nodes
+        self.node_count = 0  # nodes
         self._selection = NfabSelection(q, reading, self.plan)
         self._times = AscendingTimes()
         self._variables = [k.variable for k in self.plan.pattern]
@@ -201,9 +201,9 @@ class BlockRunner:
 
     def push(self, event: Event) -> list[Bindings]:
         """The matches that one more event completes, in no order. Raises InputError, BudgetExceeded."""
-        return list(self.listed(self.nodes(event)))
+        return list(self.list_matches(self.nodes(event)))
 
-    def read(self, S: Iterable[Event] | pa.RecordBatch | pa.Table) -> list[Bindings]:
+    def advance(self, S: Iterable[Event] | pa.RecordBatch | pa.Table) -> list[Bindings]:
         """The matches that some events, or the rows of a batch, complete."""
         found: list[Bindings] = []
         for event in Stream.from_table(S) if is_table(S) else S:
@@ -213,9 +213,9 @@ class BlockRunner:
 
     def finish(self) -> list[Bindings]:
         """The matches that the end of the stream completes."""
-        return list(self.listed(self.end()))
+        return list(self.list_matches(self.end()))
 
-    bound, bound_at_end = read, finish
+    bound, bound_at_end = advance, finish
 
     def count(self, S: Iterable[Event]) -> int:
         """The number of matches that some events complete, those that a negated component forbids included."""
@@ -234,7 +234,7 @@ class BlockRunner:
         if self.absences is not None:
             if self.expires and not self.absences.needs_all:
                 self._delete_past(self.absences, event)
-            self.absences.read(event)
+            self.absences.store(event)
         self._found = []
         check_time()
         if self.expires:
@@ -285,7 +285,7 @@ class BlockRunner:
         if tables is None:
             tables = self.partitions[key] = [{} for _ in self.plan.states]
         before = sum(map(len, tables))
-        self.made += 1
+        self.node_count += 1
         self._enter(first, values, BufferNode(0, at.position), tables)
         self.alive += sum(map(len, tables)) - before
         if not any(tables):
@@ -345,7 +345,7 @@ class BlockRunner:
             there.nodes.update(nodes)
 
     def _node(self, state: StatePlan, group: RunGroup, at: EventContext) -> BufferNode:
-        self.made += 1
+        self.node_count += 1
         return BufferNode(state.component, at.position, tuple(group.nodes.values()))
 
     def _match(self, group: RunGroup, hold: bool = True) -> None:
@@ -410,7 +410,7 @@ class BlockRunner:
 
     # --- answers ---
 
-    def listed(self, nodes: Iterable[BufferNode]) -> Iterator[Bindings]:
+    def list_matches(self, nodes: Iterable[BufferNode]) -> Iterator[Bindings]:
         """The matches that nodes stand for, without those that a negated component forbids. Raises BudgetExceeded."""
         found = 0
         for node in nodes:
@@ -498,7 +498,7 @@ def bindings(
 ) -> set[Bindings]:
     """The bindings of a query over a stream. Raises BudgetExceeded."""
     E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
-    found = {*E.read(S), *E.finish()}
+    found = {*E.advance(S), *E.finish()}
     require_matches(len(found), budget)
     return found
 
@@ -531,5 +531,5 @@ def first(
 
 def _all(E: BlockRunner, S: Stream) -> Iterator[Bindings]:
     for event in S:
-        yield from E.listed(E.nodes(event))
-    yield from E.listed(E.end())
+        yield from E.list_matches(E.nodes(event))
+    yield from E.list_matches(E.end())

@@ -72,9 +72,9 @@ class _Composition:
 
     def matches(self) -> list[Match]:
         """The matches of the last query."""
-        return sorted({m for m, _ in self._answers(self.queries[-1])})
+        return sorted({m for m, _ in self._find_answers(self.queries[-1])})
 
-    def _answers(self, query: sase.SaseQuery | sase.SaseUnion) -> set[tuple[Match, str]]:
+    def _find_answers(self, query: sase.SaseQuery | sase.SaseUnion) -> set[tuple[Match, str]]:
         """The matches of all blocks, each with the type of its result event."""
         return {
             (m, type_of(part.returned))
@@ -87,7 +87,7 @@ class _Composition:
         if name not in self.streams:
             (query,) = (q for q in self.queries if any(part.returned.stream == name for part in blocks_of(q)))
             read = self._stream(blocks_of(query)[0].source or sase.INPUT_STREAM)
-            answers = sorted(self._answers(query))
+            answers = sorted(self._find_answers(query))
             self.streams[name] = Stream(_result_event(m, type_, read[m.at]) for m, type_ in answers)
         return self.streams[name]
 
@@ -249,21 +249,21 @@ class BlockEvaluator(Evaluator):
         self._most = SPARE
         self.begin(0)
 
-    def read(self, S: Stream, limit: int | None = None) -> list[Match]:
+    def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
         """Return the matches of the next events like `push`, but for a Stream.
 
         Raises BudgetExceeded also for more than budget.matches.
         """
         return self._matches(self._advanced(S, lambda: self._runner.bound(S)), limit)
 
-    def rest(self) -> list[Match]:
+    def flush(self) -> list[Match]:
         """The matches that the end of the stream completes."""
         return self._matches(self._runner.bound_at_end())
 
     def tally(self, S: Stream) -> int:
         """Return the number of matches like `count`; without HAVING and negated components they are not listed."""
         if self.q.having is not None or any(k.negated for k in self.q.pattern):
-            return len(self.read(S))
+            return len(self.push_stream(S))
         return self._advanced(S, lambda: self._runner.count(S))
 
     @property
@@ -318,7 +318,7 @@ class BlockEvaluator(Evaluator):
     @property
     def counters(self) -> Counters:
         """nodes: those of the shared buffer, or in compiled loops of each run. states: those of the automaton."""
-        return Counters(self.position - self._first, self._runner.made, len(self._runner.plan.states))
+        return Counters(self.position - self._first, self._runner.node_count, len(self._runner.plan.states))
 
     # --- for both -----------------------------------------------------------------------------------------------------
 

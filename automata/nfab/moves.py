@@ -51,7 +51,7 @@ class Fold:
     step: Callable[[State, Value], State]
     result: Callable[[State], Value | None]
 
-    def read(self, state: State, event: Event, name: str) -> State:
+    def add_event(self, state: State, event: Event, name: str) -> State:
         """The state after an event, whose attribute of that name counts if it is there; name "" counts each event."""
         value = event.get(name) if name else 1
         return state if value is None else self.step(state, value)
@@ -88,7 +88,7 @@ def value_over(
     fold = fold_of(aggregate, operations)
     state = fold.start
     for event in events:
-        state = fold.read(state, event, aggregate.name)
+        state = fold.add_event(state, event, aggregate.name)
     return fold.result(state)
 
 
@@ -316,7 +316,7 @@ class Runs:
         """The runs that end in F."""
         return (run for run in self.all(start) if run.now.state == self.A.final)
 
-    def of(self, M: Bindings) -> Iterator[NfabRun]:
+    def find_runs(self, M: Bindings) -> Iterator[NfabRun]:
         """The accepting runs whose buffer is M; runs with events that M does not have are not followed."""
         pending = [NfabRun((), NfabConfiguration(self.A.initial, min(p for _, ps in M for p in ps)))]
         while pending:

@@ -101,7 +101,7 @@ class NfabRegisters:
             if content == "last" or (content == "first" and is_first):
                 new[number] = event.attributes.get(attribute)
             elif content == "all" and fold is not None:
-                new[number] = fold.read(values[number], event, attribute)
+                new[number] = fold.add_event(values[number], event, attribute)
             elif source is not None:
                 new[number] = None if is_first and content == "previous" else values[source]
         return tuple(new)

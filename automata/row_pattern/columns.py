@@ -52,7 +52,7 @@ class PartitionedTable:
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, q: MatchRecognize, S: Stream) -> PartitionedTable:
+    def from_stream(cls, q: MatchRecognize, S: Stream) -> PartitionedTable:
         """The table of a stream as the clause, whose columns have the names of the table, divides and orders it."""
         table = cls(S, None, np.array([0, len(S)] if len(S) else [0], np.int64))
         order = table._sorted(q.order)

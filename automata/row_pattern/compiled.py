@@ -85,13 +85,13 @@ class LabelArrays:
             yield numbered(A, places[-1] if states and not windows else int(positions[r]), places, states, number)
 
 
-def answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
+def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
     """The matches in the order in which they are found, the partitions in the order of their first row.
 
     Raises Unsupported for what why_not, at fixed distances, and why_not_compiled refuse and where numba is not
     installed, IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
     """
-    yield from CompiledRun(q, S, budget).answers()
+    yield from CompiledRun(q, S, budget).find_matches()
 
 
 class CompiledRun:
@@ -104,9 +104,9 @@ class CompiledRun:
         self.q, self.budget = resolved(q, columns_of(S)), budget
         self.framed = framed(self.q, budget)
         self.automaton = self.framed.pattern
-        self.table = PartitionedTable.of(self.q, S)
+        self.table = PartitionedTable.from_stream(self.q, S)
 
-    def answers(self) -> Iterator[NumberedMatch]:
+    def find_matches(self) -> Iterator[NumberedMatch]:
         """The matches in the order in which they are found. Raises as `blocks` does."""
         for block in self.blocks():
             yield from block.matches(self.automaton, self.table.positions, self.q.window is not None)
@@ -131,7 +131,7 @@ class CompiledRun:
         while numbers[kernels.PARTITION] < len(self.table.starts) - 1 and not numbers[kernels.ERROR]:
             check_time()
             kernels.find(
-                self.table.starts, codes, *tables, open_, self._wanted, numbers, begins, found, offsets, states
+                self.table.starts, codes, *tables, open_, self._skip_targets, numbers, begins, found, offsets, states
             )
             some = int(numbers[kernels.FOUND])
             yield self._unframed(begins[:some], found[:some], offsets[: some + 1], states[: offsets[some]])
@@ -174,7 +174,7 @@ class CompiledRun:
         return codes
 
     @property
-    def _wanted(self) -> NDArray[np.uint8]:
+    def _skip_targets(self) -> NDArray[np.uint8]:
         """1 for the states of the variable to skip to, 2 for those of rows before a match."""
         its = self.q.unions[self.q.skip.variable] if self.q.skip.variable is not None else ()
         wanted = [2 if A == BEFORE else A in its for A in self.automaton.variables]
@@ -318,14 +318,14 @@ class MatchRows:
 
     def _rows_of(self, A: str | None) -> tuple[RowPlaces, Mask]:
         """For each labelled row, and after the last, how many rows of a variable are before it; and which they are."""
-        if A not in self._found:
+        if A not in self._places_of:
             its = [A is None or v in self.q.unions[A] for v in self.variables]
             mask = np.array(its, np.bool_)[self.block.states]
-            self._found[A] = np.append(0, np.cumsum(mask)), mask
-        return self._found[A]
+            self._places_of[A] = np.append(0, np.cumsum(mask)), mask
+        return self._places_of[A]
 
     @cached_property
-    def _found(self) -> dict[str | None, tuple[RowPlaces, Mask]]:
+    def _places_of(self) -> dict[str | None, tuple[RowPlaces, Mask]]:
         return {}
 
     def _led_to(self, e: rows.Logical) -> tuple[RowPlaces, Mask]:
@@ -423,7 +423,7 @@ def compiled_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
 def readable_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
     """The matches by the readable automaton. Raises BudgetExceeded."""
     automaton = compile_pattern(q.pattern, budget)
-    return PartitionedTable.of(q, S), automaton, _blocks(q, S, automaton, budget)
+    return PartitionedTable.from_stream(q, S), automaton, _blocks(q, S, automaton, budget)
 
 
 def _blocks(q: MatchRecognize, S: Stream, automaton: Automaton, budget: Budget) -> Iterator[LabelArrays]:

@@ -86,13 +86,13 @@ class Lookahead:
     def match_at(self, s: int, number: int) -> list[int] | None:
         """The states of the rows of the match that starts at a row; None where there is none."""
         taken: list[int] = []
-        way = self._chosen(self.automaton.first, s, s == 0)
+        way = self._choose_way(self.automaton.first, s, s == 0)
         while way is not None and way.target != ACCEPT:
             taken.append(way.target)
-            way = self._chosen(self.automaton.follow[way.target], s + len(taken), False)
+            way = self._choose_way(self.automaton.follow[way.target], s + len(taken), False)
         return None if way is None else taken
 
-    def _chosen(self, ways: Sequence[Way], r: int, at_start: bool) -> Way | None:
+    def _choose_way(self, ways: Sequence[Way], r: int, at_start: bool) -> Way | None:
         """The first of the ways at the row r that can be completed."""
         return next(self.possible(ways, r, at_start), None)
 
@@ -376,12 +376,12 @@ class Backtracking:
                     self.give_back(s, r - 1, state, at)
             elif way.target == ACCEPT:
                 return [state for state, _ in taken]
-            elif (after := self.taken(r, way.target, taken[-1][1] if taken else view)) is not None:
+            elif (after := self.take_row(r, way.target, taken[-1][1] if taken else view)) is not None:
                 taken.append((way.target, after))
                 pending.append(ahead.possible(automaton.follow[way.target], r + 1, False))
         return None
 
-    def taken(self, r: int, state: int, view: View) -> View | None:
+    def take_row(self, r: int, state: int, view: View) -> View | None:
         """The view after the row r is taken in a state; None if its condition is not true, or it leads nowhere."""
         self.steps += 1
         if self.steps % ROWS_TOGETHER == 0:
@@ -495,7 +495,7 @@ class RowPartition:
         ahead = Lookahead(self.q, self.automaton, self.columns, len(self.places))
         return ahead if why_not(self.q) is None else Backtracking(ahead, self.budget)
 
-    def found(self, r: int, number: int) -> tuple[int, list[int]] | None:
+    def find_match(self, r: int, number: int) -> tuple[int, list[int]] | None:
         """The row at which the match starts that a search at the row r finds, and the states of the match.
 
         In WINDOW the rows of the frame of r are searched as if they were a partition.
@@ -519,7 +519,7 @@ class RowPartition:
         while r < len(self.places):
             if r % ROWS_TOGETHER == 0:
                 check_time()
-            found = self.found(r, number + 1)
+            found = self.find_match(r, number + 1)
             if found is None:
                 r += 1
                 continue
@@ -686,7 +686,7 @@ class ThreadSimulation:
         for r in range(s, self.length):
             if not layer.threads:
                 return
-            layer = self._read(layer, r)
+            layer = self._advance(layer, r)
             yield layer
 
     def match_at(self, s: int, number: int) -> list[int] | None:
@@ -710,7 +710,7 @@ class ThreadSimulation:
                 onward.append(way)
         return Thread(states, tuple(onward), False)
 
-    def _read(self, before: Layer, r: int) -> Layer:
+    def _advance(self, before: Layer, r: int) -> Layer:
         attempts, threads, reached, preferred = [], [], set[int](), before.preferred
         is_complete = False
         for thread in before.threads:

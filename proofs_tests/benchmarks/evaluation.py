@@ -93,7 +93,7 @@ def bounds(name: str, query: str, S: Stream, turns: Stream) -> Iterator[Figure]:
     over events whose types come in turn, so that no branch is mispredicted."""
     reading, even = Reading(query, S, room=True), Reading(query, turns, room=True)
     store = reading.evaluator.store
-    moved = reading.classes.nbytes + store.made * store.tree[..., 0].nbytes + 24 * reading.read()
+    moved = reading.classes.nbytes + store.node_count * store.tree[..., 0].nbytes + 24 * reading.read()
     some, others = np.ones(moved // 2, np.uint8), np.ones(moved // 2, np.uint8)
     yield rate(
         f"update.{name}.bytes", len(S), "events/s", reading.read, "copying as many bytes",

@@ -80,7 +80,7 @@ def expressions(quick: bool) -> Iterator[Figure]:
             f"{name}.columns",
             events,
             "events/s",
-            lambda automata=automata, S=S: CompiledRunner(automata).read(S),  # type: ignore[misc]
+            lambda automata=automata, S=S: CompiledRunner(automata).advance(S),  # type: ignore[misc]
             "classes given",
             lambda evaluator=evaluator, classes=classes: evaluator.read_classes(classes),  # type: ignore[misc]
             target="≥ 4e+06",
@@ -91,7 +91,7 @@ def expressions(quick: bool) -> Iterator[Figure]:
         "expressions.readable",
         len(S),
         "events/s",
-        lambda: TableRunner(cut).read(S),
+        lambda: TableRunner(cut).advance(S),
         "compiled",
-        lambda: CompiledRunner(cut).read(S),
+        lambda: CompiledRunner(cut).advance(S),
     )

@@ -39,14 +39,14 @@ def measured(query: str, lengths: tuple[int, ...]) -> list[dict[str, Any]]:
             here = evaluator.position
             last = length - here <= size
             for batch in evaluator.event_batches(S.part(here % BATCH, min(size, length - here))):
-                before, begin = evaluator.store.made, time.process_time()
+                before, begin = evaluator.store.node_count, time.process_time()
                 for some in evaluator.store.advance(batch, evaluator.transitions):
                     if last:
                         waited, first = delay(evaluator, some), first_match(evaluator, some)
                 if here >= length // 2 and not last:
                     seconds += time.process_time() - begin
                     events += batch.classes.size
-                    nodes += evaluator.store.made - before
+                    nodes += evaluator.store.node_count - before
         kept = evaluator.store.tree.nbytes + sum(
             a.nbytes for name, a in evaluator.store.arrays.items() if name != "tree"
         )

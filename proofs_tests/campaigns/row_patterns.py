@@ -33,12 +33,12 @@ Answer: TypeAlias = list[Any]
 
 def on_columns(q: MatchRecognize, S: Stream, budget: Budget) -> Iterable[NumberedMatch]:
     """The answers of the compiled loops on an Arrow table."""
-    return compiled.answers(q, Stream.from_table(S.table), budget=budget)
+    return compiled.find_matches(q, Stream.from_table(S.table), budget=budget)
 
 
 JUDGED: Mapping[str, Finder] = {
     "automaton": evaluate.find_matches,
-    "kernel": compiled.answers,
+    "kernel": compiled.find_matches,
     "kernel on columns": on_columns,
 }
 

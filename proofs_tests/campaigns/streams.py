@@ -77,7 +77,7 @@ def compared(phi: Formula, S: Stream) -> tuple[int, int, int | None]:
     start = S.part(0, PREFIX)
     if 0 < sum(streaming.count_matches(phi, start)) <= LISTED:
         listed = streaming.matches(phi, start)
-        if CompiledCelEvaluator(phi).read(start) != listed:
+        if CompiledCelEvaluator(phi).push_stream(start) != listed:
             return total, checksum, 0
     return total, checksum, None
 

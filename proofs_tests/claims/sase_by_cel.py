@@ -35,7 +35,7 @@ def first(
     q: sase.SaseQuery, S: Stream, limit: int, reading: Reading = DECIDED, budget: Budget = Budget()
 ) -> list[Bindings]:
     """The first matches, at most that many; no others are built. Raises Unsupported and BudgetExceeded."""
-    found = CompiledCelEvaluator(formula_for(q, S, reading), output="valuations", budget=budget).read(S, limit)
+    found = CompiledCelEvaluator(formula_for(q, S, reading), output="valuations", budget=budget).push_stream(S, limit)
     return [_in_sase(q, match.bindings or ()) for match in found]
 
 

@@ -89,7 +89,7 @@ def _(effort: Effort) -> Finding:
 
 
 def _spawned(plan: Symbolic, S: Stream) -> frozenset[int]:
-    return frozenset(ParametricMonitor(plan).read(S).tolist())
+    return frozenset(ParametricMonitor(plan).advance(S).tolist())
 
 
 @claim(

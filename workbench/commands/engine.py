@@ -140,7 +140,7 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
             S = stream_of_json(message["events"], schema, "events", language.row_type)
             wants_rows = message.get("output") == "rows"
             output: Output = "matches" if wants_rows else message.get("output", "matches")
-            options = Options(output, consumption=Consumption.of(message.get("consumption", "none")))
+            options = Options(output, consumption=Consumption.from_value(message.get("consumption", "none")))
             phi = language.selected(phi, Selection.of(message.get("selection", Selection.ALL)))
             found = served[name](phi, S, options)
             if wants_rows:

@@ -433,7 +433,7 @@ class FuzzArguments:
     @property
     def consuming(self) -> Consumption:
         """Return the policy on the events that a match takes away from later ones."""
-        return Consumption.of(self.consumption)
+        return Consumption.from_value(self.consumption)
 
     @property
     def limits(self) -> Limits:

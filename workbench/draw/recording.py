@@ -168,7 +168,7 @@ class Recording:
     labels: DrawnLabels
     notes: tuple[str, ...] = ()
 
-    def made(self, step: DrawnStep) -> tuple[DrawnNode, ...]:
+    def find_nodes(self, step: DrawnStep) -> tuple[DrawnNode, ...]:
         """The nodes made at a step."""
         return tuple(node for node in self.nodes if node.born == step.position)
 
@@ -295,13 +295,13 @@ class UnwindowedRun:
         self._evaluation = Evaluation(automaton)
         self._checker = checker
         self._next: list[int] = []
-        self._written(BEFORE)
+        self._write_nodes(BEFORE)
 
     def push(self, n: int, type_: int) -> None:
         self._evaluation.push(type_)
-        self._written(n)
+        self._write_nodes(n)
 
-    def _written(self, n: int) -> None:
+    def _write_nodes(self, n: int) -> None:
         """Write down the nodes and links that are new."""
         D, graph = self._evaluation.D, self.graph
         for node in range(len(graph.nodes), len(D)):
@@ -733,9 +733,9 @@ class _RecordedBacktracking(Backtracking):
             self.run.log.say("No match begins there.")
         return found
 
-    def taken(self, r: int, state: int, view: View) -> View | None:
+    def take_row(self, r: int, state: int, view: View) -> View | None:
         is_known = (r, state, self.registers.after(view, r, self.ahead.automaton.variables[state])) in self.failed
-        after = super().taken(r, state, view)
+        after = super().take_row(r, state, view)
         is_taken = after is not None
         why = self.run.why(self.start, [*self.path, state], self.number, is_taken)
         fate = f"{'taken' if is_taken else 'not taken'}: {'from there it has failed before' if is_known else why}"
@@ -840,7 +840,7 @@ class _Buffer:
             )
             for place, key, nodes in groups
         )
-        found = list(islice(self._found(n, matching), MOST_FOUND + 1))
+        found = list(islice(self._record_matches(n, matching), MOST_FOUND + 1))
         live = self.nodes.live([*(node for _, _, nodes in groups for node in nodes), *matching])
         return DrawnStep(n, frozenset(), held, live, tuple(found[:MOST_FOUND]), len(found) > MOST_FOUND)
 
@@ -851,9 +851,9 @@ class _Buffer:
             self.graph.link(number, self.nodes[before], "before", n)
         return number
 
-    def _found(self, n: int, matching: list[BufferNode]) -> Iterator[RecordedMatch]:
+    def _record_matches(self, n: int, matching: list[BufferNode]) -> Iterator[RecordedMatch]:
         for node in matching:
-            for M in self.evaluator.listed([node]):
+            for M in self.evaluator.list_matches([node]):
                 positions = tuple(sorted(p for _, places in M for p in places))
                 yield RecordedMatch(Match(n, positions, M), self._path(node, M))
 

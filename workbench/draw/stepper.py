@@ -110,7 +110,7 @@ def _summary(run: Recording, step: DrawnStep, what: str) -> str:
     active = ", ".join(run.diagram.states[q].name for q in sorted(step.active))
     text = [what, f"Active: {active}." if active else "No state is active."]
     if run.nodes:
-        text.append(f"{_count(len(run.made(step)), 'new node')}, {len(step.live)} within reach.")
+        text.append(f"{_count(len(run.find_nodes(step)), 'new node')}, {len(step.live)} within reach.")
     if step.found:
         more = "more than " if step.more else ""
         text.append(f"{more}{_count(len(step.found), 'match', 'matches')}.".capitalize())

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from cerify.automata.evaluate.evaluation_plan import evaluation_plan
-from cerify.automata.evaluate.streaming import planned
+from cerify.automata.evaluate.streaming import evaluate_plan
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.across_keys import AcrossKeys, across_keys, advice
 from cerify.semantics.cel.denote import same_key
@@ -86,7 +86,7 @@ def _matches(phi: Formula, S: Stream) -> set[tuple[int, tuple[int, ...]]]:
     if isinstance(plan, Unsupported):
         raise plan
     found = set()
-    for match in planned(plan, S, budget=BUDGET):
+    for match in evaluate_plan(plan, S, budget=BUDGET):
         found.add((match.at, match.events))
         if len(found) > BUDGET.matches:
             raise BudgetExceeded("too many matches for an example")

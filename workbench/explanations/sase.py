@@ -338,7 +338,7 @@ class SaseRuns:
             if set(order) == set(bound):
                 M: Bindings = tuple((a, bound[a]) for a in order)
                 runs = self._runs(part)
-                found = list(islice(runs.of(M), count + 1))
+                found = list(islice(runs.find_runs(M), count + 1))
                 if found:
                     moves_made = tuple(tuple(self._moves(part, runs, run)) for run in found[:count])
                     return Accepted(match, M, moves_made, len(found) > count, tuple(self._absent(part, M, runs)))

@@ -199,23 +199,23 @@ def _denotational(phi: Formula, schema: Schema | None, options: Options) -> Eval
 def _prepare_streaming(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
     """Return the readable evaluation of a formula: Algorithm 2 of tods21."""
     from cerify.automata.evaluate.evaluation_plan import evaluation_plan
-    from cerify.automata.evaluate.streaming import planned
+    from cerify.automata.evaluate.streaming import evaluate_plan
 
     plan = evaluation_plan(phi, options.budget)
     if isinstance(plan, Unsupported):
         return plan
-    return partial(planned, plan, output=options.output, budget=options.budget)
+    return partial(evaluate_plan, plan, output=options.output, budget=options.budget)
 
 
 def _prepare_compiled(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
     """Return the evaluation of a formula in compiled loops."""
-    from cerify.automata.evaluate.compiled import planned
+    from cerify.automata.evaluate.compiled import evaluate_plan
     from cerify.automata.evaluate.evaluation_plan import evaluation_plan
 
     plan = evaluation_plan(phi, options.budget)
     if isinstance(plan, Unsupported):
         return plan
-    return partial(planned, plan, output=options.output, budget=options.budget)
+    return partial(evaluate_plan, plan, output=options.output, budget=options.budget)
 
 
 def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:

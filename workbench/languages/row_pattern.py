@@ -379,10 +379,10 @@ def _prepare_loops(q: MatchRecognize, schema: Schema | None, options: Options) -
     """Return the same by the compiled loops, or why they cannot."""
     if (refused := _no_kernel(q, schema, options) or without_numba()) is not None:
         return refused
-    from cerify.automata.row_pattern.compiled import answers
+    from cerify.automata.row_pattern.compiled import find_matches
 
     def evaluate(S: Stream) -> Iterator[Match]:
-        return map(RegisterOutput(q, S, options.row_reading).with_result, answers(q, S, budget=options.budget))
+        return map(RegisterOutput(q, S, options.row_reading).with_result, find_matches(q, S, budget=options.budget))
 
     return evaluate
 

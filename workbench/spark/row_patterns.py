@@ -294,7 +294,16 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
         fast = plan(language, q, None, Want(Options(budget=budget), "kernel"))
         chosen = fast if fast.evaluator is not None else plan(language, q, None, Want(Options(budget=budget)))
     query = RowQuery(
-        clause, tuple(types), Columns(tuple(order), keys), read, first, measures, others, chosen.chosen, budget, longest
+        clause,
+        tuple(types),
+        Columns(tuple(order), keys),
+        read,
+        first,
+        measures,
+        others,
+        chosen.chosen_evaluator,
+        budget,
+        longest,
     )
     fields = [T.StructField(name, schema[name].dataType) for name in (*first, *others)]
     fields[len(first) : len(first)] = [T.StructField(name, MEASURES[type_]) for name, type_ in measures]

@@ -61,7 +61,7 @@ class SparkQuery:
             if self.plugin.row_type is not None:
                 raise Unsupported(f"{self.plugin.title} makes a table: use cerify.spark.match_recognize(df, clause)")
             _, phi = read_query(self.text, self.language, self.schema)
-            _ = plan(self.plugin, phi, self.schema, Want(self.options())).chosen
+            _ = plan(self.plugin, phi, self.schema, Want(self.options())).chosen_evaluator
             return phi
 
     def options(self, budget: Budget = Budget()) -> Options:
@@ -315,7 +315,7 @@ class CelRun(SparkRun):
         """The matches that these events complete. Raises Unordered where a window's attribute decreases."""
         E = self._evaluator
         if E.output == "valuations":
-            return table_of_matches(E.read(Stream.from_table(table), None, classes))
+            return table_of_matches(E.push_stream(Stream.from_table(table), None, classes))
         found = E.push_arrow(table, None, classes)
         return of_events(found["at"], found["events"]) if found.num_rows else NOTHING
 
@@ -378,7 +378,7 @@ class ParametricRun(SparkRun):
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """A match for each event at which the expression takes place for some values."""
-        return _match_each_event(pa.array(self._machines.read(Stream.from_table(table)), pa.int64()))
+        return _match_each_event(pa.array(self._machines.advance(Stream.from_table(table)), pa.int64()))
 
 
 def _match_each_event(positions: pa.Array) -> pa.Table:
@@ -443,7 +443,7 @@ class SaseRun(SparkRun):
         if len(rows) + table.num_rows - rows.start > self._most:
             rows.delete_before(self._evaluator.oldest())
             self._most = min(2 * (len(rows) - rows.start) + SPARE, EVENTS)
-        known = self._evaluator.tried(table)
+        known = self._evaluator.try_advance(table)
         if isinstance(known, Unsupported):
             self._gather(known)
             return None

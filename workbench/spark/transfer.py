@@ -150,7 +150,7 @@ class ExpressionTransfer(Transfer):
         for q in sorted(set(self._at)):
             E.states, E.position = [q], self._before + self._rows
             if classes is None:
-                (found,) = E.read(S)
+                (found,) = E.advance(S)
                 classes = E.classes.of_stream(S)
             else:
                 (found,) = E.read_classes(classes)

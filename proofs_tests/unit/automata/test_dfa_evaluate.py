@@ -50,7 +50,7 @@ def test_many_expressions_over_one_history_in_pieces(name: str, make: type[Table
                 for k in evaluator.push(S[at]):
                     found[k].append(at)
             else:
-                for k, positions in enumerate(evaluator.read(S.part(at, min(rng.randint(0, 8), len(S) - at)))):
+                for k, positions in enumerate(evaluator.advance(S.part(at, min(rng.randint(0, 8), len(S) - at)))):
                     found[k].extend(positions.tolist())
         expected = [sorted(takes_place(E, S)) for E in expressions]
         assert found == expected
@@ -63,7 +63,7 @@ def test_both_keep_the_same_state() -> None:
     automata = [compile_expression(expression(rng, PROFILES["masked"], 6)) for _ in range(6)]
     evaluators = [make(automata) for make in EVALUATORS]
     S = history(rng, PROFILES["masked"], 40)
-    left, right = (evaluator.read(S) for evaluator in evaluators)
+    left, right = (evaluator.advance(S) for evaluator in evaluators)
     assert all(np.array_equal(one, other) for one, other in zip(left, right, strict=True))
     assert evaluators[0].states == evaluators[1].states
     assert evaluators[0].can_still() == evaluators[1].can_still()
@@ -77,15 +77,15 @@ def test_one_alphabet_or_several(make: type[TableRunner]) -> None:
     types = pa.chunked_array([pa.array(part).dictionary_encode() for part in (["a", "b"], ["a"], ["c", "a", "a"])])
     S = Stream.from_table(pa.table({"type": types, "n": pa.array([2, 2, 1, 3, None, 5])}))
     for automata in (compile_together(list(map(parse, texts))), tuple(compile_expression(parse(t)) for t in texts)):
-        assert [list(found) for found in make(automata).read(S)] == [[0, 2, 4, 5], [0, 5], [5]]
+        assert [list(found) for found in make(automata).advance(S)] == [[0, 2, 4, 5], [0, 5], [5]]
 
 
 @pytest.mark.parametrize("make", EVALUATORS)
 def test_nothing_to_read(make: type[TableRunner]) -> None:
     evaluator = make([compile_expression(parse("a"))])
-    assert [list(found) for found in evaluator.read(Stream())] == [[]]
+    assert [list(found) for found in evaluator.advance(Stream())] == [[]]
     assert evaluator.position == 0
-    assert make([]).read(Stream(map(Event, "aaaaaa"))) == []
+    assert make([]).advance(Stream(map(Event, "aaaaaa"))) == []
 
 
 @pytest.mark.parametrize("make", EVALUATORS)
@@ -96,9 +96,9 @@ def test_a_start_event_comes_first(make: type[TableRunner]) -> None:
     with pytest.raises(InputError, match="event 1 is a start event"):
         evaluator.push(Event("start"))
     with pytest.raises(InputError, match="event 3 is a start event"):
-        evaluator.read(Stream(map(Event, ["a", "a", "start"])))
+        evaluator.advance(Stream(map(Event, ["a", "a", "start"])))
     with pytest.raises(InputError, match="event 6 is a start event"):
-        make([compile_expression(parse("a"))]).read(Stream(map(Event, ["start", *"aaaaa", "start", "start"])))
+        make([compile_expression(parse("a"))]).advance(Stream(map(Event, ["start", *"aaaaa", "start", "start"])))
     assert evaluator.push(Event("a")) == [0]
 
 
@@ -107,7 +107,7 @@ def test_what_can_still_take_place() -> None:
     assert evaluator.can_still() == [True, True, True]
     evaluator.push(Event("b"))
     assert evaluator.can_still() == [True, False, True]
-    evaluator.read(Stream(map(Event, "aa")))
+    evaluator.advance(Stream(map(Event, "aa")))
     assert evaluator.can_still() == [False, False, True]
 
 
@@ -119,7 +119,7 @@ def test_a_mask_is_evaluated_once_for_all_expressions(monkeypatch: pytest.Monkey
     texts = ["a[n > 1]", "b[n > 1]", "prior(a[n > 1], a[n > 2])", "a[n > 2] or c"]
     automata = [compile_expression(parse(text)) for text in texts]
     S = Stream(Event("abc"[i % 3], {"n": i % 4}) for i in range(50))
-    CompiledRunner(automata).read(S)
+    CompiledRunner(automata).advance(S)
     assert len(asked) == len(set(asked)) == 2
 
 
@@ -139,5 +139,5 @@ def test_more_masks_than_fit_into_a_number(bits: int, monkeypatch: pytest.Monkey
     masks = [parse(f"a[n > {i}]") for i in range(70)]
     automata = [compile_expression(E) for E in masks if isinstance(E, expr.Primitive)]
     S = Stream(Event("a", {"n": i * 37 % 71}) for i in range(71))
-    found = CompiledRunner(automata).read(S)
+    found = CompiledRunner(automata).advance(S)
     assert [len(positions) for positions in found] == [70 - i for i in range(70)]

@@ -158,7 +158,7 @@ def test_what_is_refused() -> None:
             with pytest.raises((InputError, Unsupported), match=r"at its beginning or none|Give the stream a schema"):
                 run(E, late)
     with pytest.raises(InputError, match="at its beginning or none"):
-        TableRunner([]).read(late)
+        TableRunner([]).advance(late)
 
 
 def test_an_event_moves_only_the_machines_that_it_touches() -> None:

@@ -170,7 +170,11 @@ def random_stream() -> Stream:
 
 @pytest.mark.parametrize(
     "evaluate",
-    [streaming.matches, compiled.matches, lambda phi, S, budget: CompiledCelEvaluator(phi, budget=budget).read(S)],
+    [
+        streaming.matches,
+        compiled.matches,
+        lambda phi, S, budget: CompiledCelEvaluator(phi, budget=budget).push_stream(S),
+    ],
     ids=["streaming", "compiled", "evaluator"],
 )
 def test_what_is_determinized_along_a_stream_stops_as_well(evaluate: Callable[..., object]) -> None:
@@ -190,7 +194,7 @@ def test_what_is_determinized_along_a_stream_stops_as_well(evaluate: Callable[..
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "evaluate",
-    [compiled.matches, lambda phi, S: CompiledCelEvaluator(phi).read(S)],
+    [compiled.matches, lambda phi, S: CompiledCelEvaluator(phi).push_stream(S)],
     ids=["compiled", "evaluator"],
 )
 def test_the_compiled_evaluators_say_so_within_seconds(evaluate: Callable[..., object]) -> None:

@@ -96,6 +96,6 @@ def test_a_state_of_something_else_is_refused() -> None:
 
 
 def test_a_consumption_that_there_is_not_is_refused() -> None:
-    assert Consumption.of("any") is Consumption.of(Consumption.ANY) is Consumption.ANY
+    assert Consumption.from_value("any") is Consumption.from_value(Consumption.ANY) is Consumption.ANY
     with pytest.raises(IllFormed, match="'some'; use one of none, any"):
-        Consumption.of("some")
+        Consumption.from_value("some")

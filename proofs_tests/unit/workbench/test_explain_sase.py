@@ -218,7 +218,7 @@ def test_every_set_of_events_is_a_match_with_a_run_of_the_automaton_or_has_a_rea
             assert isinstance(found, Accepted) == (places in matches)
             if isinstance(found, Accepted):
                 matched += 1
-                real = [[(s.move, s.state.name, s.at) for s in run.steps] for run in runs.of(found.bindings)]
+                real = [[(s.move, s.state.name, s.at) for s in run.steps] for run in runs.find_runs(found.bindings)]
                 assert [(s.move, s.state, s.at) for s in found.runs[0]] in real
             else:
                 refused += 1

@@ -185,7 +185,7 @@ def test_a_step_of_the_drawing_has_what_there_was() -> None:
         root = ElementTree.fromstring(growth_svg(run, step))
         nodes = [group for group in root.iter("g") if (group.get("class") or "").startswith("node")]
         assert len(nodes) == sum(node.born <= step.position for node in run.nodes)
-        assert sum(" new" in (group.get("class") or "") for group in nodes) == len(run.made(step))
+        assert sum(" new" in (group.get("class") or "") for group in nodes) == len(run.find_nodes(step))
     assert len(ElementTree.fromstring(growth_svg(run)).findall(".//ellipse")) == 1
 
 

@@ -45,7 +45,7 @@ def test_as_the_definition_says(consume: Consumption, output: Output, scoped: bo
             evaluator = CompiledCelEvaluator(phi, output=output, consumption=consume, budget=Budget(states=5000))
             expected = defined(phi, S, consume, output)
             cut = rng.randint(0, len(S))
-            found = evaluator.read(S.part(0, cut)) + evaluator.read(S.part(cut, len(S) - cut))
+            found = evaluator.push_stream(S.part(0, cut)) + evaluator.push_stream(S.part(cut, len(S) - cut))
         except (BudgetExceeded, Unsupported, InputError):
             continue
         assert found == expected, (show(phi), S.events)

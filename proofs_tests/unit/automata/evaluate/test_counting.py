@@ -34,7 +34,7 @@ def numbers(evaluator: CompiledCelEvaluator, S: Stream, rng: Random) -> Counter[
             for position, number in evaluator.numbers(batch):
                 found[position] += number
         else:
-            found.update(match.at for match in evaluator.read(batch))
+            found.update(match.at for match in evaluator.push_stream(batch))
         if rng.random() < 0.2:
             saved, evaluator = evaluator.dump(), evaluator.fresh()
             evaluator.load(saved)
@@ -136,7 +136,7 @@ def test_what_a_window_has_left_is_not_made_again() -> None:
     """Of all events but those of the last window there are no nodes."""
     evaluator, other = (CompiledCelEvaluator(parse("A ; B WITHIN 10 EVENTS")) for _ in range(2))
     S = stream("A B " * 500)
-    assert evaluator.count(S) == len(other.read(S)) == 5 * 500 - 10
+    assert evaluator.count(S) == len(other.push_stream(S)) == 5 * 500 - 10
     assert evaluator.counters.nodes < 20 < other.counters.nodes
     more = stream("N B A N B")
-    assert evaluator.read(more) == other.read(more) != []
+    assert evaluator.push_stream(more) == other.push_stream(more) != []

@@ -78,12 +78,12 @@ def test_random_formulas_in_random_batches_saved_in_between(consume: Consumption
             expected = consuming(phi, S) if consume is Consumption.ANY else streaming.matches(phi, S)
             evaluator = CompiledCelEvaluator(phi, consumption=consume)
             cut = rng.randint(0, len(S))
-            found = evaluator.read(S.part(0, cut))
+            found = evaluator.push_stream(S.part(0, cut))
             if i % 4 == 0:  # as the file costs more than the rest
                 file = evaluator.save()
                 evaluator = CompiledCelEvaluator(phi, consumption=consume)
                 evaluator.restore(file)
-            found += evaluator.read(S.part(cut, len(S) - cut))
+            found += evaluator.push_stream(S.part(cut, len(S) - cut))
         except (BudgetExceeded, Unsupported, InputError):
             continue
         assert found == expected, (show(phi), S.events)
@@ -117,24 +117,24 @@ def test_evaluators_of_one_automaton_read_streams_of_their_own(query: str, consu
 def test_a_type_that_another_evaluator_has_met_changes_no_answer_and_no_saved_state() -> None:
     one = CompiledCelEvaluator(parse("A ; B ; C"))
     other = one.fresh()
-    assert one.read(stream("A B")) == []
-    assert len(other.read(stream("A B A B C"))) == 3
+    assert one.push_stream(stream("A B")) == []
+    assert len(other.push_stream(stream("A B A B C"))) == 3
     assert one.tables.final.size < other.tables.final.size
     file = one.save()
     again = one.fresh()
     again.restore(file)
-    assert again.read(stream("C")) == one.read(stream("C")) == [Match(2, (0, 1, 2))]
+    assert again.push_stream(stream("C")) == one.push_stream(stream("C")) == [Match(2, (0, 1, 2))]
 
 
 def test_any_starts_anew_after_a_match_and_none_does_not() -> None:
     S = stream("A A B B A B")
-    assert CompiledCelEvaluator(parse("A ; B"), consumption="any").read(S) == [
+    assert CompiledCelEvaluator(parse("A ; B"), consumption="any").push_stream(S) == [
         Match(2, (0, 2)),
         Match(2, (1, 2)),
         Match(5, (4, 5)),
     ]
-    assert len(CompiledCelEvaluator(parse("A ; B")).read(S)) == 2 + 2 + 3
-    assert CompiledCelEvaluator(parse("START(A ; B)"), consumption="any").read(stream("A B A C B")) == [
+    assert len(CompiledCelEvaluator(parse("A ; B")).push_stream(S)) == 2 + 2 + 3
+    assert CompiledCelEvaluator(parse("START(A ; B)"), consumption="any").push_stream(stream("A B A C B")) == [
         Match(1, (0, 1)),
         Match(4, (2, 4)),
     ]
@@ -241,9 +241,9 @@ def test_too_many_matches_stop_the_evaluator_for_good() -> None:
     evaluator = CompiledCelEvaluator(parse("A+ ; B WITHIN 100 EVENTS"), budget=Budget(matches=1000))
     S = stream("A " * 60 + "B")
     with pytest.raises(BudgetExceeded):
-        evaluator.read(S)
+        evaluator.push_stream(S)
     with pytest.raises(InputError, match="inside an earlier batch"):
-        evaluator.read(S)
+        evaluator.push_stream(S)
     with pytest.raises(InputError, match="inside an earlier batch"):
         evaluator.save()
 
@@ -491,7 +491,7 @@ def test_counting_goes_on_past_every_machine_word() -> None:
     evaluator = CompiledCelEvaluator(phi)
     total = sum(evaluator.count(S) for _ in range(3))
     assert total == sum(2 ** (99 * i) - 1 for i in (1, 2, 3))
-    assert len(evaluator.read(stream("B"), limit=2)) == 2
+    assert len(evaluator.push_stream(stream("B"), limit=2)) == 2
     with pytest.raises(BudgetExceeded, match="from the first batch"):
         evaluator.count(S)
 
@@ -518,8 +518,8 @@ def test_numbers_add_up_past_a_machine_word() -> None:
 def test_a_state_that_ends_what_is_known_may_lead_on_with_what_is_not() -> None:
     """After A ; B nothing follows among the classes seen so far; C comes with the next batch only."""
     evaluator = CompiledCelEvaluator(parse("(A ; B) OR (A ; (B : C))"))
-    assert evaluator.read(stream("A B")) == [Match(1, (0, 1))]
-    assert evaluator.read(stream("C")) == [Match(2, (0, 1, 2))]
+    assert evaluator.push_stream(stream("A B")) == [Match(1, (0, 1))]
+    assert evaluator.push_stream(stream("C")) == [Match(2, (0, 1, 2))]
 
 
 def test_room_for_more_nodes_has_nothing_of_what_stood_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,7 +188,7 @@ def test_a_window_on_values_reaches_as_far_on_columns_as_on_events(kind: str) ->
         low, marks = [], []
         for part in (S.part(0, cut), S.part(cut, len(S) - cut)):
             if len(part) and "time" in part.table.column_names:
-                range_window, low_, marks_ = range_window.read(part.table, at)
+                range_window, low_, marks_ = range_window.advance(part.table, at)
                 low += low_.tolist()
                 marks += marks_.tolist()
             else:
@@ -344,7 +344,7 @@ def test_the_evaluators_give_as_much_on_a_long_stream(length: int) -> None:
 
 
 def numbered(keys: KeyTable, table: pa.Table) -> list[int]:
-    encoded = keys.read(table)
+    encoded = keys.encode(table)
     new = encoded.unknown(slice(None))
     keys.grow(keys.size + new.size)
     keys.number(encoded, new)
@@ -378,11 +378,11 @@ def test_near_knows_numbers_and_times_only() -> None:
 
 
 def test_a_clock_refuses_what_goes_back() -> None:
-    range_window, _, _ = RangeWindowState("u", 5).read(pa.table({"u": [1, 2]}), 0)
+    range_window, _, _ = RangeWindowState("u", 5).advance(pa.table({"u": [1, 2]}), 0)
     with pytest.raises(Unordered, match="position 3"):
-        range_window.read(pa.table({"u": [2, 1]}), 2)
+        range_window.advance(pa.table({"u": [2, 1]}), 2)
     with pytest.raises(Unordered, match="number"):
-        range_window.read(pa.table({"u": ["1", "2"]}).set_column(0, "u", pa.array([1.0, 2.0])), 2)
+        range_window.advance(pa.table({"u": ["1", "2"]}).set_column(0, "u", pa.array([1.0, 2.0])), 2)
 
 
 def test_the_loops_stay_within_their_arrays() -> None:

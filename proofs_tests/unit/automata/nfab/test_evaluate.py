@@ -252,7 +252,7 @@ def test_partitions_of_which_nothing_is_left_are_forgotten(negated: str, monkeyp
     monkeypatch.setattr(programs, "MOST_UNUSED", 50)
     S, q = rows(20_000), query(WINDOWED.replace(") WHERE", f"{negated}) WHERE", 1))
     E, whole = CompiledBlockRunner(q), CompiledBlockRunner(q)
-    parts = [E.read(S.part(start, 500)) for start in range(0, len(S), 500)]
+    parts = [E.advance(S.part(start, 500)) for start in range(0, len(S), 500)]
     assert sum(part.num_rows for part in parts) == whole.count(S) > 0
     assert len(E._memory.head) < 500 < 1500 < len(whole._memory.head)
 
@@ -260,9 +260,9 @@ def test_partitions_of_which_nothing_is_left_are_forgotten(negated: str, monkeyp
 def test_times_that_go_back_are_an_error_of_a_batch_and_none_of_a_stream() -> None:
     q, S = query("SEQ(A a, B b) WITHIN 5 seconds"), events("A1@9 B1@3 B1@20")
     with pytest.raises(InputError, match="event 1"):
-        BlockRunner(q).read(S)
+        BlockRunner(q).advance(S)
     with pytest.raises(Unsupported, match="sort the stream"):
-        CompiledBlockRunner(q).read(S)
+        CompiledBlockRunner(q).advance(S)
     expected = {(("a", (0,)), ("b", (1,)))}
     assert compiled.compiled_bindings(q, S) == evaluate.bindings(q, S) == moves.bindings(q, S) == expected
 
@@ -296,8 +296,8 @@ def test_arrow_batches_are_read() -> None:
     q = query(WINDOWED)
     batches = S.table.to_batches(max_chunksize=70)
     E, C = BlockRunner(q), CompiledBlockRunner(q)
-    found: set[Bindings] = {M for batch in batches for M in E.read(batch)} | set(E.finish())
-    tables = pa.concat_tables([C.read(batch) for batch in batches] + [C.finish()])
+    found: set[Bindings] = {M for batch in batches for M in E.advance(batch)} | set(E.finish())
+    tables = pa.concat_tables([C.advance(batch) for batch in batches] + [C.finish()])
     assert found == evaluate.bindings(q, S) == moves.bindings(q, S)
     assert {tuple((v, tuple(row[v])) for v in "abc") for row in tables.to_pylist()} == found
 

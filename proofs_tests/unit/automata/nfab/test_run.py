@@ -25,16 +25,16 @@ def test_all_runs_are_told_move_by_move() -> None:
 
 
 def test_a_run_as_a_2_writes_it() -> None:
-    (run,) = runs("SEQ(A+ a[], B b)", "A C A B").of((("a", (0, 2)), ("b", (3,))))
+    (run,) = runs("SEQ(A+ a[], B b)", "A C A B").find_runs((("a", (0, 2)), ("b", (3,))))
     assert moves(run) == "b0 i1 t2 p3 b3"
     assert run.pairs == ((0, "a[1]"), (2, "a[2]"), (3, "b"), (4, "F"))
 
 
 def test_the_runs_of_a_match_and_of_no_match() -> None:
     R = runs("SEQ(A+ a[]) WHERE skip_till_next_match(a[]) { a[a.LEN].x = 1 }", "A1 B A2")
-    assert [moves(run) for run in R.of((("a", (0,)),))] == ["b0 i1 p2", "b0 p1"]
-    assert list(R.of((("a", (0, 2)),))) == []
-    assert all(run in list(R.accepting()) for run in R.of((("a", (0,)),)))
+    assert [moves(run) for run in R.find_runs((("a", (0,)),))] == ["b0 i1 p2", "b0 p1"]
+    assert list(R.find_runs((("a", (0, 2)),))) == []
+    assert all(run in list(R.accepting()) for run in R.find_runs((("a", (0,)),)))
 
 
 def test_the_buffers_of_accepting_runs_are_the_matches() -> None:

@@ -77,7 +77,7 @@ def test_conditions_on_columns_are_those_on_rows(seed: int) -> None:
         conditions += [make.condition(0, 3) for _ in range(30)]
         S = columns(rng, 40)
         q = parse(clause.format(partition, "x = 1"))
-        made = PartitionedTable.of(q, S)
+        made = PartitionedTable.from_stream(q, S)
         lists, bounds = made.lists, made.starts.tolist()
         for e in conditions:
             expected: list[bool] = []
@@ -94,7 +94,7 @@ def test_partitions_of_columns_are_those_of_rows(seed: int) -> None:
     for by in ("", "PARTITION BY x", "PARTITION BY y, p", "PARTITION BY x, y, z"):
         for order in ("", "ORDER BY x", "ORDER BY x DESC", "ORDER BY y NULLS FIRST, z DESC NULLS LAST", "ORDER BY p"):
             q = parse(f"MATCH_RECOGNIZE ({by} {order} PATTERN (A))")
-            made = PartitionedTable.of(q, S)
+            made = PartitionedTable.from_stream(q, S)
             places = np.split(made.positions, made.starts[1:-1])
             assert [part.tolist() for part in places] == evaluate.partitions(q, column_values(S), len(S)), (by, order)
 
@@ -102,7 +102,7 @@ def test_partitions_of_columns_are_those_of_rows(seed: int) -> None:
 def test_a_table_in_order_is_not_sorted() -> None:
     S = table("x y", (1, 3), (1, 2), (2, 2))
     for order, kept in (("x", True), ("y DESC", True), ("x DESC", False), ("y", False)):
-        made = PartitionedTable.of(parse(f"MATCH_RECOGNIZE (ORDER BY {order} PATTERN (A))"), S)
+        made = PartitionedTable.from_stream(parse(f"MATCH_RECOGNIZE (ORDER BY {order} PATTERN (A))"), S)
         assert (made.order is None) == kept
 
 
@@ -114,7 +114,7 @@ def test_patterns_of_several_words_and_planes() -> None:
         q = parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}) DEFINE {defined})")
         S = table("x", *((n,) for n in [*range(12)] * 9))
         expected = answer(evaluate.find_matches, q, S)
-        assert answer(compiled.answers, q, S) == expected
+        assert answer(compiled.find_matches, q, S) == expected
         assert len(expected) > (0 if "{30}" not in pattern else -1)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from cerify.automata.row_pattern import evaluate
 from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_pattern, why_not
-from cerify.automata.row_pattern.compiled import CompiledRun, answers
+from cerify.automata.row_pattern.compiled import CompiledRun, find_matches
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Stream
@@ -103,7 +103,7 @@ def test_which_conditions_the_loops_carry(condition: str, carried: bool) -> None
     refused = why_not(q)
     assert (refused is None) == carried
     if refused is not None:
-        assert answer(answers, q, table("x", (1,))) == ["unsupported"]
+        assert answer(find_matches, q, table("x", (1,))) == ["unsupported"]
 
 
 def test_nested_quantifiers_take_linear_time_in_loops() -> None:
@@ -119,7 +119,7 @@ def test_a_planted_fault_of_the_loops_is_found(fault: str) -> None:
     def planted(q: MatchRecognize, S: Stream, budget: Budget) -> Iterator[NumberedMatch]:
         run = CompiledRun(q, S, budget)
         run.framed = replace(run.framed, automaton=PLANTED[fault](run.framed.automaton))
-        yield from run.answers()
+        yield from run.find_matches()
 
     _, difference = compared(range(3000), {"planted": planted})
     assert difference
@@ -128,14 +128,14 @@ def test_a_planted_fault_of_the_loops_is_found(fault: str) -> None:
 def with_automaton(change: Callable[[Automaton], Automaton]) -> Callable[..., Iterator[NumberedMatch]]:
     """An evaluator whose automaton is another one."""
 
-    def answers(q: MatchRecognize, S: Stream, budget: Budget) -> Iterator[NumberedMatch]:
+    def find_matches(q: MatchRecognize, S: Stream, budget: Budget) -> Iterator[NumberedMatch]:
         columns = column_values(S)
         made = change(compile_pattern(q.pattern, budget))
         for places in evaluate.partitions(q, columns, len(S)):
             mine = {name: [values[place] for place in places] for name, values in columns.items()}
             yield from evaluate.RowPartition(q, made, places, mine).matches()
 
-    return answers
+    return find_matches
 
 
 PLANTED: dict[str, Callable[[Automaton], Automaton]] = {
