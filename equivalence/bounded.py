@@ -500,10 +500,13 @@ def _checked(solver: z3.Solver, deadline: float) -> z3.CheckSatResult:
 def _differs(left: Guarded, right: Guarded, level: Level, one_way: bool, symbolic: SymbolicMeaning) -> Guard:
     """Return the constraint that some valuation, or complex event, is one of the left only, or of the right only.
 
-    If one_way, only the first.
+    At the level of positions: that one of the two has any. If one_way, only the first.
     """
     if level == "valuations":
         return z3.Or(_lacking(left, right) + ([] if one_way else _lacking(right, left)))
+    if level == "positions":
+        some, other = z3.Or(list(left.values())), z3.Or(list(right.values()))
+        return z3.And(some, z3.Not(other)) if one_way else some != other
     here, there = symbolic.supports(left), symbolic.supports(right)
     return z3.Or(_lacking(here, there) + ([] if one_way else _lacking(there, here)))
 

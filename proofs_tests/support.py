@@ -1,12 +1,14 @@
 """Short ways to write streams, their answers, and the parameters of tests."""
 
 from collections.abc import Collection, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from cerify.automata.evaluator import Evaluator, seal
+from cerify.equivalence.verdict import Level
 from cerify.semantics.cel import interpreter
+from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.values import Value
@@ -66,3 +68,10 @@ def by_position(query: str, S: Stream | str) -> dict[int, set[tuple[int, ...]]]:
     S = stream(S) if isinstance(S, str) else S
     found = {n: complex_events(query, S, n) for n in range(len(S))}
     return {n: events for n, events in found.items() if events}
+
+
+def compared_by(valuations: Iterable[Any], level: Level) -> set[Any]:
+    """What two formulas are compared by at a position of which these are the valuations."""
+    if level == "positions":
+        return {True for _ in valuations}
+    return set(valuations) if level == "valuations" else set(map(sup, valuations))

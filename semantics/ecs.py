@@ -8,76 +8,121 @@ the first value of `event.category`, its time is `@timestamp`, in ISO 8601 or in
 
 from __future__ import annotations
 
+import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from cerify.semantics.arguments import timed_items
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TIME, Event, Stream
-from cerify.semantics.json_events import parse_json, text_of
-from cerify.semantics.values import INT64, Value, parse_time
+from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked
+from cerify.semantics.files import STDIN, expand_pattern, naming_file, open_source
+from cerify.semantics.json_events import parse_json
+from cerify.semantics.tables import CsvSource, what_else
+from cerify.semantics.values import FRACTION, INT64, Value, parse_time
 
 CATEGORY, TIMESTAMP, UNCATEGORIZED = "event.category", "@timestamp", "event"
 SUFFIXES = frozenset({".ndjson", ".jsonl", ".json"})
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DEEPEST = 100
+SHORT_TIME = len("2026-01-31T12:00:00.250000Z")
 
 
-def read_ecs(path: str | Path, category_field: str = CATEGORY, time_field: str = TIMESTAMP) -> Stream:
-    """Return the events of a file of documents, or of all such files of a folder in the order of their names.
+def read_ecs(
+    source: str | Path | Sequence[str | Path], category_field: str = CATEGORY, time_field: str = TIMESTAMP
+) -> Stream:
+    """Return the events of a file of documents, a folder, a pattern, or standard input "-", or of several of these.
 
     A file has a document in each line, or all of them in an array; hits of a search, with the document in `_source`,
-    are taken too. Events stay in the order of the file. Raises InputError, which names file, line and field.
+    are taken too, and files of gzip and Zstandard are unpacked. Of a folder all files of JSON are read, in the order of
+    their names. Events stay in the order of the files. Digits of a time beyond microseconds are cut off, with an
+    InputWarning. Raises InputError, which names file, line and field.
     """
-    source = Path(path)
-    files = _files_of(source) if source.is_dir() else [source]
-    if not files:
-        raise InputError(f"{source}: no file of it ends in {', '.join(sorted(SUFFIXES))}")
+    files = [file for one in _sources(source) for file in _files_of(one)]
+    cut: list[str] = []
     events = [
-        event_of_document(document, where, category_field, time_field)
+        event_of_document(document, where, category_field, time_field, cut)
         for file in files
         for document, where in timed_items(_documents(file))
     ]
     if not events:
-        raise InputError(f"{source}: no events; a log has a document in each line")
+        raise InputError(f"{', '.join(map(str, _sources(source)))}: no events; a log has a document in each line")
+    if cut:
+        warnings.warn(InputWarning(f"{cut[0]}: digits of a time beyond microseconds are cut off"), stacklevel=2)
     S = Stream()
     S._events = tuple(events)  # of values that JSON has: there is nothing to check
     return S
 
 
-def _files_of(folder: Path) -> list[Path]:
-    return sorted(f for f in folder.rglob("*") if f.suffix.lower() in SUFFIXES)
+def looks_like_ecs(source: str | Path | Sequence[str | Path]) -> bool:
+    """Return whether the first document of a source, as `read_ecs` takes it, is one without a `type`.
 
-
-def looks_like_ecs(path: str | Path) -> bool:
-    """Return whether a path is a file of JSON whose first line has a document without a `type`, or a folder of such.
-
-    Of a folder the first file decides.
+    Such is also a source of which nothing can be read, so that reading it says why. Standard input can be read after
+    this as before.
     """
-    source = Path(path)
-    if source.is_dir():
-        files = _files_of(source)
-        return not files or looks_like_ecs(files[0])
-    if source.suffix.lower() not in SUFFIXES or not source.is_file():
+    first = str(next(iter(_sources(source)), ""))
+    if first == STDIN:
+        data = sys.stdin.buffer.read()
+        sys.stdin = io.TextIOWrapper(io.BytesIO(data))
+        packed = unpacked(CsvSource("standard input", lambda: io.BytesIO(data)))
+        with packed.open() as file:
+            if not file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+                return False
+        document = next((one for one, _ in _documents_of(packed)), None)
+        return _is_document(document)
+    if not os.path.isdir(first) and not _has_suffix(first):
         return False
     try:
-        document = next((one for one, _ in _documents(source)), None)
+        files = _files_of(first)
+        document = next((one for one, _ in _documents(files[0])), None)
     except InputError:
-        return source.suffix.lower() == ".json"
+        return os.path.isdir(first) or Path(first).suffix.lower() == ".json"
+    return _is_document(document)
+
+
+def _is_document(document: Any) -> bool:
     if not isinstance(document, Mapping):
         return False
     marked = TIMESTAMP in document or CATEGORY in document or isinstance(document.get("event"), dict)
     return marked or "_source" in document or not isinstance(document.get("type"), str)
 
 
+def _sources(source: str | Path | Sequence[str | Path]) -> Sequence[str | Path]:
+    return [source] if isinstance(source, str | Path) else source
+
+
+def _has_suffix(file: str) -> bool:
+    path = Path(file)
+    return (Path(path.stem) if path.suffix.lower() in PACKED else path).suffix.lower() in SUFFIXES
+
+
+def _files_of(source: str | Path) -> list[str]:
+    """The files of a folder or of a pattern, in the order of their names; or the one file. Raises InputError."""
+    if not os.path.isdir(source):
+        return expand_pattern(str(source))
+    files = sorted(f for f in Path(source).rglob("*") if _has_suffix(f.name) and f.is_file())
+    if not files:
+        raise InputError(f"{source}: no file of it ends in {', '.join(sorted(SUFFIXES))}")
+    return list(map(str, files))
+
+
 def event_of_document(
-    document: object, where: str, category_field: str = CATEGORY, time_field: str = TIMESTAMP
+    document: object,
+    where: str,
+    category_field: str = CATEGORY,
+    time_field: str = TIMESTAMP,
+    cut: list[str] | None = None,
 ) -> Event:
     """Return the event of a document; where is its place for the InputError if it is none.
+
+    Digits of a time beyond microseconds are cut off; cut takes the places where that was done.
 
     >>> event_of_document({"event": {"category": ["process"]}, "process.args": ["a", "b"]}, "line 1").attributes
     {'event.category': 'process', 'process.args': 'a', 'process.args[1]': 'b'}
@@ -90,7 +135,7 @@ def event_of_document(
     _collect(document, "", attributes, where, 0)
     time = attributes.pop(time_field, None)
     if time is not None:
-        attributes[TIME] = _time(time, where, time_field)
+        attributes[TIME] = _time(time, where, time_field, [] if cut is None else cut)
     category = attributes.get(category_field)
     return Event(category if isinstance(category, str) and category else UNCATEGORIZED, attributes)
 
@@ -169,9 +214,12 @@ def _add(attributes: dict[str, Value], name: str, value: Any) -> None:
     attributes[at] = value
 
 
-def _time(value: Value, where: str, field: str) -> datetime:
+def _time(value: Value, where: str, field: str, cut: list[str]) -> datetime:
     try:
         if isinstance(value, str) and not value.strip().isdecimal():
+            if len(value) > SHORT_TIME and (digits := FRACTION.search(value)) is not None:
+                cut += [where] * (not cut and bool(digits[2].strip("0")))
+                value = value[: digits.start(2)] + value[digits.end(2) :]
             return parse_time(value)
         if isinstance(value, str):
             value = int(value)
@@ -183,33 +231,52 @@ def _time(value: Value, where: str, field: str) -> datetime:
     raise InputError(f"{where}, field {field!r}: a time is ISO 8601, or milliseconds since 1970")
 
 
-def _documents(file: Path) -> Iterator[tuple[Any, str]]:
+def _documents(file: str) -> Iterator[tuple[Any, str]]:
     """The documents of a file, each with its place."""
-    text = text_of(file)
-    if text.lstrip().startswith("["):
-        yield from ((one, f"{file}, element {n}") for n, one in enumerate(_array(text, file)))
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line and not line.isspace():
-            where = f"{file}, line {number}"
-            yield (_parsed(line) if "\\u" not in line else None) or parse_json(line, where), where
+    with naming_file(file):
+        yield from _documents_of(unpacked(open_source(file)))
 
 
-def _array(text: str, file: Path) -> Iterable[Any]:
-    found = parse_json(text, str(file))
+def _documents_of(source: CsvSource) -> Iterator[tuple[Any, str]]:
+    """The documents of a source, each with its place; an array is read as a whole, lines one by one."""
+    require_known_kind(source)
+    name = source.name
+    try:
+        with source.open() as opened, io.TextIOWrapper(opened, encoding="utf-8-sig", newline="\n") as file:
+            begun = False
+            for number, line in enumerate(file, 1):
+                if line.isspace():
+                    continue
+                if not begun and (line.lstrip().startswith("[") or line.strip() == "{"):
+                    array = enumerate(_array(line + file.read(), name))
+                    yield from ((one, f"{name}, element {n}") for n, one in array)
+                    return
+                begun, where = True, f"{name}, line {number}"
+                yield (_parsed(line) if "\\u" not in line else None) or parse_json(line, where), where
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: {what_else(error.object) or 'not text in UTF-8'}") from None
+
+
+def _array(text: str, name: str) -> Iterable[Any]:
+    """The elements of an array, or the hits of the answer to a search."""
+    found = parse_json(text, name)
+    hits = found.get("hits") if isinstance(found, dict) else None
+    if isinstance(hits, dict) and isinstance(hits.get("hits"), list):
+        return cast("list[Any]", hits["hits"])
     return found if isinstance(found, list) else [found]
 
 
 def _parsed(line: str) -> Any:
     """The value of a line; None where it has to be read again for its error."""
     try:
-        return _DECODER.decode(line)
-    except (ValueError, RecursionError):
+        value, end = _SCAN(line, 0)
+    except (ValueError, RecursionError, StopIteration):
         return None
+    return value if line[end:].isspace() or end == len(line) else None
 
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_SCAN = json.JSONDecoder(parse_constant=_refuse).scan_once  # type: ignore[attr-defined]

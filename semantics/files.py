@@ -150,15 +150,18 @@ def as_stream(
     """
     times = TimeReading(time_unit, time_format, round_times)
     reading = FieldReading(type_column, time_column, default_type, times, texts, rename_types, records, object_type)
-    if isinstance(source, str | Path) or _are_paths(source):
+    if is_path(source):
         S = _read_all(source, reading, format, schema, attributes)
     else:
         S = _convert_events(cast("Events", source), reading, schema)
     return sorted_by_time(S) if sort else S
 
 
-def _are_paths(source: object) -> bool:
-    return isinstance(source, list | tuple) and bool(source) and all(isinstance(one, str | Path) for one in source)
+def is_path(source: object) -> bool:
+    """Return whether a source of events is the path of a file, or a list of paths."""
+    return isinstance(source, str | Path) or (
+        isinstance(source, list | tuple) and bool(source) and all(isinstance(one, str | Path) for one in source)
+    )
 
 
 def _read_all(
@@ -169,7 +172,7 @@ def _read_all(
     if format is not None and format not in get_args(Format):
         raise InputError(f"no format {format!r}; there is {', '.join(get_args(Format))}")
     given = [source] if isinstance(source, str | Path) else list(source)
-    paths = [path for one in given for path in _matching(str(one))]
+    paths = [path for one in given for path in expand_pattern(str(one))]
     if len(paths) == 1:
         return _read_file(paths[0], reading, format, schema, attributes)
     parts = [(path, _read_file(path, reading, format, schema, attributes)) for path in paths]
@@ -179,7 +182,7 @@ def _read_all(
     return joined_streams(parts, schema)
 
 
-def _matching(path: str) -> list[str]:
+def expand_pattern(path: str) -> list[str]:
     """The files that a path names, in order: itself, or those that it is a pattern of. Raises InputError."""
     if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
         return [path]
@@ -193,8 +196,8 @@ def _read_file(
     source: str, reading: FieldReading, format: Format | None, schema: Schema | None, attributes: Set[str] | None
 ) -> Stream:
     """Return the stream of `read`, from one file."""
-    with _reading(source):
-        opened = unpacked(_source(source))
+    with naming_file(source):
+        opened = unpacked(open_source(source))
         found = format or _format_of(Path(source)) or _sniffed(opened)
         if found == "jsonl" and format is None and _is_ocel(opened):
             found = "ocel"
@@ -326,8 +329,8 @@ def read_schema(
             round_times=times.round_times,
         )
         return observed(S)
-    with _reading(text):
-        source = _source(text)
+    with naming_file(text):
+        source = open_source(text)
         require_text(source)
         with source.open() as file:
             obj = parse_json(file.read(), source.name)
@@ -337,7 +340,8 @@ def read_schema(
         raise type(error)(f"{source.name}: {error.message}") from None
 
 
-def _source(path: str) -> CsvSource:
+def open_source(path: str) -> CsvSource:
+    """Return the source of a file, or of standard input, which is read. Raises InputError, OSError."""
     if path == STDIN:
         data = sys.stdin.buffer.read()
         return CsvSource("standard input", lambda: io.BytesIO(data))
@@ -351,7 +355,7 @@ def _source(path: str) -> CsvSource:
 
 
 @contextmanager
-def _reading(path: str) -> Iterator[None]:
+def naming_file(path: str) -> Iterator[None]:
     """Errors of the operating system inside, when a file is opened or later, become InputErrors that name the file."""
     try:
         yield

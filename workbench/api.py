@@ -61,7 +61,7 @@ from cerify.semantics.errors import (
     errors_in,
 )
 from cerify.semantics.events import Events, Schema, Stream, require_schema
-from cerify.semantics.files import as_stream
+from cerify.semantics.files import as_stream, is_path
 from cerify.semantics.match_frames import Matches
 from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
 from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
@@ -98,7 +98,7 @@ def read_query_and_events(query: Any, events: Events | str | Path, language: str
     Events without a type are of the one that the language gives them. Raises ParseError, IllFormed, InputError.
     """
     lang, tree = read_query(query, language)
-    own = lang.read_events(events) if isinstance(events, str | Path) else None
+    own = lang.read_events(cast("Any", events)) if is_path(events) else None
     S = as_stream(events, default_type=lang.row_type) if own is None else own
     if S.schema is not None:
         with errors_in(_text_of(query)), depth_limited():
@@ -684,7 +684,8 @@ def equivalent(
       Stream(3 events)
 
     left: a text, or a syntax tree of any language; so is right.
-    level: what has to be the same: "events", "valuations", with the variables, or "positions", where rules fire.
+    level: what has to be the same: "events", "valuations", with the variables, or "positions", where any
+        match ends.
     schema: the streams that are considered; None: all.
     bound: the most events of the streams that are searched where the deciders stop.
     languages: those of the left and the right query, where they are texts.
@@ -748,8 +749,6 @@ def _compare_queries(left: Any, right: Any, languages: tuple[str, str], question
         read_query(query, name, question.schema) for query, name in zip((left, right), languages, strict=True)
     )
     for lang in (mine, theirs):
-        if question.level == "positions" and not lang.fires:
-            raise IllFormed(f"queries in {lang.title} are not compared by where they fire; compare them by events")
         if question.level == "valuations" and lang.answer:
             raise IllFormed(f"{lang.answer}; compare at the level of events")
     if mine is theirs or mine == theirs:

@@ -332,10 +332,10 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     return [QueryWarning(problem.hinted, problem.span) for problem in found]
 
 
-def require_events_fit(S: Stream, schema: Schema) -> None:
+def require_events_fit(S: Stream, schema: Schema, others: bool = False) -> None:
     """Raises InputError for an event that is none of the schema: what is proved under it does not hold of that.
 
-    A stream is checked once; one that has a table is checked by columns.
+    A stream is checked once; one that has a table is checked by columns. others: events may have further attributes.
     """
     if S.fits:
         return
@@ -350,11 +350,11 @@ def require_events_fit(S: Stream, schema: Schema) -> None:
             raise InputError(f"event {row}, attribute {TIME!r}: {TEXT_AS_TIME}")
     else:
         for n, event in enumerate(S):
-            _require_event_fits(event, n, schema)
-    S.fits = True
+            _require_event_fits(event, n, schema, others)
+    S.fits = not others
 
 
-def _require_event_fits(event: Event, n: int, schema: Schema) -> None:
+def _require_event_fits(event: Event, n: int, schema: Schema, others: bool) -> None:
     if (types := schema.types.get(event.type)) is None:
         raise InputError(f"event {n}: unknown event type {event.type!r}; the schema has {format_names(schema.types)}")
     for name, value in event.attributes.items():
@@ -362,6 +362,8 @@ def _require_event_fits(event: Event, n: int, schema: Schema) -> None:
             if (reason := _unfit(value, wanted)) is not None:
                 raise InputError(f"event {n}, attribute {name!r}: {reason}")
         elif name != TIME:
+            if others:
+                continue
             raise InputError(
                 f"event {n}, attribute {name!r}: unknown attribute; {event.type} has {format_names(types)}"
             )

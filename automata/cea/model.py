@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from cerify.automata.algebra.finite import Algebra, satisfiable
 from cerify.automata.exploration import Subset as exploration_Subset
@@ -233,6 +233,16 @@ Steps = tuple[tuple[Marks, int], ...]
 def single_variable(A: CEA) -> CEA:
     """A CEA with the same complex events whose transitions mark with one variable or not at all (Proposition 9.2)."""
     return A.remarked({L: MARKED if L else UNMARKED for L in A.marks})
+
+
+def seen_at(A: CEA, level: Literal["events", "valuations", "positions"]) -> CEA:
+    """Return a CEA whose words of events and marks are what two formulas are compared by at a level.
+
+    At the level of positions nothing is marked, so that only those events count at which some match ends.
+    """
+    if level == "valuations":
+        return A
+    return single_variable(A) if level == "events" else A.remarked(dict.fromkeys(A.marks, UNMARKED))
 
 
 def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = None) -> CEA:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra, Mask, minterms
 from cerify.automata.cea.compile import compile_cel, generators
-from cerify.automata.cea.model import CEA, Marks, single_variable
+from cerify.automata.cea.model import CEA, Marks, seen_at, single_variable
 from cerify.automata.cea.to_cel import star, to_cel
 from cerify.automata.exploration import Subset, listed_pairs, subset
 from cerify.equivalence.decide.replay import has_complex_event, replayed
@@ -215,7 +215,7 @@ NOTHING = CEA(0, (), frozenset(), frozenset())
 def equivalent(
     phi: Formula, psi: Formula, level: Level = "events", schema: Schema | None = None, budget: Budget = Budget()
 ) -> Verdict:
-    """Whether the two have the same complex events, or valuations, at every position of every stream.
+    """Whether the two have the same complex events, or valuations, or any match, at every position of every stream.
 
     With a schema: of every stream of that schema. The answer is Equivalent, Different or Undecided.
     """
@@ -260,8 +260,7 @@ def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Sc
     try:
         for algebra in algebras(phi, psi, schema=schema, budget=budget):
             left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
-            if level == "events":
-                left, right = single_variable(left), single_variable(right)
+            left, right = seen_at(left, level), seen_at(right, level)
             automata = marked_nfa(left, right, algebra)
             found = separate(automata, budget.states, one_way)
             if not isinstance(found, Separation):
@@ -310,8 +309,7 @@ def difference(
 
     one_way: at which A has something that B has not. Raises Unsupported where the solver cannot tell, BudgetExceeded.
     """
-    if level == "events":
-        A, B = single_variable(A), single_variable(B)
+    A, B = seen_at(A, level), seen_at(B, level)
     for solver in (False, True):
         algebra = Algebra((*A.predicates, *B.predicates), budget, schema, solver)
         automata = marked_nfa(A, B, algebra)

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.compile import compile_cel, generators
-from cerify.automata.cea.model import CEA, Marks, Transition, single_variable
+from cerify.automata.cea.model import CEA, Marks, Transition, seen_at
 from cerify.automata.dfa.compile import compile_together
 from cerify.automata.dfa.model import Names, types_under
 from cerify.equivalence.decide.boundary_events import unlisted
@@ -53,8 +53,7 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     if (event := unlisted(algebra.generators, listed, schema)) is not None:
         return f"the types of events that the predicate algebra lists lack that of {event}"
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
-    if certificate.level == "events":
-        left, right = single_variable(left), single_variable(right)
+    left, right = seen_at(left, certificate.level), seen_at(right, certificate.level)
     both = _Both(left, right, algebra)
     relation = dict.fromkeys((frozenset(x), frozenset(y)) for x, y in certificate.relation)  # each pair once
     if any(q >= both.states for x, y in relation for q in x | y):

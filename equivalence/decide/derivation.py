@@ -348,7 +348,8 @@ def prove(
         if only_same:
             derivation = RuleProof("same") if key_of(left, schema) == key_of(right, schema) else None
         else:
-            derivation = Derivations(schema, order, budget).derive(left, right, claim, level)
+            by: Level = "events" if level == "positions" else level  # whose rules do not hold of positions alone
+            derivation = Derivations(schema, order, budget).derive(left, right, claim, by)
         if derivation is None:
             return None
         orders = {leaf.order for leaf in derivation.certificates()}

@@ -30,7 +30,7 @@ from typing import TypeAlias, assert_never
 from cerify.automata.algebra.finite import Algebra, tests_of
 from cerify.automata.algebra.values import Truth, pieces, tested_attribute
 from cerify.automata.cea.compile import compile_cel, generators
-from cerify.automata.cea.model import single_variable
+from cerify.automata.cea.model import seen_at
 from cerify.automata.exploration import Subset, members
 from cerify.equivalence.decide.cel import Letter, MarkedNFA, marked_nfa, normal_form
 from cerify.equivalence.decide.replay import replayed
@@ -715,8 +715,7 @@ def _decide_case(
     for solver, known_events in ((False, False), (True, False), (True, True)):
         algebra = Algebra([*generators(first), *generators(second), *known], budget, schema, solver)
         A, B = compile_cel(first, budget, algebra), compile_cel(second, budget, algebra)
-        if level == "events":
-            A, B = single_variable(A), single_variable(B)
+        A, B = seen_at(A, level), seen_at(B, level)
         automata = marked_nfa(A, B, algebra, known)
         real = RealStreams(reduction, automata, algebra)
         found = separate_real(automata, real, budget.states, one_way, known_events)

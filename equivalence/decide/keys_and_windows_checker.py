@@ -19,7 +19,7 @@ from typing import TypeAlias
 from cerify.automata.algebra.finite import Algebra, tests_of
 from cerify.automata.algebra.values import pieces, tested_attribute
 from cerify.automata.cea.compile import compile_cel, generators
-from cerify.automata.cea.model import CEA, Marks, single_variable
+from cerify.automata.cea.model import CEA, Marks, seen_at
 from cerify.equivalence.decide.boundary_events import unlisted
 from cerify.equivalence.verdict import Certificate, Order, PieceProof
 from cerify.semantics import predicates as pred
@@ -400,8 +400,7 @@ def _check_case(
     if (event := unlisted(algebra.generators, {atom.chosen for atom in algebra.atoms}, schema)) is not None:
         raise NotProved(f"the types of events that the predicate algebra lists lack that of {event}")
     A, B = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
-    if certificate.level == "events":
-        A, B = single_variable(A), single_variable(B)
+    A, B = seen_at(A, certificate.level), seen_at(B, certificate.level)
     limits = tuple(map(len, compared.widths.values()))
     _check_relation(case, _Sides(A, B, algebra), _letters(compared, reading, algebra), limits, certificate.claim)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product, zip_longest
 from math import prod
@@ -31,14 +32,16 @@ from cerify.equivalence.eql.slots import (
     step_rules,
 )
 from cerify.equivalence.eql.times import Moment, times_of
-from cerify.equivalence.eql.tries import BEGIN, KEY, SECOND, tried_logs
+from cerify.equivalence.eql.tries import BEGIN, KEYS, SECOND, tried_logs
+from cerify.equivalence.shrink.eql import EQL
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.check import require_wellformed
 from cerify.semantics.eql.conditions import Truth
 from cerify.semantics.eql.denote import matches_of
-from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import TIME, Event, Match, Stream
+from cerify.semantics.errors import BudgetExceeded, IllFormed
+from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.values import Value, time_at
 
 LONG = 4  # steps, from which on a log that follows them is tried before all logs are
@@ -57,12 +60,13 @@ class Asked:
     """A question to decide: the claim, and on which level.
 
     events: a match is its events. positions: a match is the event at which the rule fires. arrays: whether fields may
-    have several values, as they may in an index.
+    have several values, as they may in an index. schema: that of the events of all logs; None for any events.
     """
 
     claim: Claim = "equivalent"
     level: Level = "events"
     arrays: bool = True
+    schema: Schema | None = None
 
     def differ(self, left: tuple[int, ...], right: tuple[int, ...]) -> bool:
         """Return whether matches at one event, () for none, refute the claim."""
@@ -87,14 +91,44 @@ def compare_rules(
         return Undecided(error.message)
 
 
-def fires_on_some_log(query: eql.EqlQuery) -> Same | Different | Undecided:
+def fires_on_some_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Same | Different | Undecided:
     """Return a log on which a query matches, as Different; Same where there is none. Raises BudgetExceeded."""
     never = eql.EventFilter(None, eql.FieldConstant(False))
     body = query.body
     if isinstance(body, eql.EventFilter):
-        return compare_rules(query, eql.EqlQuery(never, query.pipes))
+        return compare_rules(query, eql.EqlQuery(never, query.pipes), asked)
     steps = tuple(step if step.missing else replace(step, filter=never) for step in body.steps)
-    return compare_rules(query, eql.EqlQuery(replace(body, steps=steps), query.pipes))
+    return compare_rules(query, eql.EqlQuery(replace(body, steps=steps), query.pipes), asked)
+
+
+def simplify_rule(query: eql.EqlQuery, asked: Asked = Asked(), budget: Budget = Budget()) -> tuple[eql.EqlQuery, bool]:
+    """Return a smaller rule with the same meaning, each step to it decided, and whether all smaller ones were tried.
+
+    A step leaves out a part of the rule: a condition, a value, a key, a step, the window. The seconds of the budget
+    bound the search.
+
+    >>> from cerify.semantics.eql.parse import parse
+    >>> eql.show(simplify_rule(parse('A where x == "a" and x != null'))[0])
+    'A where x == "a"'
+    """
+    smaller = True
+    try:
+        with budget.timed():
+            while smaller:
+                smaller = False
+                for reduction in EQL.reductions:
+                    for other in reduction(query):
+                        check_time()
+                        with suppress(IllFormed):
+                            require_wellformed(other)
+                            if isinstance(compare_rules(query, other, asked, budget), Same):
+                                query, smaller = other, True
+                                break
+                    if smaller:
+                        break
+    except BudgetExceeded:
+        return query, False
+    return query, True
 
 
 class _Comparison:
@@ -108,7 +142,7 @@ class _Comparison:
         differs: Undecided | None = None
         for arrays in (False, True) if self.asked.arrays else (False,):
             for key in self._keys() if self._same_keys() else [{}]:
-                alphabet = FilterAlphabet(self.filters, arrays, key)
+                alphabet = FilterAlphabet(self.filters, arrays, key, self.asked.schema)
                 if self._agree(alphabet):
                     exact &= alphabet.exact
                     continue
@@ -129,7 +163,7 @@ class _Comparison:
         """
         differs: Undecided | None = None
         for one in [key] if self._same_keys() else self._keys():
-            alphabet = FilterAlphabet(self.filters, arrays, one)
+            alphabet = FilterAlphabet(self.filters, arrays, one, self.asked.schema)
             found = self._over(alphabet.letters(), one)
             if isinstance(found, Different):
                 return found
@@ -147,15 +181,20 @@ class _Comparison:
         for place in zip_longest(*(key_shape(self.left) | key_shape(self.right))):
             names = {field.name for field in place if field is not None}
             groups = [g for g in groups if not g & names] + [names.union(*(g for g in groups if g & names))]
-        options = [self._values_of_key(g & tested) if g & tested else [KEY] for g in groups]
+        options = [self._values_of_key(g & tested) if g & tested else [self._value_of_key(g)] for g in groups]
         if prod(map(len, options)) > MOST_KEY_CLASSES:
             raise BudgetExceeded("the conditions tell too many values of the key apart")
         for values in product(*options):
             yield {name: value for group, value in zip(groups, values, strict=True) for name in sorted(group)}
 
+    def _value_of_key(self, names: set[str]) -> Value:
+        """A value that these fields may have."""
+        known = {} if self.asked.schema is None else self.asked.schema.attributes
+        return KEYS[next((known[name] for name in sorted(names) if name in known), "string")][0]
+
     def _values_of_key(self, names: set[str]) -> list[Value]:
         """A value for each set of tests that it passes as the value of all these fields."""
-        probe = FilterAlphabet(self.filters, False)
+        probe = FilterAlphabet(self.filters, False, schema=self.asked.schema)
         for name in sorted(names):
             if not probe.is_alone(name):
                 raise BudgetExceeded(f"the key {name} is tested together with another field")

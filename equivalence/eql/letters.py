@@ -17,11 +17,11 @@ from cerify.equivalence.eql.nearby import values_near
 from cerify.equivalence.eql.texts import Language, SearchLimit, TooManyTexts, find_text, language_of
 from cerify.semantics.arguments import check_time
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import CATEGORY, Truth, condition_test, is_plain
+from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, Truth, condition_test, is_plain
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Event
+from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.packages import z3
-from cerify.semantics.values import Value
+from cerify.semantics.values import Value, joined, value_type_of
 
 Signs: TypeAlias = Mapping[eql.Condition, bool]
 Values: TypeAlias = tuple[Value, ...]
@@ -30,6 +30,8 @@ MOST_ROUNDS = 400
 MOST_CANDIDATES = 600
 MOST_SEARCHED = 30_000
 MOST_TRIED = 60
+NAMED_BY_TYPE = frozenset({CATEGORY, TIMESTAMP, TIME})
+"""Fields that every event has."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,17 @@ class FilterAlphabet:
     """The letters of some filters.
 
     arrays: whether fields may have several values. fixed: values that some fields have in every event, as keys have.
+    schema: that of all events, None for any; a field has several values there if `field[1]` is an attribute of it.
     """
 
-    def __init__(self, filters: list[eql.EventFilter], arrays: bool, fixed: Mapping[str, Value] = {}) -> None:
-        self.arrays, self.fixed, self.exact = arrays, fixed, True
+    def __init__(
+        self,
+        filters: list[eql.EventFilter],
+        arrays: bool,
+        fixed: Mapping[str, Value] = {},
+        schema: Schema | None = None,
+    ) -> None:
+        self.arrays, self.fixed, self.schema, self.exact = arrays, fixed, schema, True
         self._limit, self._tried = SearchLimit(MOST_SEARCHED), MOST_TRIED
         self._solver = z3.Solver()
         self._names: dict[eql.Condition, Any] = {}
@@ -141,7 +150,39 @@ class FilterAlphabet:
                 self._solver.add(z3.Not(z3.And([self._says(t, v) for t, v in self._core(names, truths).items()])))
                 return None
             found |= values
-        return found
+        if self.schema is None:
+            return found
+        truths = by_fields.get((CATEGORY,), {})
+        chosen = [found[CATEGORY]] if CATEGORY in found and not truths else self._categories(truths)
+        present = {name for name, values in found.items() if values and name != CATEGORY} | self.fixed.keys()
+        for categories in chosen:
+            if all(self.schema.has(str(categories[0]), name) or name in NAMED_BY_TYPE for name in present):
+                return {**found, CATEGORY: categories}
+        known = {t: v for names, mine in by_fields.items() if present & {*names} for t, v in mine.items()} | truths
+        self._solver.add(z3.Not(z3.And([self._says(t, v) for t, v in known.items()])))
+        return None
+
+    def _categories(self, truths: Mapping[eql.Condition, Truth]) -> Iterator[Values]:
+        """The categories of events of the schema for which tests have these truth values."""
+        assert self.schema is not None
+        known = [values[0] for values, vector in self._candidates.get((CATEGORY,), ()) if _has(vector, truths)]
+        several = self._several((CATEGORY,), truths) if truths and self._may_be_several(CATEGORY) else None
+        yield from known if truths else ((R,) for R in self.schema.types)
+        yield from [] if several is None else [several]
+
+    def _may_be_several(self, name: str) -> bool:
+        """Whether a field may have several values."""
+        allowed = self.schema is None or f"{name}[1]" in self.schema.attributes
+        return self.arrays and allowed and name not in self.fixed
+
+    def _fits(self, name: str, value: Value) -> bool:
+        """Whether a field may have a value in an event of the schema."""
+        if self.schema is None:
+            return True
+        if name == CATEGORY:
+            return value in self.schema.types
+        kind_ = self.schema.attributes.get(name)
+        return kind_ is not None and joined(kind_, value_type_of(value)) == kind_
 
     def _says(self, test: eql.Condition, truth: Truth) -> Any:
         if test not in self._false:
@@ -203,9 +244,9 @@ class FilterAlphabet:
         """Values of these fields with which the tests have these truth values."""
         options = self._candidates[names]
         for values, vector in options:
-            if all(vector[test] is truth for test, truth in truths.items()):
+            if _has(vector, truths):
                 return dict(zip(names, values, strict=True))
-        if len(names) == 1 and self.arrays and names[0] not in self.fixed:
+        if len(names) == 1 and self._may_be_several(names[0]):
             chosen = self._several(names, truths)
             if chosen is not None:
                 return {names[0]: chosen}
@@ -227,6 +268,12 @@ class FilterAlphabet:
         found = tuple(dict.fromkeys(chosen))
         if wanted or not found:
             return None
+        if self.schema is not None and f"{names[0]}[{len(found) - 1}]" not in {
+            f"{names[0]}[0]",
+            *self.schema.attributes,
+        }:
+            self.exact = False  # the schema has shorter arrays than these
+            return None
         event = Event("event", {f"{names[0]}[{n}]" if n else names[0]: v for n, v in enumerate(found)})
         return found if all(condition_test(t)(event) is truth for t, truth in truths.items()) else None
 
@@ -241,18 +288,19 @@ class FilterAlphabet:
         languages = {test: language_of(test) for test in truths}
         if not _is_decided(languages, truths):
             self.exact = False
-        if names[0] in self.fixed:
+        if names[0] in self.fixed or not self._fits(names[0], ""):
             return None
         inside = [lang for t, lang in languages.items() if lang is not None and truths[t] is True]
         outside = [lang for t, lang in languages.items() if lang is not None and truths[t] is not True]
-        wanted = [[one] for one in inside] if self.arrays else [inside]
+        several = self._may_be_several(names[0])
+        wanted = [[one] for one in inside] if several else [inside]
         others = [t for t, language in languages.items() if language is None]
 
         def accepts_(text: str) -> bool:
             event = Event("", {names[0]: text})
             return all(condition_test(t)(event) is truths[t] for t in others)
 
-        accepts = accepts_ if others and not self.arrays else None
+        accepts = accepts_ if others and not several else None
         found = False
         for together in wanted:
             try:
@@ -284,19 +332,26 @@ class FilterAlphabet:
             if name in self.fixed:
                 options: Iterable[Values] = [(self.fixed[name],)]
             else:
-                options = [(), *((v,) for v in values_near(tests))]
+                near_ = list(values_near(tests))
+                if name == CATEGORY and self.schema is not None:
+                    near_ = list(self.schema.types)
+                options = [(), *((v,) for v in near_ if self._fits(name, v))]
                 if name == CATEGORY:
                     options = [one for one in options if one and isinstance(one[0], str) and one[0]]
             for option in islice(options, MOST_CANDIDATES):
                 yield (option,), self._vector(names, (option,))
             return
-        near = [(), *((v,) for v in islice(values_near(tests), 12))]
+        near: list[Values] = [(), *((v,) for v in islice(values_near(tests), 12))]
         pending: list[tuple[Values, ...]] = [()]
         for name in names:
-            mine = [(self.fixed[name],)] if name in self.fixed else near
+            mine = [(self.fixed[name],)] if name in self.fixed else [v for v in near if not v or self._fits(name, v[0])]
             pending = [(*before, one) for before in pending for one in mine][:MOST_CANDIDATES]
         for values in pending:
             yield values, self._vector(names, values)
+
+
+def _has(vector: Mapping[eql.Condition, Truth], truths: Mapping[eql.Condition, Truth]) -> bool:
+    return all(vector[test] is truth for test, truth in truths.items())
 
 
 def _with_null(test: eql.Condition) -> bool:

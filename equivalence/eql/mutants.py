@@ -18,7 +18,7 @@ from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.check import require_wellformed
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import BudgetExceeded, IllFormed
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import Match, Schema, Stream
 
 OTHER_COMPARATORS: dict[str, tuple[eql.Comparator, ...]] = {
     "==": ("!=",), "!=": ("==",), "<": ("<=", ">"), "<=": ("<", ">="), ">": (">=", "<"), ">=": (">", "<="),
@@ -147,13 +147,17 @@ def _short(condition: eql.Condition) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def make_rule_tests(query: eql.EqlQuery, budget: Budget = Budget(), arrays: bool = False) -> RuleTests:
+def make_rule_tests(
+    query: eql.EqlQuery, budget: Budget = Budget(), arrays: bool = False, schema: Schema | None = None
+) -> RuleTests:
     """Return logs that kill the mutants of a query, the first of them one on which the query matches.
 
-    arrays: whether fields may have several values in these logs. Raises BudgetExceeded once the seconds are over.
+    arrays: whether fields may have several values in these logs. schema: that of their events. Raises BudgetExceeded
+    once the seconds are over.
     """
+    asked = Asked(arrays=arrays, schema=schema)
     logs: list[Stream] = []
-    positive = fires_on_some_log(query)
+    positive = fires_on_some_log(query, asked)
     if isinstance(positive, Different):
         logs.append(positive.stream)
     same: list[str] = []
@@ -163,7 +167,7 @@ def make_rule_tests(query: eql.EqlQuery, budget: Budget = Budget(), arrays: bool
     for words, mutant in mutants:
         killer = next((n for n, S in enumerate(logs) if matches_of(mutant, S) != matches_of(query, S)), None)
         if killer is None:
-            found = _difference(query, mutant, budget, arrays)
+            found = _difference(query, mutant, budget, asked)
             if isinstance(found, Different):
                 logs.append(found.stream)
                 killer = len(logs) - 1
@@ -175,8 +179,8 @@ def make_rule_tests(query: eql.EqlQuery, budget: Budget = Budget(), arrays: bool
     return RuleTests(tests, len(mutants), tuple(same), tuple(undecided))
 
 
-def _difference(query: eql.EqlQuery, mutant: eql.EqlQuery, budget: Budget, arrays: bool) -> object:
+def _difference(query: eql.EqlQuery, mutant: eql.EqlQuery, budget: Budget, asked: Asked) -> object:
     try:
-        return compare_rules(query, mutant, Asked(arrays=arrays), budget)
+        return compare_rules(query, mutant, asked, budget)
     except BudgetExceeded:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice, pairwise
@@ -52,6 +53,8 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
     yield from (True, False)
     for number in numbers:
         yield from (number - 1, number + 1, number + 0.5, number - 0.5)
+        if isinstance(number, float) and math.isfinite(number):
+            yield from (math.floor(number), math.ceil(number))
     yield from ((a + b) / 2 for a, b in pairwise(numbers))
     yield from (0, 1, "q", "other", "")
     patterns = {

@@ -9,9 +9,16 @@ from random import Random
 from cerify.equivalence.eql.letters import EventLetter
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.events import TIME, Event
-from cerify.semantics.values import Value, microseconds, time_at
+from cerify.semantics.values import Value, ValueType, microseconds, time_at, value_type_of
 
-KEY, OTHER_KEY = "k1", "k2"
+KEYS: Mapping[ValueType, tuple[Value, Value]] = {
+    "string": ("k1", "k2"),
+    "int": (1, 2),
+    "float": (1.0, 2.0),
+    "bool": (True, False),
+    "timestamp": (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)),
+}
+"""Two values of a key, by its type."""
 BEGIN = microseconds(datetime(2026, 1, 1, tzinfo=UTC))
 SECOND = 1_000_000
 TRIED_LOGS = 400
@@ -44,13 +51,19 @@ def tried_logs(
             path.insert(rng.randint(0, len(path)), rng.choice(letters))
         else:
             path = [rng.choice(letters) for _ in range(rng.randint(1, 6))]
-        keys = [{f: v for f in sorted(key) if (v := rng.choice((KEY, KEY, OTHER_KEY, None))) is not None} for _ in path]
+        keys = [{f: v for f in sorted(key) if (v := rng.choice(_keys_like(key[f]))) is not None} for _ in path]
         times = [rng.choice(gaps) for _ in path]
         if n % 4 < 2:
             yield _timed(path, times, key)
         else:
             made = _timed(path, times, {})
             yield [Event(e.type, {**e.attributes, **k}) for e, k in zip(made, keys, strict=True)]
+
+
+def _keys_like(value: Value) -> tuple[Value | None, ...]:
+    """Values of a key to choose from: one of them more often, and none."""
+    one, other = KEYS[value_type_of(value)]
+    return (one, one, other, None)
 
 
 def _along(

@@ -9,8 +9,10 @@ is asked what its documentation says that it does; what it is known to do otherw
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,16 +27,18 @@ from cerify.semantics.events import Event
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.trees import subtrees
 
-ADAPTER = Path(__file__).parent.parent.parent / "workbench" / "conformance" / "adapters" / "eql" / "adapter.py"
+ADAPTER = Path(__file__).parent.parent.parent / "workbench" / "conformance" / "adapters" / "python" / "eql_adapter.py"
 
 
 class Engine:
     """The adapter as a process, which answers one message after the other."""
 
     def __init__(self, python: str) -> None:
+        library = Path(find_spec("cerify.adapter").origin).parent.parent  # type: ignore[union-attr, arg-type]
         self._process = subprocess.Popen(
-            [python, str(ADAPTER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+            [python, str(ADAPTER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=os.environ | {"PYTHONPATH": str(library)},
+        )  # fmt: skip
         self.version: str = self._ask({"cmd": "start", "protocol": 1})["engine"]["version"]
 
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:

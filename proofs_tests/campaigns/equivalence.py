@@ -27,12 +27,12 @@ from cerify.equivalence.rewrite.normal_forms import disjunctive, push_filters, p
 from cerify.equivalence.verdict import Different, Equivalent, Level, Undecided
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.check import is_unary
-from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.trees import children, rebuilt
+from proofs_tests.support import compared_by
 
 PROFILE = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
 ALPHABETS = (
@@ -58,7 +58,7 @@ class Outcome:
 def pair(rng: Random, kind: str, nodes: int) -> tuple[cel.Formula, cel.Formula, Level]:
     """Two unary formulas of at most `nodes` nodes, and the level at which to compare them."""
     while True:
-        level: Level = rng.choice(("events", "valuations"))
+        level: Level = rng.choice(("events", "valuations", "positions"))
         if kind == "same" and rng.random() < 0.3:
             left = formula(rng, PROFILE, nodes)
             right = rng.choice((disjunctive, push_in, push_filters))(left)
@@ -128,8 +128,8 @@ def separated(phi: cel.Formula, psi: cel.Formula, level: Level, length: int) -> 
             interpreter = Interpreter(Stream(events))
             try:
                 for n in range(len(events)):
-                    left, right = interpreter.meaning(phi, 0, n), interpreter.meaning(psi, 0, n)
-                    if left != right and (level == "valuations" or set(map(sup, left)) != set(map(sup, right))):
+                    left, right = (compared_by(interpreter.meaning(chi, 0, n), level) for chi in (phi, psi))
+                    if left != right:
                         return f"they differ on {events[: n + 1]}"
             except BudgetExceeded:
                 return None

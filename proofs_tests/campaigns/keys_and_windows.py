@@ -26,13 +26,13 @@ from cerify.equivalence.generate.cel import EVERYTHING, formula
 from cerify.equivalence.verdict import Claim, Contained, Different, Equivalent, Level, Order
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Attribute, Comparison, Constant
 from cerify.semantics.trees import children, rebuilt
+from proofs_tests.support import compared_by
 
 PROFILE = replace(
     EVERYTHING,
@@ -151,8 +151,7 @@ def told_apart(phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level, S
     """What the definition has against a proof, at the positions before length."""
     interpreter = Interpreter(S)
     for n in range(length):
-        left, right = interpreter.meaning(phi, 0, n), interpreter.meaning(psi, 0, n)
-        here, there = (left, right) if level == "valuations" else (set(map(sup, left)), set(map(sup, right)))
+        here, there = (compared_by(interpreter.meaning(chi, 0, n), level) for chi in (phi, psi))
         if not (here <= there if claim == "contained" else here == there):
             return f"they differ on {list(S)[: n + 1]}"
     return None
@@ -164,7 +163,7 @@ def judge(index: int, streams: int) -> Trial:
     phi = query(rng)
     psi = changed(phi, rng) if rng.random() < 0.9 else query(rng)
     claim: Claim = rng.choice(("equivalent", "contained"))
-    level: Level = rng.choice(("events", "events", "valuations"))
+    level: Level = rng.choice(("events", "events", "valuations", "positions"))
     order: Order = rng.choice(("non-decreasing", "non-decreasing", "any", "strict"))
     begun = time.process_time()
     verdict = compare_formulas(phi, psi, claim, level, None, order, 0, BUDGET)

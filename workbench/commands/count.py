@@ -44,7 +44,7 @@ def count_command(args: CountArguments) -> int:
     """
     budget = Budget(seconds=args.time_limit)
     text, language_ = with_rule_of(args.query, args.language)
-    _, tree = read_query(text, language_, args.source.schema)
+    _, tree = read_query(text, language_, args.source.schema_for(language_))
     with errors_in(text), budget.timed():
         S = args.source.read_for(text, language_, args.file)
         number = count(tree, S, budget=budget)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,11 @@ from cerify.terminal import echo, picked, printable
 
 COLOURS = {"equivalent": "green", "contained": "green", "different": "red", "undecided": "yellow"}
 UNDECIDED = 3
+LEVEL_WORDS: Mapping[Level, str] = {
+    "events": "complex events",
+    "valuations": "valuations",
+    "positions": "positions at which a match ends",
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class EquivArguments:
         "--level",
         type=LEVELS,
         default="events",
-        help="Compare complex events, valuations too, or only where rules in EQL fire.",
+        help="Compare complex events, valuations too, or only the positions at which matches end.",
     )
     one_way: bool = option("--contained", is_flag=True, help="Ask only whether RIGHT has all that LEFT has.")
     schema_text: str | None = option("--schema", metavar="JSON|FILE", help="Ask about the streams of this schema.")
@@ -109,7 +114,7 @@ def equiv_command(args: EquivArguments) -> int:
     args = replace(args, left=left, right=right, language=language_, language_right=language_right)
     _require_comparable(args.language, args.language_right or args.language)
     claim: Claim = "contained" if args.one_way else "equivalent"
-    schema = None if args.schema_text is None else schema_of(args.schema_text)
+    schema = None if args.schema_text is None else schema_of(args.schema_text, language=args.language)
     verdict = (contained if args.one_way else equivalent)(
         args.left,
         args.right,
@@ -177,8 +182,7 @@ def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
             sizes = f"the minimal automata have {left} and {right} states"
             return [f"{certificate.claim}: {said}; {sizes}"]
         case Equivalent(certificate):
-            what = {"events": "complex events", "valuations": "valuations", "positions": "alerts"}[level]
-            said = f"the same {what} on every stream{certificate.times}; {_proof(certificate)}"
+            said = f"the same {LEVEL_WORDS[level]} on every stream{certificate.times}; {_proof(certificate)}"
             return [f"equivalent: {said}"]
         case Contained(certificate):
             where = f" on every stream{certificate.times}" if certificate.times else ""
@@ -307,7 +311,7 @@ def verify_command(file: Path, as_json: bool) -> int:
         echo(json.dumps(answer, ensure_ascii=False))
         return 0 if wrong is None else 1
     claim = {"equivalent": "is equivalent to", "contained": "is contained in"}[certificate.claim]
-    what = "complex events" if certificate.level == "events" else "valuations"
+    what = LEVEL_WORDS[certificate.level]
     under = "" if certificate.schema is None else f", under the schema {_format_schema(certificate.schema)}"
     times = {"any": "", "strict": ", where times increase", "non-decreasing": ", where times never decrease"}
     under += times[certificate.order]
@@ -351,9 +355,9 @@ def vectors_command(
     from it in one place is found out, one line each with the log, the matches that are expected and what it finds.
     """
     query, language = with_rule_of(query, language)
+    schema = None if schema_text is None else schema_of(schema_text, language=language)
     if type(language_named(language)).test_logs is not Language.test_logs:
-        return _logs(query, language, out, as_json)
-    schema = None if schema_text is None else schema_of(schema_text)
+        return _logs(query, language, schema, out, as_json)
     with errors_in(query):
         phi = parse(query)
         if compilable(phi):
@@ -380,11 +384,14 @@ def vectors_command(
     return 0
 
 
-def _logs(query: str, language: str, out: Path | None, as_json: bool) -> int:
+def _logs(query: str, language: str, schema: Schema | None, out: Path | None, as_json: bool) -> int:
     """Writes the logs that find out what differs from a rule in one place."""
     with errors_in(query):
         lang = language_named(language)
-        found = lang.test_logs(lang.parse(query))
+        tree = lang.parse(query)
+        if schema is not None:
+            lang.require_typed(tree, schema)
+        found = lang.test_logs(tree, schema)
     lines = [json.dumps(line, ensure_ascii=False) for line in found.lines]
     if out is None:
         for line in lines:

@@ -46,7 +46,7 @@ class ExplainArguments:
     """The options of a call."""
 
     query: str = argument()
-    file: str = argument(type=EVENTS)
+    file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
     language: str = language()
     match_text: str | None = option(
         "--match", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"
@@ -86,7 +86,8 @@ def explain_command(args: ExplainArguments) -> int:
     query, language_ = with_rule_of(args.query, args.language)
     args = replace(args, query=query, language=language_)
     match_text, valuation_text = args.match_text, args.valuation_text
-    lang, tree = read_query(query, args.language, args.source.schema)
+    schema = args.source.schema_for(args.language)
+    lang, tree = read_query(query, args.language, schema)
     if lang.answer and (valuation_text is not None or args.output != "matches"):
         raise click.UsageError(f"{lang.answer}; it has no valuations")
     with errors_in(query):
@@ -113,7 +114,7 @@ def explain_command(args: ExplainArguments) -> int:
             echo_lines(explanation_lines(explainer, found) if listing is None else listing_lines(explainer, listing))
         if shown and explainer.view(shown[0]).matched:
             return 0
-        warn_of_never(lang, tree, args.source.schema, query)
+        warn_of_never(lang, tree, schema, query)
         return 1
 
 

@@ -155,7 +155,8 @@ def match_command(args: MatchArguments) -> int:
     query, language_ = with_rule_of(args.query, args.language)
     args = replace(args, query=query, language=language_)
     args, statement = _pasted(args)
-    lang, tree = read_query(args.query, args.language, source.schema)
+    schema = source.schema_for(args.language)
+    lang, tree = read_query(args.query, args.language, schema)
     if args.valuations and lang.answer and not lang.takes_place:
         raise click.UsageError(f"{lang.answer}; its valuations are not listed")
     if args.output == "rows" and type(lang).output_table is Language.output_table:
@@ -165,12 +166,12 @@ def match_command(args: MatchArguments) -> int:
     budget = Budget(seconds=args.time_limit)
     options = Options(output, budget, consumption=consumption, **reading_options(lang, args.readings))
     with errors_in(args.query), budget.timed():
-        plan = plan_query(tree, args.language, source.schema, options, args.evaluator, selection)
+        plan = plan_query(tree, args.language, schema, options, args.evaluator, selection)
         S = source.read_for(args.query, args.language, args.file)
         with _pointing_to_denotational(plan):
             status = _print(lang, plan, S, options, args, statement)
         if status == 1:
-            warn_of_never(lang, tree, source.schema, args.query)
+            warn_of_never(lang, tree, schema, args.query)
         return status
 
 

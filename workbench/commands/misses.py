@@ -9,7 +9,8 @@ import click
 
 from cerify.api import read_query
 from cerify.commands.options import EVENTS, AtLeast, FileSource, argument, group, language, option, takes
-from cerify.explanations.near_misses import NearMissReport, near_misses
+from cerify.commands.rules import with_rule_of
+from cerify.explanations.near_misses import NearMissReport
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import errors_in
 from cerify.terminal import Line, echo, echo_lines, table_lines
@@ -20,7 +21,7 @@ class MissesArguments:
     """The options of a call."""
 
     query: str = argument()
-    file: str = argument(type=EVENTS)
+    file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
     language: str = language()
     limit: int = option(
         "--limit", type=AtLeast(1), default=20, metavar="N", help="List N near misses, the deepest first."
@@ -41,15 +42,16 @@ def misses_command(args: MissesArguments) -> int:
     """Print how far the sequences of QUERY came over the events in FILE, step by step.
 
     Of each event that takes the first step and did not complete, the steps that it took and the cause. QUERY is a
-    sequence of single events, with windows, keys and UNLESS; FILE is CSV, JSON Lines, Parquet or Arrow IPC.
+    sequence of single events, with windows, keys and UNLESS, or a sequence in EQL, by its text or a file .eql or .toml;
+    FILE is CSV, JSON Lines, Parquet or Arrow IPC.
 
     Exit status: 0 if a sequence completed, 1 if none did, 2 on an error.
     """
-    lang, tree = read_query(args.query, args.language, args.source.schema)
+    query, language_ = with_rule_of(args.query, args.language)
+    lang, tree = read_query(query, language_, args.source.schema_for(language_))
     budget = Budget(seconds=args.time_limit)
-    with errors_in(args.query), budget.timed():
-        phi = lang.cel_formula(tree, budget)
-        funnel = near_misses(phi, args.source.read_for(args.query, args.language, args.file), args.limit, budget)
+    with errors_in(query), budget.timed():
+        funnel = lang.near_misses(tree, args.source.read_for(query, language_, args.file), args.limit, budget)
     if args.as_json:
         echo(json.dumps(funnel.json(), ensure_ascii=False))
     else:

@@ -22,7 +22,7 @@ from cerify.automata.evaluator import Consumption
 from cerify.equivalence.verdict import Level, Order
 from cerify.languages import DEFAULT, LANGUAGES, language_named, meant_language
 from cerify.languages.language import Language
-from cerify.plan import require_fit
+from cerify.plan import require_events_fit, require_fit
 from cerify.semantics.arguments import MOST, Budget, Selection, did_you_mean, short_repr
 from cerify.semantics.errors import (
     BudgetExceeded,
@@ -33,7 +33,7 @@ from cerify.semantics.errors import (
     Unsupported,
     shortened,
 )
-from cerify.semantics.events import TIME, TYPE, Schema, Stream
+from cerify.semantics.events import TIME, TYPE, Schema, Stream, observed
 from cerify.semantics.file_joins import sorted_by_time
 from cerify.semantics.files import STDIN, Format, read, read_schema
 from cerify.semantics.packages import naming_extras
@@ -79,7 +79,8 @@ class EventsPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         query = "" if ctx is None else str(ctx.params.get("query"))
-        if value != "-" and not os.path.exists(value) and os.path.isfile(query):  # False for a bad name
+        swapped = os.path.isfile(query) and not query.endswith((".eql", ".toml"))  # False for a bad name
+        if value != "-" and not os.path.exists(value) and swapped:
             self.fail(f"{query!r} is a file: it comes after the query", param, ctx)
         return super().convert(value, param, ctx)
 
@@ -247,12 +248,16 @@ class FileSource:
         "--strict", is_flag=True, help="A name that no event has, or values of two kinds compared, is an error."
     )
 
+    def schema_for(self, language: str) -> Schema | None:
+        """Return the schema that is given for queries of a language. Raises InputError."""
+        if self.schema_text is None:
+            return None
+        return schema_of(self.schema_text, self.type_column, self.time_column, self.times, language)
+
     @cached_property
     def schema(self) -> Schema | None:
         """The schema that is given. Raises InputError."""
-        if self.schema_text is None:
-            return None
-        return schema_of(self.schema_text, self.type_column, self.time_column, times=self.times)
+        return self.schema_for(DEFAULT)
 
     @property
     def times(self) -> TimeReading:
@@ -274,13 +279,22 @@ class FileSource:
         With --strict the first of these is an error. Raises InputError, IllFormed.
         """
         lang = language_named(language)
-        own, files = None, (file,) if isinstance(file, str) else file
-        if len(files) == 1 and files[0] != STDIN and self.format_ is None and self.schema_text is None:
-            own = lang.read_events(files[0], None if self.type_column == TYPE else self.type_column, self.time_column)
-        S = self.read(file, lang.row_type) if own is None else self._as_asked(own, files[0], lang.title)
+        S = self.read_in(lang, (file,) if isinstance(file, str) else file)
         for warning in require_fit(lang, lang.parse(query), S, self.strict):
             warn(warning, query)
         return S
+
+    def read_in(self, lang: Language[Any], files: tuple[str, ...], default_type: str | None = None) -> Stream:
+        """The events of files in the form that a language has of its own, or else as `read` reads them."""
+        own = None
+        if self.format_ is None:
+            with _notes():
+                own = lang.read_events(files, None if self.type_column == TYPE else self.type_column, self.time_column)
+        if own is None:
+            return self.read(files, default_type or lang.row_type)
+        if (schema := self.schema_for(lang.name)) is not None:
+            require_events_fit(own, schema, others=True)
+        return self._as_asked(own, ", ".join(files), lang.title)
 
     def _as_asked(self, S: Stream, file: str, title: str) -> Stream:
         """The events of a file in a form of a language's own, in the order asked for. Raises InputError."""
@@ -339,14 +353,20 @@ def schema_of(
     text: str,
     type_column: str = TYPE,
     time_column: str | None = None,
-    default_type: str | None = None,
     times: TimeReading = TimeReading(),
+    language: str = DEFAULT,
 ) -> Schema:
     """The schema that an option gives, as JSON or a file. Raises InputError, IllFormed.
 
-    default_type is the type of events in the file that have none; None makes them an error.
+    The events of a file are read as those over which a query of the language runs.
     """
+    lang = language_named(language)
+    default_type = lang.row_type
     with _notes():
+        if not text.lstrip().startswith("{") and Path(text).suffix.lower() != ".json":
+            own = lang.read_events(text, None if type_column == TYPE else type_column, time_column)
+            if own is not None:
+                return observed(own)
         return read_schema(
             text, type_column=type_column, time_column=time_column, default_type=default_type, times=times
         )

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import click
 
-from cerify.commands.options import EVENTS, FileSource, argument, group, option, takes
+from cerify.commands.options import EVENTS, FileSource, argument, group, language, option, takes
+from cerify.languages import language_named
+from cerify.semantics.ecs import TIMESTAMP
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TYPE, observed
 from cerify.semantics.json_events import json_of_schema
@@ -25,6 +27,7 @@ class SchemaArguments:
 
     file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
     source: FileSource = group(FileSource)
+    language: str = language()
     as_schema: bool = option("--as-schema", is_flag=True, help="Print the schema alone, as --schema takes it.")
     as_json: bool = option("--json", is_flag=True, help="Print the summary as JSON.")
 
@@ -35,11 +38,12 @@ def schema_command(args: SchemaArguments) -> int:
     """Print what the events in FILE have: types, attributes, kinds, ranges, and what may be a key or the time.
 
     Names stand as a query writes them. A file whose events have no types is read, too; options that may be meant are
-    suggested at the end.
+    suggested at the end. With --language eql documents of the Elastic Common Schema are read as EQL reads them: arrays,
+    categories, `@timestamp`.
     """
     typed = True
     try:
-        S = args.source.read(args.file)
+        S = args.source.read_in(language_named(args.language), args.file)
     except InputError:
         if args.source.type_column != TYPE:
             raise
@@ -49,6 +53,8 @@ def schema_command(args: SchemaArguments) -> int:
         return 0
     summary = summarized(S)
     suggested = summary.suggestions(typed)
+    if not typed and TIMESTAMP in summary.attributes and any(n.startswith("event.") for n in summary.attributes):
+        suggested.insert(0, "--language eql")  # for the documents of the Elastic Common Schema
     if args.as_json:
         echo(json.dumps(summary.json() | {"suggestions": suggested}, ensure_ascii=False, allow_nan=False))
         return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from cerify.commands.options import (
     ChoiceOption,
     LanguageChoice,
     argument,
+    language,
     language_option,
     option,
     schema_of,
@@ -40,7 +41,7 @@ from cerify.semantics.cel.check import beyond_star, require_typed
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula, show, size
 from cerify.semantics.errors import BudgetExceeded, InputError, ParseError, Unsupported, errors_in, underline
-from cerify.semantics.events import TYPE, ComplexEvent, Stream
+from cerify.semantics.events import TYPE, ComplexEvent, Schema, Stream
 from cerify.semantics.files import write_whole
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.parsing import MAX_DEPTH
@@ -58,6 +59,7 @@ class SimplifyArguments:
     """The options of a call."""
 
     query: str = argument()
+    language: str = language()
     level: Level = option(
         "--level", type=LEVELS, default="events", help="Keep the complex events, or the valuations too."
     )
@@ -79,12 +81,20 @@ class SimplifyArguments:
 @click.command()
 @takes(SimplifyArguments)
 def simplify_command(args: SimplifyArguments) -> None:
-    """Write QUERY, a formula of CEL, smaller, with the same meaning.
+    """Write QUERY, a formula of CEL or a rule in EQL, smaller, with the same meaning.
 
-    Every step on a unary query, or on a unary part of another, is proved for all streams. Other steps stand on a law,
-    and are counted apart.
+    Every step on a unary query of CEL, or on a unary part of another, is proved for all streams. Other steps stand on a
+    law, and are counted apart. A rule in EQL is given by its text or a file .eql or .toml; each step is decided.
     """
-    schema = None if args.schema_text is None else schema_of(args.schema_text)
+    query, language_ = with_rule_of(args.query, args.language)
+    schema = None if args.schema_text is None else schema_of(args.schema_text, language=language_)
+    if language_ == "eql":
+        _simplify_rule(replace(args, query=query), schema)
+        return
+    if language_ != DEFAULT:
+        raise click.UsageError(
+            f"queries in {language_named(language_).title} are not simplified; those of CEL and EQL are"
+        )
     with errors_in(args.query):
         phi = parse(args.query)
         if schema is not None:
@@ -100,6 +110,33 @@ def simplify_command(args: SimplifyArguments) -> None:
         for step in found.steps:
             echo(f"  {step.by}: {show(step.before)}  ->  {show(step.after)}")
     echo(f"size {size(found.original)} -> {size(found.phi)}; {_said(found)}")
+
+
+def _simplify_rule(args: SimplifyArguments, schema: Schema | None) -> None:
+    from cerify.equivalence.eql.decide import Asked, simplify_rule
+
+    if args.level == "valuations" or args.certificate_file is not None or args.show_steps:
+        raise click.UsageError(
+            "rules in EQL have no valuations; leave --level valuations, --steps and --certificate out"
+        )
+    with errors_in(args.query):
+        lang, query = read_query(args.query, "eql", schema)
+        found, finished = simplify_rule(query, Asked(level=args.level, schema=schema), Budget(seconds=args.seconds))
+    before, after = lang.size(query), lang.size(found)
+    if args.as_json:
+        answer = {"query": args.query, "level": args.level, "result": lang.show(found)}
+        sizes = {
+            "size": {"before": before, "after": after},
+            "proved": found != query,
+            "finished": finished,
+            "steps": [],
+        }
+        echo(json.dumps(answer | sizes, ensure_ascii=False))
+        return
+    ended = "" if finished else "; stopped early, there may be a smaller one"
+    echo(lang.show(found))
+    said = "decided for all logs" if found != query else "nothing smaller was found"
+    echo(f"size {before} -> {after}; {said}{ended}")
 
 
 def _said(found: Simplified) -> str:
@@ -163,7 +200,7 @@ def check_command(
     query, language = with_rule_of(query, language)
     schema = None
     if schema_text is not None:
-        schema = schema_of(schema_text, type_column, time_column, language_named(language).row_type)
+        schema = schema_of(schema_text, type_column, time_column, language=language)
     with errors_in(query):
         known = check(query, schema, language=language)
     if as_json:
@@ -364,6 +401,7 @@ def translate_command(
         if not all("row_reading" in LANGUAGES[name].settings for name in (from_, to) if name in LANGUAGES):
             raise click.UsageError("dialects are of MATCH_RECOGNIZE: give --from and --to row-pattern")
         return _translate_dialect(query, dialect or "standard", to_dialect or "standard", as_json)
+    query, from_ = with_rule_of(query, from_)
     if from_ == to:
         raise click.UsageError("--from and --to are the same language; of row-pattern give --to-dialect")
     if from_ == CLICKHOUSE or to in DIALECTS:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from cerify.automata.eql.machine import SlotMachine
 from cerify.draw.timeline import Row
-from cerify.explanations.eql_funnel import EventCounts, follow
+from cerify.explanations.eql_funnel import STOPPED, EventCounts, StoppedSequence, follow
 from cerify.explanations.explanation import (
     Drawing,
     Explainer,
@@ -19,12 +21,15 @@ from cerify.explanations.explanation import (
     listing,
     nearest,
 )
+from cerify.explanations.near_misses import Cause, NearMiss, NearMissReport
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import condition_test, has_category, key_of, span_of, time_of, values_of
+from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Match, Stream
 
 NEAREST = 3
+SHORT = 2_000  # events of a log, up to which explanations follow the definition itself
 LONGEST = 300  # characters of a condition in a message
 
 
@@ -44,17 +49,23 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     hint = "--match POSITIONS says why events are no match, as in --match 0,1."
 
-    def __init__(self, query: eql.EqlQuery, matches: Sequence[Match], S: Stream, text: str) -> None:
-        self.rule, self.matches, self.S, self.query = query, matches, S, text
-        self._funnel: EventCounts | None = None
+    def __init__(self, query: eql.EqlQuery, S: Stream, text: str) -> None:
+        self.rule, self.S, self.query = query, S, text
 
-    @property
+    @cached_property
     def funnel(self) -> EventCounts | None:
-        """The funnel of a sequence, made once; None for another query."""
+        """The funnel of a sequence; None for another query."""
         body = self.rule.body
-        if self._funnel is None and isinstance(body, eql.EventSequence):
-            self._funnel = follow(body, self.S)
-        return self._funnel
+        return follow(body, self.S) if isinstance(body, eql.EventSequence) else None
+
+    @cached_property
+    def matches(self) -> Sequence[Match]:
+        """The matches: of a short log by the definition, of a long one by the funnel, or else by the slot machine."""
+        if len(self.S) <= SHORT:
+            return matches_of(self.rule, self.S)
+        if self.funnel is not None and not self.rule.pipes:
+            return sorted(self.funnel.found)
+        return list(SlotMachine(self.rule).evaluate(self.S))
 
     def one(self, request: Request) -> EqlAnswer | None:
         if request.valuation is not None:
@@ -172,6 +183,68 @@ class EqlExplainer(Explainer[EqlAnswer]):
                 yield f"the sequence from event {positions[0]} is {verb.get(one.kind, one.kind)}{where} {one.words}"
                 return
         yield "a sequence takes the next event at each step, and of those that end together the last to begin is kept"
+
+
+# --- near misses ------------------------------------------------------------------------------------------------------
+
+LOOKED_AT = 2_000  # events after a sequence, among which one is searched that just failed its next step
+CAUSES: Mapping[str, Cause] = {
+    "overwritten": "overwritten",
+    "until": "forbidden",
+    "expired": "late",
+    "gap": "forbidden",
+    "waiting": "open",
+}
+
+
+def missed_sequences(query: eql.EventSequence, S: Stream, limit: int) -> NearMissReport:
+    """Return how far the sequences of a rule came, and the `limit` deepest ones that did not complete, with a cause.
+
+    The message names too an event soon after it that passes the filter of the next step but has another key, or has the
+    key and fails the filter.
+    """
+    funnel = follow(query, S)
+    steps = [step for step in eql.step_expanded(query) if not step.missing]
+    texts = tuple(f"[{step.text}]" for step in funnel.steps)
+    deepest = len(steps) - 1  # the sequence that failed at its very last step did not take it
+    causes: list[dict[Cause, int]] = [{} for _ in texts]
+    reached = [funnel.matches] * len(texts)
+    misses: list[NearMiss] = []
+    for one in sorted(funnel.stopped, key=lambda one: (-min(len(one.positions), deepest), one.positions)):
+        depth, cause = min(len(one.positions), deepest), CAUSES[one.kind]
+        causes[depth][cause] = causes[depth].get(cause, 0) + 1
+        for k in range(depth):
+            reached[k] += 1
+        if len(misses) < limit:
+            message = f"{STOPPED[one.kind]}, {one.words}" if one.kind != "overwritten" else f"overwritten {one.words}"
+            if one.kind in ("waiting", "overwritten"):
+                message += _close_call(query, steps, one, S)
+            misses.append(NearMiss(one.positions[0], one.positions[:depth], texts[depth], cause, one.at, message))
+    left_out = len(funnel.stopped) - len(misses)
+    return NearMissReport(texts, tuple(reached), tuple(causes), (None,) * len(texts), tuple(misses), left_out, 0)
+
+
+def _close_call(query: eql.EventSequence, steps: list[eql.SequenceStep], one: StoppedSequence, S: Stream) -> str:
+    """The end of a message: the first event after a sequence that nearly was its next one; "" for none."""
+    step, start, begin = steps[len(one.positions)], one.positions[-1] + 1, time_of(S[one.positions[0]])
+    fields, window = eql.step_keys(query, step), span_of(query.maxspan)
+    first = steps[0]
+    K = key_of(S[one.positions[0]], eql.step_keys(query, first))
+    failed = ""
+    for p in range(start, min(len(S), start + LOOKED_AT, len(S) if one.at is None else one.at)):
+        event = S[p]
+        time = time_of(event)
+        if not has_category(event, step.filter.category) or (
+            window is not None and (time is None or begin is None or time > begin + window)
+        ):
+            continue
+        reasons = list(failures(step.filter, event))
+        if not reasons:
+            mine = _key_text(S[one.positions[0]], eql.step_keys(query, first))
+            return f"; event {p} has another key: {_key_text(event, fields)}, not {mine}"
+        if not failed and key_of(event, fields) == K:
+            failed = f"; event {p} fails it: {reasons[0]}"
+    return failed
 
 
 def failures(part: eql.EventFilter, event: Event) -> Iterator[str]:

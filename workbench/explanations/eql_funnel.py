@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, time_of
-from cerify.semantics.events import Event
+from cerify.semantics.events import Event, Match
 
 SHOWN = 3
 STOPPED = {
@@ -54,12 +54,17 @@ class StepEvents:
 
 @dataclass
 class EventCounts:
-    """The counts of all steps, what was stopped, and how many matches there are."""
+    """The counts of all steps, what was stopped, and the matches, pipes aside."""
 
     events: int
     steps: list[StepEvents]
     stopped: list[StoppedSequence]
-    matches: int = 0
+    found: list[Match] = field(default_factory=list)
+
+    @property
+    def matches(self) -> int:
+        """The number of matches."""
+        return len(self.found)
 
     def lines(self) -> Iterator[str]:
         """Yield the funnel as text, a line for each step and each reason."""
@@ -89,11 +94,7 @@ def _braces(positions: Sequence[int]) -> str:
 
 def follow(query: eql.EventSequence, S: Sequence[Event]) -> EventCounts:
     """Return what became of the sequences of a rule over a log, as Elastic means it. Raises BudgetExceeded."""
-    follower = _Follower(query, S)
-    for position, event in enumerate(timed_items(S)):
-        follower.after(position, event)
-    follower.end()
-    return follower.funnel
+    return _Follower(query, S).run()
 
 
 class _Follower:
@@ -115,6 +116,13 @@ class _Follower:
 
     def _step(self, step: eql.SequenceStep) -> tuple[Callable[[Event], bool], tuple[eql.EventField, ...]]:
         return filter_test(step.filter), eql.step_keys(self.query, step)
+
+    def run(self) -> EventCounts:
+        """Follow the sequences through the whole log."""
+        for position, event in enumerate(timed_items(self.S)):
+            self.after(position, event)
+        self.end()
+        return self.funnel
 
     def after(self, position: int, event: Event) -> None:
         """Follow the sequences through one event."""
@@ -168,7 +176,7 @@ class _Follower:
             elif came is not None:
                 self._stop(positions, "gap", came, f"by event {came}")
             else:
-                self.funnel.matches += 1
+                self.funnel.found.append(Match(positions[-1], positions))
         for places in self.places.values():
             for i, waiting in enumerate(places):
                 if waiting:

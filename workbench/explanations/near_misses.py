@@ -21,10 +21,10 @@ from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import TIME, Stream
 from cerify.semantics.predicates import Predicate, show_value
 
-Cause = Literal["forbidden", "not_next", "late", "filter", "open", "none"]
+Cause = Literal["forbidden", "not_next", "late", "filter", "open", "none", "overwritten"]
 """Why a start did not complete: an event that must not be there; another event is the next one; the event comes after
 the window; an event of the type that does not satisfy the filter; the window is not over at the end of the stream;
-nothing of the kind."""
+nothing of the kind. In EQL also: a later sequence took its place."""
 
 MISSES = 1_000  # that are listed, if nothing else is said
 STEPS = 20_000_000  # events looked at after starts, over all of them
@@ -125,6 +125,7 @@ SAID: dict[Cause, str] = {
     "filter": "with an event that fails the filter",
     "open": "open at the end of the stream",
     "none": "without any",
+    "overwritten": "overwritten by a later sequence",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
+    from cerify.explanations.near_misses import NearMissReport
 
 SOON = 2.0  # seconds for the question whether a rule can fire at all
-SHORT = 2_000  # events of a log, up to which explanations follow the definition itself
 ANSWER = "the answer of a query of EQL is its events"
 
 
@@ -39,7 +39,6 @@ class Eql(Language[eql.EqlQuery]):
     title = "EQL"
     trees = (eql.EqlQuery,)
     answer = ANSWER
-    fires = True
     row_type = "event"
     loops = ("sequence [A where true] [B where true]",)
     settings = frozenset({"eql_reading"})
@@ -65,9 +64,12 @@ class Eql(Language[eql.EqlQuery]):
         require_typed(query, schema)
 
     def read_events(
-        self, source: str | Path, type_column: str | None = None, time_column: str | None = None
+        self,
+        source: str | Path | Sequence[str | Path],
+        type_column: str | None = None,
+        time_column: str | None = None,
     ) -> Stream | None:
-        """The documents of a file or a folder in the Elastic Common Schema."""
+        """The documents of files, folders or standard input in the Elastic Common Schema."""
         from cerify.semantics.ecs import CATEGORY, TIMESTAMP, looks_like_ecs, read_ecs
 
         if type_column != CATEGORY and not looks_like_ecs(source):
@@ -126,19 +128,25 @@ class Eql(Language[eql.EqlQuery]):
 
     def explainer(self, query: eql.EqlQuery, S: Stream, text: str) -> Explainer[Any]:
         """Return an explainer of why the rule fired, and what became of each sequence, by Elastic's semantics."""
-        from cerify.automata.eql.machine import SlotMachine
         from cerify.explanations.eql import EqlExplainer
-        from cerify.semantics.eql.denote import matches_of
 
-        short = len(S) <= SHORT
-        return EqlExplainer(query, matches_of(query, S) if short else list(SlotMachine(query).evaluate(S)), S, text)
+        return EqlExplainer(query, S, text)
+
+    def near_misses(self, query: eql.EqlQuery, S: Stream, limit: int, budget: Budget) -> NearMissReport:
+        """Return how far the sequences of a rule came. Raises Unsupported for a query that is none."""
+        from cerify.explanations.eql import missed_sequences
+
+        if not isinstance(query.body, eql.EventSequence):
+            raise Unsupported("near misses are those of sequences; use cerify explain", query.span)
+        return missed_sequences(query.body, S, limit)
 
     def compare(self, left: eql.EqlQuery, right: eql.EqlQuery, question: DecisionQuestion) -> Verdict:
         """Decided for rules with the same keys and windows; else by a search for a log that tells them apart."""
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules
         from cerify.equivalence.verdict import Certificate, Contained, Different, Equivalent, Undecided
 
-        found = compare_rules(left, right, Asked(question.claim, question.level), question.budget)
+        asked = Asked(question.claim, question.level, schema=question.schema)
+        found = compare_rules(left, right, asked, question.budget)
         if isinstance(found, Same):
             texts = eql.show(left), eql.show(right)
             certificate = Certificate(question.claim, *texts, question.level, question.schema, True, (), "eql")
@@ -154,12 +162,12 @@ class Eql(Language[eql.EqlQuery]):
     def translations(self) -> Mapping[str, Callable[[eql.EqlQuery, Reading], Any]]:
         return {"cel": _in_cel}
 
-    def test_logs(self, query: eql.EqlQuery, /) -> TestLogs:
-        """Logs that kill the rules which differ from this one in one place."""
+    def test_logs(self, query: eql.EqlQuery, schema: Schema | None = None, /) -> TestLogs:
+        """Logs, of events of the schema, that kill the rules which differ from this one in one place."""
         from cerify.equivalence.eql.mutants import make_rule_tests
         from cerify.semantics.ecs import document_of_event
 
-        found = make_rule_tests(query, Budget(states=20_000))
+        found = make_rule_tests(query, Budget(states=20_000), schema=schema)
         lines = tuple(
             {
                 "log": [document_of_event(event) for event in test.log],
@@ -179,7 +187,8 @@ class Eql(Language[eql.EqlQuery]):
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules
 
         left, right = self.parse(certificate.left), self.parse(certificate.right)
-        found = compare_rules(left, right, Asked(certificate.claim, certificate.level), budget)
+        asked = Asked(certificate.claim, certificate.level, schema=certificate.schema)
+        found = compare_rules(left, right, asked, budget)
         return None if isinstance(found, Same) else f"the rules are not {certificate.claim} by a new decision"
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib.util import find_spec
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Bounded, Certificate, Different, Undecided, Verdict
     from cerify.explanations.explanation import Explainer
+    from cerify.explanations.near_misses import NearMissReport
     from cerify.semantics.cel.syntax import Formula
     from cerify.semantics.sase.syntax import SaseQuery
 
@@ -262,6 +263,8 @@ def confirmed(verdict: Verdict, sides: Iterable[tuple[Language[Any], Any]], ques
             return Undecided(evaluate.message)
         has.append({match.events for match in evaluate(verdict.stream) if match.at == verdict.at})
     left, right = has
+    if question.level == "positions" and left and right:
+        left = right = set()
     if left - right or (question.claim == "equivalent" and right - left):
         return verdict
     return Undecided("the formulas of CEL differ on a stream on which the queries do not, so that this is no answer")
@@ -307,8 +310,7 @@ class Language(ABC, Generic[F]):
     name: as in the protocol and on the command line. title: as in text for people. trees: the classes of the syntax
     trees, one of which the root of a query has. answer: what a query answers, as the start of a sentence, where matches
     have no valuations; "" where they have. results: whether each match has bindings and a result, whatever the output.
-    takes_place: whether a match is one event, at which a query takes place. fires: whether queries are compared by the
-    last events of their matches too, at which a rule fires. positional: whether a query names the
+    takes_place: whether a match is one event, at which a query takes place. positional: whether a query names the
     attributes of an event by their position. keeps_order: whether matches are listed as they are found, and not sorted.
     row_type: the type of events that are given without one; None makes them an error. unsaved: why the state of a query
     cannot be saved between batches; "" if the error of the evaluator has the reason. settings: the Options that are its
@@ -324,7 +326,6 @@ class Language(ABC, Generic[F]):
     answer: ClassVar[str] = ""
     results: ClassVar[bool] = False
     takes_place: ClassVar[bool] = False
-    fires: ClassVar[bool] = False
     positional: ClassVar[bool] = False
     keeps_order: ClassVar[bool] = False
     row_type: ClassVar[str | None] = None
@@ -393,9 +394,12 @@ class Language(ABC, Generic[F]):
         """Raises IllFormed where the query does not fit the schema."""
 
     def read_events(
-        self, source: str | Path, type_column: str | None = None, time_column: str | None = None
+        self,
+        source: str | Path | Sequence[str | Path],
+        type_column: str | None = None,
+        time_column: str | None = None,
     ) -> Stream | None:
-        """The events of a file in a form that is the language's own; None for a file that every language reads.
+        """The events of files in a form that is the language's own; None for files that every language reads.
 
         The columns are None where nobody named them. Raises InputError.
         """
@@ -614,7 +618,16 @@ class Language(ABC, Generic[F]):
 
         return PlainExplainer(list(self.matches(query, S)), S, text)
 
-    def test_logs(self, query: F, /) -> TestLogs:
+    def near_misses(self, query: F, S: Stream, limit: int, budget: Budget) -> NearMissReport:
+        """Return how far the sequences of a query came on a stream, and the `limit` deepest that did not complete.
+
+        Raises Unsupported where the query is no sequence of steps, BudgetExceeded.
+        """
+        from cerify.explanations.near_misses import near_misses
+
+        return near_misses(self.cel_formula(query, budget), S, limit, budget)
+
+    def test_logs(self, query: F, schema: Schema | None = None, /) -> TestLogs:
         """Logs on which what differs from the query in one place is found out. Raises Unsupported, BudgetExceeded."""
         raise Unsupported(f"there are no test logs for {self.title}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.shrink import QueryOperations
-    from cerify.equivalence.verdict import Certificate, Different, Undecided, Verdict
+    from cerify.equivalence.verdict import Certificate, Different, Level, Undecided, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.semantics.cel.syntax import Formula
 
@@ -197,14 +198,23 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
     def compare(self, left: MatchRecognize, right: MatchRecognize, question: DecisionQuestion) -> Verdict:
         """Compare two clauses; where that is not decided, try short tables."""
-        from cerify.equivalence.decide.replay import compared
+        from cerify.equivalence.decide.replay import compared, difference_on
         from cerify.equivalence.decide.row_clauses import compare
+        from cerify.equivalence.verdict import Different
 
         require_wellformed(left)
         require_wellformed(right)
         asked = question.claim, question.level, question.schema
+        by: Level = "events" if question.level == "positions" else question.level
         try:
-            return compare(left, right, *asked, question.budget)
+            verdict = compare(left, right, question.claim, by, question.schema, question.budget)
+            if by == question.level:
+                return verdict
+            if not isinstance(verdict, Different):
+                return replace(verdict, certificate=replace(verdict.certificate, level=question.level))
+            found = difference_on(verdict.stream, left, right, question.claim, question.level)
+            why = "their matches differ, and whether they end at other rows is not decided"
+            return found or compared(left, right, *asked, question.bound, question.budget, why)
         except (Unsupported, BudgetExceeded) as error:
             return compared(left, right, *asked, question.bound, question.budget, error.message)
 

@@ -25,7 +25,7 @@ from cerify.semantics.eql.conditions import filter_test
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.eql.parse import parse
 from cerify.semantics.errors import BudgetExceeded, IllFormed
-from cerify.semantics.events import Event
+from cerify.semantics.events import Event, Schema
 from proofs_tests.support import sampled
 
 
@@ -75,6 +75,30 @@ FIRES = {"claim": "contained", "level": "positions"}
 def test_a_verdict(left: str, right: str, asked: dict[str, Any], kind: type) -> None:
     verdict = compare_rules(read(left), read(right), Asked(**asked))
     assert isinstance(verdict, kind), verdict
+
+
+SCHEMA = Schema({"A": {"x": "int", "u": "int"}, "B": {"u": "int", "s": "string", "s[1]": "string"}})
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "kind"),
+    [
+        ("any where x == 1", "A where x == 1", Same),
+        ("any where u == 1", "A where u == 1", Different),
+        ("A where x > 3.5 and x < 5", "A where x == 4", Same),  # of integers
+        ("A where x == 1 and x == 2", "A where false", Same),  # no arrays
+        ('B where s == "a" and s == "b"', "B where false", Different),
+        ('B where s == "a" and s == "b" and s == "c"', "B where false", Undecided),  # of two values at most
+        ("sequence by u [A] [B]", "sequence by u [any where x != null or s == null and not s != null] [B]", Different),
+        ("sequence by u [A] [any where s != null]", "sequence by u [A] [B where s != null]", Same),
+    ],
+)
+def test_a_verdict_about_logs_of_a_schema(left: str, right: str, kind: type) -> None:
+    verdict = compare_rules(read(left), read(right), Asked(schema=SCHEMA))
+    assert isinstance(verdict, kind), verdict
+    if isinstance(verdict, Different):
+        for event in verdict.stream:
+            assert set(event.attributes) <= {*SCHEMA.types[event.type], "time"}
 
 
 def random_pair(rng: Random, profile: str) -> tuple[eql.EqlQuery, eql.EqlQuery]:
@@ -176,8 +200,8 @@ def test_the_public_functions_and_their_certificates() -> None:
     found = cerify.contained(narrow, left, languages=("eql", "eql"), level="positions")
     assert isinstance(found, Contained)
     assert isinstance(cerify.contained(narrow, left, languages=("eql", "eql")), Different)
-    with pytest.raises(IllFormed, match="not compared by where they fire"):
-        cerify.equivalent("A", "B", level="positions")
+    with pytest.raises(IllFormed, match="compare at the level of events"):
+        cerify.equivalent(left, right, languages=("eql", "eql"), level="valuations")
 
 
 def test_a_sequence_that_is_too_old_waits_no_longer() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from cerify.semantics.ecs import document_of_event, event_of_document, looks_lik
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.eql.parse import parse
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import Event
 from proofs_tests.conftest import Run
 from proofs_tests.support import sampled
@@ -75,6 +76,60 @@ def test_documents_are_written_and_read_back() -> None:
             back = event_of_document(document_of_event(dated), "here")
             assert back.type == dated.type
             assert {**back.attributes, "event.category": None} == {**dated.attributes, "event.category": None}
+
+
+def test_packed_files_several_files_and_standard_input(tmp_path: Path, run: Run) -> None:
+    log = written(tmp_path, "log.ndjson", *map(document_of_event, LOG[3:]))
+    more = written(
+        tmp_path, "more.ndjson", {"@timestamp": 1_000, "host": {"id": "b"}, "event": {"category": "network"}}
+    )
+    packed = tmp_path / "logs" / "log.ndjson.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress(log.read_bytes()))
+    text = log.read_text(encoding="utf-8")
+    for files, stdin, events in (
+        ((log,), "", 5), ((packed,), "", 5), ((packed.parent,), "", 5), ((packed.parent, more), "", 6),
+        ((tmp_path / "*.ndjson",), "", 6), (("-",), text, 5), (("-",), f"[{','.join(text.splitlines())}]", 5),
+    ):  # fmt: skip
+        _, out, err = run("match", 'any where host.id == "b"', *map(str, files), "--language", "eql", stdin=stdin)
+        assert f"in {events} events" in out, (files, err)
+    typed = '{"type": "any", "host": {"id": "b"}}\n'
+    assert "1 match in 1" in run("match", 'any where host.id == "b"', "-", "--language", "eql", stdin=typed)[1]
+    assert "log.ndjson.gz, line 2" in run("match", "any where x == 1", str(damaged(packed)), "--language", "eql")[2]
+    answer = {"took": 1, "hits": {"total": 1, "hits": [{"_source": {"@timestamp": 1, "n": 5}}]}}
+    (tmp_path / "answer.json").write_text(json.dumps(answer, indent=1), encoding="utf-8")
+    assert [e.attributes["n"] for e in read_ecs(tmp_path / "answer.json")] == [5]
+
+
+def damaged(packed: Path) -> Path:
+    file = packed.parent / "bad" / packed.name
+    file.parent.mkdir()
+    file.write_bytes(gzip.compress(b'{"@timestamp": 1}\n{"@timestamp": \n'))
+    return file
+
+
+def test_times_of_nanoseconds_are_cut_with_a_note(tmp_path: Path, run: Run) -> None:
+    log = written(tmp_path, "log.ndjson", {"@timestamp": "2026-01-31T12:00:00.123456789Z", "x": 1})
+    with pytest.warns(InputWarning, match="line 1: digits of a time beyond microseconds are cut off"):
+        (one,) = read_ecs(log)
+    assert one.attributes["time"] == datetime(2026, 1, 31, 12, 0, 0, 123_456, tzinfo=UTC)
+    status, _, err = run("match", "any where x == 1", str(log), "--language", "eql")
+    assert (status, "cut off" in err) == (0, True)
+
+
+def test_a_log_is_a_schema_for_rules(tmp_path: Path, run: Run) -> None:
+    log = written(tmp_path, "log.ndjson", *map(document_of_event, LOG))
+    assert "--language eql" in run("schema", str(log))[1]
+    assert "process" in run("schema", str(log), "--language", "eql")[1]
+    assert run("check", RULE, "--language", "eql", "--schema", str(log))[0] == 0
+    status, out, _ = run("check", RULE.replace("port", "prt"), "--language", "eql", "--schema", str(log))
+    assert (status, "'prt'" in out) == (1, True)
+    assert run("match", RULE, str(log), "--language", "eql", "--schema", str(log))[0] == 1
+    status, _, err = run("vectors", RULE.replace("port", "prt"), "--language", "eql", "--schema", str(log))
+    assert (status, "'prt'" in err) == (2, True)
+    tests = map(json.loads, run("vectors", RULE, "--language", "eql", "--schema", str(log), "--json")[1].splitlines())
+    categories = {document["event"]["category"] for test in tests for document in test["log"]}
+    assert categories == {"process", "network"}
 
 
 def test_files_and_folders(tmp_path: Path) -> None:
@@ -197,6 +252,33 @@ def test_the_command_says_it(tmp_path: Path, run: Run) -> None:
     assert "1 too late for maxspan at the last step: {1, 2} by 3 s" in out
     status, out, _ = run("explain", str(rule), str(log), "--match", "0,2", "--json")
     assert (status, json.loads(out)["match"]) == (1, False)
+
+
+def test_near_misses_of_a_rule(tmp_path: Path, run: Run) -> None:
+    rule, log = tmp_path / "rule.eql", written(tmp_path, "log.ndjson", *map(document_of_event, LOG))
+    rule.write_text(RULE, encoding="utf-8")
+    status, out, _ = run("misses", str(rule), str(log), "--json")
+    answer = json.loads(out)
+    assert status == 1
+    assert [step["reached"] for step in answer["steps"]] == [3, 0]
+    assert {(miss["start"], miss["cause"]) for miss in answer["misses"]} == {
+        (0, "overwritten"), (1, "late"), (3, "open"),
+    }  # fmt: skip
+    (last,) = (miss["message"] for miss in answer["misses"] if miss["start"] == 3)
+    assert 'event 4 has another key: host.id "a", not host.id "b"' in last
+    with_key = [LOG[3], LOG[6]]
+    near = written(tmp_path, "near.ndjson", *map(document_of_event, with_key))
+    assert "event 1 fails it: port == 443, and port is 80" in run("misses", str(rule), str(near))[1]
+    assert "near misses are those of sequences" in run("misses", "any where true", str(log), "--language", "eql")[2]
+
+
+def test_a_rule_is_made_simpler(tmp_path: Path, run: Run) -> None:
+    rule = tmp_path / "rule.eql"
+    rule.write_text('process where (name : "c*" and name != null) or name : "cmd"', encoding="utf-8")
+    status, out, _ = run("simplify", str(rule))
+    assert (status, out.splitlines()[0]) == (0, 'process where name : "c*"')
+    assert run("translate", str(rule), "--to", "cel")[0] == 0
+    assert run("simplify", "WINDOW (PATTERN (A))", "--language", "row-pattern")[0] == 2
 
 
 # --- what a commit changed --------------------------------------------------------------------------------------------

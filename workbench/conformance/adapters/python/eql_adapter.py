@@ -1,14 +1,18 @@
-"""Puts the Python engine of EQL under test: CEL's chains as rules, `sequence by k with maxspan=10s [A where …] …`.
+"""Puts the Python engine of EQL under test: rules in EQL as they are, and CEL's chains as rules.
 
     python eql_adapter.py
+
+A chain of CEL becomes `sequence by k with maxspan=10s [A where …] …`. Of EQL the engine is asked with the syntax of
+Elasticsearch; what it answers is to be held against the reading ENDGAME of cerify.semantics.eql.reading.
 """
 
 import json
 import re
+from contextlib import ExitStack
 from datetime import datetime
 from typing import Any
 
-from cerify.adapter import Chain, ChainStep, Found, RunMessage, Skip, compare, on_chains, serve, version_of
+from cerify.adapter import AdapterProblem, Chain, ChainStep, Found, RunMessage, Skip, compare, on_chains, serve, version_of
 
 COMPARATORS = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 WORDS = frozenset("and any as by false in join macro not null of or sample sequence true until where with".split())
@@ -128,5 +132,61 @@ def divided(places: list[int], chain: Chain) -> list[list[int]]:
     return [[next(rest) for _ in range(step.least)] for step in chain.steps]
 
 
+# --- rules in EQL -----------------------------------------------------------------------------------------------------
+
+LINK = "https://eql.readthedocs.io/en/latest/query-guide/index.html"
+
+
+def run_rule(run: RunMessage) -> list[dict[str, Any]]:
+    """Return the matches of a rule that the engine reports, each at its last event."""
+    import eql
+    from eql import parser
+
+    if run.wants_bindings:
+        raise Skip("a match is its events", LINK)
+    events = [
+        eql.Event(event["type"], ticks_of(event.get("time")), nested(event) | {PLACE: at})
+        for at, event in enumerate(run.values)
+    ]
+    engine, found = eql.PythonEngine(), set()
+    try:
+        with ExitStack() as stack:
+            for syntax in (parser.elasticsearch_syntax, parser.allow_runs, parser.allow_negation, parser.allow_sample):
+                stack.enter_context(syntax)
+            engine.add_query(parser.parse_query(run.query))
+        engine.add_output_hook(lambda result: found.add(tuple(sorted(e.data[PLACE] for e in result.events))))
+        engine.stream_events(events)
+    except eql.EqlError as error:
+        raise AdapterProblem(f"{type(error).__name__}: {error}", "unsupported") from None
+    return [{"at": places[-1], "events": list(places)} for places in sorted(found - {()}, key=lambda p: (p[-1], p))]
+
+
+def ticks_of(time: Any) -> int:
+    """Return a time in the units of the engine; 0 for an event without one."""
+    return round(time.timestamp() * TICKS) if isinstance(time, datetime) else round((time or 0) * TICKS)
+
+
+def nested(event: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of an event as the engine has them: objects for names with dots, lists for arrays."""
+    data: dict[str, Any] = {}
+    for name, value in event.items():
+        if name in ("type", "time"):
+            continue
+        if isinstance(value, datetime):
+            raise Skip("attributes are numbers, strings and truth values")
+        base, bracket, _ = name.partition("[")
+        *path, last = (base if bracket else name).split(".")
+        inside = data
+        for part in path:
+            inside = inside.setdefault(part, {})
+            if not isinstance(inside, dict):
+                raise Skip(f"{name} is in a field that has a value of its own")
+        if last in inside and bracket:
+            inside[last] = [*(inside[last] if isinstance(inside[last], list) else [inside[last]]), value]
+        else:
+            inside[last] = value
+    return data
+
+
 if __name__ == "__main__":
-    serve("eql", version_of("eql"), {"cel": on_chains(search)}, {"cel": CLAIMS})
+    serve("eql", version_of("eql"), {"cel": on_chains(search), "eql": run_rule}, {"cel": CLAIMS})
