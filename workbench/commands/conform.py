@@ -136,6 +136,12 @@ class ConformArguments:
     def cases(self) -> list[Case]:
         """The cases to run. Raises InputError for the suite, and UsageError for a feature or a case that it has not."""
         cases = [case for case in load(self.suite, self.time_limit) if self.language in (None, case.language)]
+        if not cases and self.language is not None:
+            of = "the built-in suites have" if self.suite is None else f"the suite {self.suite} has"
+            raise click.UsageError(
+                f"{of} no cases in {self.language}; give --suite FILE with some, or compare random queries: "
+                f"cerify fuzz --language {self.language} -- COMMAND"
+            )
         if self.features:
             _require("feature", self.features, {case.feature for case in cases})
             cases = [case for case in cases if case.feature in self.features]
