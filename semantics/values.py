@@ -18,8 +18,8 @@ Value: TypeAlias = bool | int | float | str | datetime
 ValueType = Literal["int", "float", "string", "bool", "timestamp"]
 """The types of values that a schema gives to attributes."""
 
-ValueKind = Literal["number", "string", "bool", "timestamp"]
-"""What a value can be compared with: a value of the same kind."""
+ValueKind = Literal["number", "string", "bool", "timestamp", "interval"]
+"""What a value can be compared with: a value of the same kind. Intervals are values of SQL's expressions alone."""
 
 KIND_OF: Mapping[ValueType, ValueKind] = {
     "int": "number",
@@ -154,7 +154,7 @@ def value_type_of(value: Value) -> ValueType:
             return "timestamp"
 
 
-def kind(value: Value) -> ValueKind:
+def kind(value: Value | timedelta) -> ValueKind:
     """Return the kind of a value, by which values can be compared."""
     match value:
         case bool():
@@ -165,6 +165,8 @@ def kind(value: Value) -> ValueKind:
             return "string"
         case datetime():
             return "timestamp"
+        case timedelta():
+            return "interval"
 
 
 def joined(one: ValueType, other: ValueType) -> ValueType | None:
@@ -187,6 +189,8 @@ def plain(value: Any) -> Any:
         return [plain(part) for part in value]
     if isinstance(value, float):
         return None if not math.isfinite(value) else int(value) if value.is_integer() else value
+    if isinstance(value, timedelta):
+        return show_interval(value)
     return show_time(value) if isinstance(value, datetime) else value
 
 
@@ -209,6 +213,21 @@ def parse_time(text: str) -> datetime:
 def show_time(time: datetime) -> str:
     """The ISO 8601 text of a UTC time, with Z for its offset."""
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def show_interval(interval: timedelta) -> str:
+    """The ISO 8601 text of a difference of times, in days, hours, minutes and seconds.
+
+    >>> show_interval(timedelta(hours=25, seconds=1.5))
+    'P1DT1H1.5S'
+    """
+    ticks = abs(interval) // timedelta(microseconds=1)
+    seconds, fraction = divmod(ticks, 1_000_000)
+    days, hours, minutes = seconds // 86_400, seconds // 3_600 % 24, seconds // 60 % 60
+    written = f"{seconds % 60}" + (f".{fraction:06}".rstrip("0") if fraction else "")
+    clock = f"{hours}H" * bool(hours) + f"{minutes}M" * bool(minutes) + f"{written}S" * (written != "0")
+    text = f"{days}D" * bool(days) + f"T{clock}" * bool(clock)
+    return ("-" if interval < timedelta(0) else "") + "P" + (text or "T0S")
 
 
 def microseconds(time: datetime) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from html import escape
 from io import BytesIO
@@ -38,7 +38,7 @@ from cerify.semantics.files import as_stream
 from cerify.semantics.match_frames import Matches
 from cerify.semantics.packages import naming_extras
 from cerify.semantics.tables import CsvSource, stream_of_csv
-from cerify.semantics.values import Value, show_time
+from cerify.semantics.values import Value, plain
 
 MOST_LISTED = 100  # matches in a table
 
@@ -196,8 +196,8 @@ def _matches(found: Matches) -> str:
     return _table(found) if found else "<p>No match.</p>"
 
 
-def _cell(value: Value | None) -> str:
-    return "" if value is None else show_time(value) if isinstance(value, datetime) else str(value)
+def _cell(value: Value | timedelta | None) -> str:
+    return "" if value is None else str(plain(value)) if isinstance(value, datetime | timedelta) else str(value)
 
 
 def _table(matches: Sequence[Match]) -> str:

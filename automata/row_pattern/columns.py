@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
@@ -15,13 +16,19 @@ from cerify.semantics.arguments import timed_items
 from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
 from cerify.semantics.events import Stream
 from cerify.semantics.packages import np, pa, pc
+from cerify.semantics.row_pattern import scalars
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.check import RowType
 from cerify.semantics.row_pattern.scalars import Nullable, column_values
 from cerify.semantics.row_pattern.syntax import MatchRecognize, Order
-from cerify.semantics.values import EXACT, KIND_OF, ValueKind, value_type_of
+from cerify.semantics.values import EXACT, KIND_OF, Value, ValueKind, microseconds, value_type_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+DURATION: pa.DataType = pa.duration("us")
+FIRST_TIME, LAST_TIME = (microseconds(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
 
 
 class SeveralTypes(Exception):
@@ -30,13 +37,22 @@ class SeveralTypes(Exception):
 
 def array_of(values: Sequence[Nullable]) -> pa.Array:
     """The values as an array of a type in ARROW, or of nulls. Raises SeveralTypes."""
-    types = {value_type_of(value) for value in values if value is not None}
+    types = {_type_of(value) for value in values if value is not None}
     if len(types) > 1:
         raise SeveralTypes
     try:
-        return pa.array(values, ARROW[types.pop()]) if types else pa.nulls(len(values))
+        return pa.array(values, types.pop()) if types else pa.nulls(len(values))
     except (pa.ArrowInvalid, OverflowError):
         raise SeveralTypes from None
+
+
+def arrow_type(type_: RowType) -> pa.DataType:
+    """The Arrow type of the values of an expression."""
+    return DURATION if type_ == "interval" else ARROW[type_]
+
+
+def _type_of(value: Value | timedelta) -> pa.DataType:
+    return DURATION if isinstance(value, timedelta) else ARROW[value_type_of(value)]
 
 
 @dataclass(frozen=True)
@@ -81,7 +97,7 @@ class PartitionedTable:
     @cached_property
     def lists(self) -> Mapping[str, list[Nullable]]:
         """The columns as lists."""
-        columns = column_values(self.S)
+        columns: Mapping[str, list[Any]] = column_values(self.S)
         if self.order is None:
             return columns
         places = self.order.tolist()
@@ -321,7 +337,7 @@ def combined(e: rows.Scalar, operands: list[Column]) -> Column:
             for item in operands[1:]:
                 found = pc.or_kleene(found, _compared("=", operands[0], item))
             return _negated(found, negated)
-        case rows.RowLike():
+        case rows.RowLike() | rows.RowCall() | rows.Extract():
             raise Inexact
         case rows.RowNot():
             return pc.invert(_truth(operands[0]))
@@ -343,14 +359,16 @@ def _constant(value: Nullable) -> pa.Scalar:
     if value is None:
         return pa.scalar(None)
     try:
-        return pa.scalar(value, ARROW[value_type_of(value)])
+        return pa.scalar(value, _type_of(value))
     except OverflowError:  # beyond 64 bits
         raise Inexact from None
 
 
 def _kind(column: Column) -> ValueKind | None:
     """Return the kind of the values of a column, by which values can be compared; None if all are NULL."""
-    return None if pa.types.is_null(column.type) else KIND_OF[VALUE_TYPES[column.type]]
+    if pa.types.is_null(column.type):
+        return None
+    return "interval" if column.type == DURATION else KIND_OF[VALUE_TYPES[column.type]]
 
 
 def _null(type_: str = "bool") -> pa.Scalar:
@@ -401,6 +419,8 @@ def _finite(column: Column) -> Column:
 
 
 def _sign(column: Column, of_int: Callable[[Column], Column], of_float: Callable[[Column], Column]) -> Column:
+    if _kind(column) == "interval":
+        raise Inexact
     if _kind(column) != "number":
         return pa.scalar(None)
     return of_int(column) if column.type == ARROW["int"] else of_float(column)
@@ -411,7 +431,7 @@ def _arithmetic(sign: str, left: Column, right: Column) -> Column:
     if sign == "||":
         return pc.binary_join_element_wise(left, right, "") if kinds == {"string"} else pa.scalar(None)
     if kinds != {"number"}:
-        return pa.scalar(None)
+        return _timed(sign, left, right)
     whole = left.type == right.type == ARROW["int"]
     if sign in "/%":
         zero = pa.scalar(0, right.type)
@@ -423,9 +443,27 @@ def _arithmetic(sign: str, left: Column, right: Column) -> Column:
     return CHECKED[sign](left, right) if whole else _finite(FLOAT[sign](_floats(left), _floats(right)))
 
 
+def _timed(sign: str, left: Column, right: Column) -> Column:
+    """A sum or difference of times and intervals. Raises Inexact for others, and outside the years 1 to 9999."""
+    kind = scalars.TIMED.get((_kind(left), sign, _kind(right)))
+    if kind is None:
+        return pa.scalar(None)
+    if sign not in CHECKED or sign == "*":
+        raise Inexact
+    found = CHECKED[sign](left, right)
+    if kind == "timestamp":
+        bounds = pc.min_max(found) if isinstance(found, pa.Array) else {"min": found, "max": found}
+        first, last = (bounds[name].cast(pa.int64()).as_py() for name in ("min", "max"))
+        if first is not None and not (first >= FIRST_TIME and last <= LAST_TIME):
+            raise Inexact
+    return found
+
+
 def _cast(column: Column, type_: rows.SqlType) -> Column:
     if pa.types.is_null(column.type):
         return column
+    if column.type == DURATION:
+        raise Inexact
     match VALUE_TYPES[column.type], type_:
         case ("int", "BIGINT") | ("string", "VARCHAR") | ("bool", "BOOLEAN") | ("timestamp", "TIMESTAMP"):
             return column

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
 from itertools import permutations
 from typing import Literal, TypeAlias, assert_never
@@ -22,7 +23,6 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, combined
 from cerify.semantics.row_pattern.syntax import MatchRecognize, RowDefinition
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import Value
 
 ACCEPT = -1
 """The target of a way on which a match is complete."""
@@ -377,8 +377,9 @@ def value_in(e: rows.Expression, variable: str, columns: Columns, r: int, length
             return value_in(argument, variable, columns, other, length) if 0 <= other < length else None
         case (
             rows.Negative() | rows.Sum() | rows.Product() | rows.Absolute() | rows.Cast()
-            | rows.Coalesce() | rows.RowCase() | rows.RowComparison() | rows.IsNull() | rows.RowBetween() | rows.RowIn()
-            | rows.RowLike() | rows.RowNot() | rows.RowAnd() | rows.RowOr()
+            | rows.Coalesce() | rows.RowCall() | rows.Extract() | rows.RowCase() | rows.RowComparison()
+            | rows.IsNull() | rows.RowBetween() | rows.RowIn() | rows.RowLike() | rows.RowNot() | rows.RowAnd()
+            | rows.RowOr()
         ):  # fmt: skip
             return combined(e, [value_in(one, variable, columns, r, length) for one in rows.below(e)], STANDARD)
         case rows.RowMatchNumber() | rows.Count() | rows.RowAggregate():
@@ -505,8 +506,7 @@ def predicate_of(e: rows.Expression, own: Collection[str]) -> pred.Predicate:
         case rows.RowBetween(operand, rows.RowConstant(low), rows.RowConstant(high), False) if _is_ordered(low, high):
             return pred.InRange(_term(operand, own), low, high)  # type: ignore[arg-type]
         case rows.RowIn(operand, items, False) if all(isinstance(one, rows.RowConstant) for one in items):
-            found = [one.value for one in items if isinstance(one, rows.RowConstant) and one.value is not None]
-            return pred.OneOf(_term(operand, own), tuple(found))
+            return pred.OneOf(_term(operand, own), tuple(value for one in items for value in rows.constants(one)))
         case _:
             raise Unsupported(
                 "only comparisons of columns and constants, BETWEEN, IN, AND and OR are translated, and no order of "
@@ -517,7 +517,7 @@ def predicate_of(e: rows.Expression, own: Collection[str]) -> pred.Predicate:
 
 def _term(e: rows.Expression, own: Collection[str]) -> pred.Term:
     match e:
-        case rows.RowConstant(value) if value is not None:
+        case rows.RowConstant(value) if value is not None and not isinstance(value, timedelta):
             return pred.Constant(value)
         case rows.RowColumn(name, A) if (A is None or A in own) and name.lower() != TYPE:
             return pred.Attribute(name)
@@ -551,9 +551,9 @@ def _has_order(*operands: rows.Expression | pred.Term) -> bool:
     return _is_ordered(*(one.value for one in operands if isinstance(one, rows.RowConstant | pred.Constant)))
 
 
-def _is_ordered(*values: Value | None) -> bool:
-    """Whether none of the values is NULL or a boolean."""
-    return not any(value is None or isinstance(value, bool) for value in values)
+def _is_ordered(*values: Nullable) -> bool:
+    """Whether none of the values is NULL, a boolean or an interval."""
+    return not any(value is None or isinstance(value, bool | timedelta) for value in values)
 
 
 def _value(term: pred.Term) -> rows.Expression:

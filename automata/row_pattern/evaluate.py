@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeAlias, assert_never, cast
@@ -300,7 +300,7 @@ def nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> 
     return there[offset] if function == "FIRST" else there[-1 - offset]
 
 
-def _folded(function: str, state: View, value: Value) -> View:
+def _folded(function: str, state: View, value: Value | timedelta) -> View:
     """An aggregate with one more value. How the sum or the best is written distinguishes 1 and 1.0, 0.0 and -0.0."""
     if not state:
         return 1, kind(value), value, repr(value)
@@ -310,7 +310,7 @@ def _folded(function: str, state: View, value: Value) -> View:
     if function in ("MIN", "MAX"):
         better = value < so_far if function == "MIN" else value > so_far
         so_far = value if better else so_far
-    elif its == "number":
+    elif its in ("number", "interval"):
         so_far = so_far + value
     return number + 1, its, so_far, repr(so_far)
 
@@ -321,13 +321,13 @@ def _result(function: str, state: View) -> Nullable:
         return cast("int", number)
     if its is None or function in ("MIN", "MAX"):
         return cast(Nullable, so_far)
-    if its != "number":
+    if its not in ("number", "interval"):
         return None
     try:
         found = so_far if function == "SUM" else so_far / number
     except OverflowError:
         return None
-    return cast(Nullable, found) if isinstance(found, int) or math.isfinite(found) else None
+    return None if isinstance(found, float) and not math.isfinite(found) else cast(Nullable, found)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -209,7 +209,7 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
 
 def _find_columns(e: rows.Expression) -> Iterator[tuple[str, set[Value]]]:
     """The columns of an expression, each with the constants that it has, and the numbers next to them."""
-    constants = [one.value for one in subtrees(e) if isinstance(one, rows.RowConstant) and one.value is not None]
+    constants = rows.constants(e)
     near: set[Value] = set(constants)
     for v in constants:
         if isinstance(v, str):

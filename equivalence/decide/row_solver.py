@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -24,7 +24,7 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TYPE, Event, Schema, Stream
 from cerify.semantics.packages import z3
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.scalars import STANDARD, columns_in, combined, resolved
+from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, columns_in, combined, resolved
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, Order
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import INT64, Value, ValueType, microseconds, time_at, value_type_of
@@ -35,6 +35,7 @@ from cerify.semantics.values import INT64, Value, ValueType, microseconds, time_
 # Two conditions that are the same expression are one, whatever the variables. A word says of each row of a partition
 # which conditions are true and which are not; a fact is a factor that the word of no partition has.
 
+FIRST_TIME, LAST_TIME = (microseconds(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
 FARTHEST = 50  # rows that PREV and NEXT may look back or on; each makes what the solver is told longer
 
 
@@ -184,7 +185,7 @@ def longest(p: rows.Pattern) -> int:
 # CAST and || give is not known, nor what arithmetic gives, which floats round, but on columns of whole numbers; for a
 # table it is taken to be exact.
 
-NULL, NUMBER, NAN, TEXT, TRUTH, TIME = range(6)
+NULL, NUMBER, NAN, TEXT, TRUTH, TIME, SPAN = range(7)  # no column holds a span, the difference of two times
 KINDS: Mapping[ValueType, tuple[int, ...]] = {
     "int": (NUMBER,), "float": (NUMBER, NAN), "string": (TEXT,), "bool": (TRUTH,), "timestamp": (TIME,),
 }  # fmt: skip
@@ -219,6 +220,11 @@ class SymbolicRows:
         typed = () if schema is None or {*schema.types} == {ROW} else (TYPE,)
         self.names = tuple(dict.fromkeys((*(one.name for one in (*columns, *key)), *typed)))
         self.around = range(-max(1, clauses.reach("PREV")), number + max(1, clauses.reach("NEXT")))
+
+    @cached_property
+    def calculates(self) -> bool:
+        """Whether a condition adds or subtracts, perhaps times."""
+        return any(isinstance(one, rows.Sum) and one.operator != "||" for one in self.nodes)
 
     @cached_property
     def likes(self) -> list[rows.RowLike]:
@@ -276,11 +282,14 @@ class SymbolicRows:
                 first, later = null if nulls_of(order) == "LAST" else reversed(null)
                 yield z3.Implies(z3.And(known, first), later)
         for name in self.names:
-            kinds = (NULL, *KINDS[self.types[name]]) if name in self.types else tuple(range(6))
+            kinds = (NULL, *KINDS[self.types[name]]) if name in self.types else tuple(range(SPAN))
             for r in self.around:
                 x = self.cell(name, r)
                 yield among(x.kind, (TEXT,) if name == TYPE else kinds)
                 yield z3.Implies(x.kind == TRUTH, z3.Or(x.at == 0, x.at == 1))
+                if self.calculates:
+                    in_years = z3.And(x.at >= FIRST_TIME, x.at <= LAST_TIME)
+                    yield z3.Implies(x.kind == TIME, z3.And(z3.IsInt(x.at), in_years))
                 if self.exact and self.likes:
                     yield z3.Implies(x.kind == TEXT, among(x.at, range(len(self.texts))))
         if self.schema is not None:
@@ -311,11 +320,11 @@ class SymbolicRows:
                 return found
             case rows.Negative(operand):
                 x = self._value(operand, r)
-                return _either(among(x.kind, (NUMBER, NAN)), ValuePoint(x.kind, -x.at), self.null)
+                return _either(among(x.kind, (NUMBER, NAN, SPAN)), ValuePoint(x.kind, -x.at), self.null)
             case rows.Absolute(operand):
                 x = self._value(operand, r)
                 positive = ValuePoint(x.kind, z3.If(x.at < 0, -x.at, x.at))
-                return _either(among(x.kind, (NUMBER, NAN)), positive, self.null)
+                return _either(among(x.kind, (NUMBER, NAN, SPAN)), positive, self.null)
             case rows.Sum(left, sign, right) | rows.Product(left, sign, right):
                 return self._calculated(sign, left, right, r)
             case rows.Cast(operand, type_):
@@ -329,7 +338,7 @@ class SymbolicRows:
         kind = z3.If(z3.Or(true, false), z3.IntVal(TRUTH), z3.IntVal(NULL))
         return ValuePoint(kind, z3.If(true, z3.RealVal(1), z3.RealVal(0)))
 
-    def _constant(self, value: Value | None) -> ValuePoint:
+    def _constant(self, value: Nullable) -> ValuePoint:
         """Raises Unsupported for infinity, and for a whole number beyond binary64."""
         match value:
             case None:
@@ -346,6 +355,8 @@ class SymbolicRows:
                 return _point(TEXT, self.texts.index(value)) if value in self.texts else _unknown(f"text {value}")
             case datetime():
                 return _point(TIME, microseconds(value))
+            case timedelta():
+                return _point(SPAN, value // timedelta(microseconds=1))
 
     def _calculated(self, sign: str, left: rows.Expression, right: rows.Expression, r: int) -> ValuePoint:
         """Return the value of + - * / % for numbers, and of || for texts.
@@ -366,7 +377,30 @@ class SymbolicRows:
         else:
             found = _unknown(sign, x, y)
             result = _either(found.kind == kind, found, self.null)
-        return _either(z3.And(x.kind == kind, y.kind == kind), result, self.null)
+        return _either(z3.And(x.kind == kind, y.kind == kind), result, self._timed(sign, x, y))
+
+    def _timed(self, sign: str, x: ValuePoint, y: ValuePoint) -> ValuePoint:
+        """Return the value of + and - where an operand is a time or a span; a time beyond the years 1 to 9999 is NULL.
+
+        A span times a number is not computed.
+        """
+        if sign in ("*", "/"):
+            numbers = z3.And(x.kind == NUMBER, y.kind == SPAN) if sign == "*" else z3.BoolVal(False)
+            found = _unknown(sign, x, y)
+            spans = z3.Or(z3.And(x.kind == SPAN, y.kind == NUMBER), numbers)
+            return _either(z3.And(spans, among(found.kind, (SPAN, NULL))), found, self.null)
+        if sign not in ("+", "-"):
+            return self.null
+        at = x.at + y.at if sign == "+" else x.at - y.at
+        years = z3.And(at >= FIRST_TIME, at <= LAST_TIME)
+        results = {(TIME, SPAN): TIME, (SPAN, SPAN): SPAN} | (
+            {(SPAN, TIME): TIME} if sign == "+" else {(TIME, TIME): SPAN}
+        )
+        found = self.null
+        for (one, other), kind in results.items():
+            fits = z3.And(x.kind == one, y.kind == other, years if kind == TIME else True)
+            found = _either(fits, ValuePoint(z3.IntVal(kind), at), found)
+        return found
 
     def _has_float(self, *operands: rows.Expression) -> bool:
         """Whether a column or constant is a float, as the schema or the text has it."""
@@ -456,7 +490,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _folded(e: rows.Expression) -> Value | None:
+def _folded(e: rows.Expression) -> Nullable:
     """The value of an expression that looks at no row."""
     assert not isinstance(e, rows.Lookup)
     return combined(e, [_folded(one) for one in rows.below(e)], STANDARD)
@@ -593,10 +627,9 @@ class _Question:
             for one in [list(subtrees(e))]
             if rows.RowColumn(name, quoted=True) in one
         )
-        found = (
-            one.value for some in near for one in some if isinstance(one, rows.RowConstant) and one.value is not None
-        )
-        return next((KINDS[value_type_of(value)][0] for value in found), NUMBER)
+        found = [value for some in near for one in some[:1] for value in rows.constants(one)]
+        spans = any(isinstance(one, rows.RowConstant) and isinstance(one.value, timedelta) for s in near for one in s)
+        return TIME if spans else next((KINDS[value_type_of(value)][0] for value in found), NUMBER)
 
     def least(self, known: list[Any], schema: Schema | None) -> Stream:
         """The rows that the solver has found, with the least whole numbers, cell by cell: any solver finds these."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from cerify.equivalence.shrink.shrink import QueryOperations, TreeShape, dropped, varied
@@ -159,7 +160,10 @@ def mapped(
 
     def other(e: rows.Expression) -> rows.Expression:
         if isinstance(e, rows.RowConstant):
-            return e if value is None or e.value is None else rows.RowConstant(value(e.value))
+            shown = e.value
+            if value is None or shown is None or isinstance(shown, timedelta):
+                return e
+            return rows.RowConstant(value(shown))
         return trees.rebuilt(e, [other(operand) for operand in rows.below(e)])
 
     return replace(

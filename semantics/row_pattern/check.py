@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from functools import lru_cache, reduce
 from itertools import permutations, product
-from typing import NamedTuple, TypeAlias, assert_never
+from typing import Literal, NamedTuple, TypeAlias, assert_never, cast
 
 from cerify.semantics.arguments import depth_limited, format_names
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.predicates import Problem, find_nearest_name, meant_name
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, columns_in, resolve_column
+from cerify.semantics.row_pattern.scalars import FUNCTIONS, STANDARD, TIMED, RowReading, columns_in, resolve_column
 from cerify.semantics.row_pattern.syntax import MatchRecognize, Measure, RowDefinition, Subset, show_expression
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import KIND_OF, ValueKind, ValueType, value_type_of
@@ -21,14 +22,26 @@ from cerify.semantics.values import KIND_OF, ValueKind, ValueType, value_type_of
 Types: TypeAlias = Callable[[rows.RowColumn], ValueType | None]
 """The type of a column; None where it is not known."""
 
+RowType: TypeAlias = ValueType | Literal["interval"]
+"""The type of an expression's values: that of an attribute, or an interval."""
+
 CAST: Mapping[rows.SqlType, ValueType] = {
     "BIGINT": "int", "DOUBLE": "float", "VARCHAR": "string", "BOOLEAN": "bool", "TIMESTAMP": "timestamp",
 }  # fmt: skip
 
 NO_CAST: Mapping[ValueKind, tuple[rows.SqlType, ...]] = {
-    "timestamp": ("BIGINT", "DOUBLE", "BOOLEAN"), "number": ("TIMESTAMP",), "bool": ("TIMESTAMP",),
+    "timestamp": ("BIGINT", "DOUBLE", "BOOLEAN"), "interval": ("BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMP"),
+    "number": ("TIMESTAMP",), "bool": ("TIMESTAMP",),
 }  # fmt: skip
 """The types to which no value of a kind can be cast."""
+
+
+AN_INTERVAL = "write a length of time as an interval, such as INTERVAL '30' MINUTE"
+
+
+def a_kind(kind: ValueKind) -> str:
+    """The kind with its article."""
+    return f"{'an' if kind == 'interval' else 'a'} {kind}"
 
 
 def types_of(known: Mapping[str, ValueType | None] | None) -> Types:
@@ -36,24 +49,29 @@ def types_of(known: Mapping[str, ValueType | None] | None) -> Types:
     return lambda column: None if known is None else known.get(resolve_column(column, known))
 
 
-def type_of(e: rows.Expression, types: Types) -> ValueType | None:
+def kind_of_type(type_: RowType | None) -> ValueKind | None:
+    """The kind of the values of a type."""
+    return None if type_ is None else "interval" if type_ == "interval" else KIND_OF[type_]
+
+
+def type_of(e: rows.Expression, types: Types) -> RowType | None:
     """The type of an expression's values, as the decided reading has them; None where it is not known, as for NULL.
 
     An integer counts as a float where other values of the expression are floats.
     """
     match e:
         case rows.RowConstant(value):
-            return None if value is None else value_type_of(value)
+            return None if value is None else "interval" if isinstance(value, timedelta) else value_type_of(value)
         case rows.RowColumn():
             return types(e)
         case rows.Classifier():
             return "string"
         case rows.Sum(left, operator, right):
-            return "string" if operator == "||" else _number((left, right), types)
-        case rows.Product(left, _, right):
-            return _number((left, right), types)
+            return "string" if operator == "||" else _calculated(operator, left, right, types)
+        case rows.Product(left, operator, right):
+            return _calculated(operator, left, right, types)
         case rows.Negative(operand) | rows.Absolute(operand):
-            return _number((operand,), types)
+            return _quantity(operand, types)
         case rows.RowMatchNumber() | rows.Count():
             return "int"
         case rows.Physical(_, argument) | rows.Logical(_, argument):
@@ -61,11 +79,18 @@ def type_of(e: rows.Expression, types: Types) -> ValueType | None:
         case rows.RowAggregate(function, argument):
             if function in ("MIN", "MAX"):
                 return type_of(argument, types)
-            return {"COUNT": "int", "AVG": "float"}.get(function) or _number((argument,), types)  # type: ignore[return-value]
+            found = _quantity(argument, types)
+            return "int" if function == "COUNT" else "float" if function == "AVG" and found != "interval" else found
         case rows.Cast(_, type_):
             return CAST[type_]
         case rows.Coalesce(arguments):
             return _joined(arguments, types)
+        case rows.RowCall(function, arguments):
+            result = FUNCTIONS[function].result
+            return _number(arguments[:1], types) if result == "number" else result
+        case rows.Extract(part, operand):
+            exact = part in ("SECOND", "EPOCH")
+            return "float" if exact else "int"
         case rows.RowCase(_, result, otherwise):
             return _joined((result, otherwise), types)
         case (
@@ -78,7 +103,29 @@ def type_of(e: rows.Expression, types: Types) -> ValueType | None:
             assert_never(e)
 
 
-def _joined(operands: Sequence[rows.Expression], types: Types) -> ValueType | None:
+def _calculated(sign: str, left: rows.Expression, right: rows.Expression, types: Types) -> RowType | None:
+    """The type of a sum or a product; None where its operands may be numbers, or times and intervals."""
+    table = {("number", sign, "number"): "number", **{key: kind for key, kind in TIMED.items() if key[1] == sign}}
+    pairs = product(_possible_kinds(left, types), _possible_kinds(right, types))
+    found = {table[one, sign, other] for one, other in pairs if (one, sign, other) in table}
+    if found == {"number"} or not found:
+        return _number((left, right), types) if found else None
+    return cast("RowType", found.pop()) if len(found) == 1 else None
+
+
+def _possible_kinds(e: rows.Expression, types: Types) -> tuple[ValueKind, ...]:
+    """The kinds that an operand of arithmetic may have; no column holds intervals."""
+    if (known := kind_of_type(type_of(e, types))) is not None:
+        return (known,)
+    column = e.argument if isinstance(e, rows.Physical | rows.Logical) else e
+    return ("number", "timestamp") if isinstance(column, rows.RowColumn) else ("number", "timestamp", "interval")
+
+
+def _quantity(operand: rows.Expression, types: Types) -> RowType:
+    return "interval" if type_of(operand, types) == "interval" else _number((operand,), types)
+
+
+def _joined(operands: Sequence[rows.Expression], types: Types) -> RowType | None:
     found = [one for one in (type_of(operand, types) for operand in operands) if one is not None]
     return "float" if found[:1] == ["int"] and "float" in found else next(iter(found), None)
 
@@ -103,21 +150,23 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
     """
 
     def kind_of(operand: rows.Expression) -> ValueKind | None:
-        return None if (found := type_of(operand, types)) is None else KIND_OF[found]
+        return kind_of_type(type_of(operand, types))
 
     def of(wanted: ValueKind, *operands: rows.Expression) -> Iterator[Problem]:
         for operand in operands:
             if (found := kind_of(operand)) not in (None, wanted):
                 rule = {"number": "arithmetic", "string": "like"}.get(wanted, "kind")
-                message = f"{show_expression(operand)} is a {found}, and a {wanted} is expected"
+                message = f"{show_expression(operand)} is {a_kind(found)}, and {a_kind(wanted)} is expected"
                 yield Problem(rule, message, operand.span)  # type: ignore[arg-type]
 
     def alike(*operands: rows.Expression) -> Iterator[Problem]:
         known = [(operand, found) for operand in operands if (found := kind_of(operand)) is not None]
         for operand, found in known[1:]:
             if found != known[0][1]:
-                texts = f"{show_expression(known[0][0])} is a {known[0][1]}, and {show_expression(operand)} a {found}"
-                yield Problem("kind", texts, operand.span)
+                first, kind_ = known[0]
+                message = f"{show_expression(first)} is {a_kind(kind_)}, and {show_expression(operand)} {a_kind(found)}"
+                spans = {kind_, found} == {"interval", "number"}
+                yield Problem("kind", message, operand.span, advice=AN_INTERVAL if spans else None)
 
     if condition:
         yield from of("bool", e)
@@ -129,19 +178,30 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
             pass
         case rows.Cast(operand, type_):
             if (known := kind_of(operand)) is not None and type_ in NO_CAST.get(known, ()):
-                message = f"{show_expression(operand)} is a {known}, and a CAST of it to {type_} is always NULL"
+                message = f"{show_expression(operand)} is {a_kind(known)}, and a CAST of it to {type_} is always NULL"
                 yield Problem("kind", message, e.span, advice="use a column of the other kind, as a time in seconds")
         case rows.RowAggregate(function, argument):
-            if function in ("SUM", "AVG"):
+            if function in ("SUM", "AVG") and kind_of(argument) != "interval":
                 yield from of("number", argument)
         case rows.Negative(operand) | rows.Absolute(operand):
-            yield from of("number", operand)
-        case rows.Sum(left, operator, right):
-            yield from of("string" if operator == "||" else "number", left, right)
-        case rows.Product(left, _, right):
-            yield from of("number", left, right)
+            if kind_of(operand) != "interval":
+                yield from of("number", operand)
+        case rows.Sum(left, operator, right) | rows.Product(left, operator, right):
+            if operator == "||":
+                yield from of("string", left, right)
+            elif {"timestamp", "interval"}.isdisjoint(map(kind_of, (left, right))):
+                yield from of("number", left, right)
+            elif type_of(e, types) is None and None not in map(kind_of, (left, right)):
+                message = f"there is no {kind_of(left)} {operator} {kind_of(right)}"
+                yield Problem("arithmetic", message, e.span, advice=AN_INTERVAL)
         case rows.Coalesce(arguments):
             yield from alike(*arguments)
+        case rows.RowCall(function, arguments):
+            for wanted, argument in zip(FUNCTIONS[function].kinds, arguments, strict=False):
+                yield from of(wanted, argument)
+        case rows.Extract(_, operand):
+            if kind_of(operand) != "interval":
+                yield from of("timestamp", operand)
         case rows.RowCase(tested, result, otherwise):
             yield from of("bool", tested)
             yield from alike(result, otherwise)

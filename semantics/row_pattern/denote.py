@@ -94,6 +94,8 @@ def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
             | rows.Absolute()
             | rows.Cast()
             | rows.Coalesce()
+            | rows.RowCall()
+            | rows.Extract()
             | rows.RowCase()
             | rows.RowComparison()
             | rows.IsNull()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeAlias, TypeVar
@@ -243,8 +244,12 @@ def condition_text(made: RowOutput, A: str, frame: Frame, outcome: str = "") -> 
     condition = next(one.condition for one in made.clause.define if one.variable == A)
     found = (value(e, frame) for e in rows.lookups(made.q.conditions[A]))
     values = zip(map(show_expression, rows.lookups(condition)), found, strict=True)
-    shown = dict.fromkeys(f"{text} is {'NULL' if v is None else show_value(v)}" for text, v in values)
+    shown = dict.fromkeys(f"{text} is {_value_text(v)}" for text, v in values)
     return f"{show_expression(condition)}{outcome}{', where ' + ', '.join(shown) if shown else ''}"
+
+
+def _value_text(v: Nullable) -> str:
+    return show_expression(rows.RowConstant(v)) if v is None or isinstance(v, timedelta) else show_value(v)
 
 
 def labels_text(labels: Iterable[str]) -> str:

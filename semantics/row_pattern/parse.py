@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from datetime import timedelta
+from fractions import Fraction
+from functools import reduce
+from typing import Any, cast, get_args
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
@@ -21,6 +24,8 @@ from cerify.semantics.errors import BudgetExceeded, ParseError, Span, Unsupporte
 from cerify.semantics.parsing import MAX_DEPTH, explained, number_of, parsed, parser_of, place_of, read_before, span_of
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import BARE, STANDARD_SQL, SqlDialect, default_skip, dialect_function
+from cerify.semantics.row_pattern.scalars import FUNCTIONS as SCALAR_FUNCTIONS
+from cerify.semantics.row_pattern.scalars import SPELLINGS
 from cerify.semantics.row_pattern.syntax import (
     MatchRecognize,
     Measure,
@@ -44,7 +49,8 @@ TYPES: dict[str, rows.SqlType] = {
 }  # fmt: skip
 FUNCTIONS = (
     *("PREV", "NEXT", "FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX"),
-    *("CLASSIFIER", "MATCH_NUMBER", "ABS", "COALESCE", "CAST", "NULLIF", "GREATEST", "LEAST", "MOD"),
+    *("CLASSIFIER", "MATCH_NUMBER", "ABS", "COALESCE", "CAST", "NULLIF", "GREATEST", "LEAST", "MOD", "EXTRACT"),
+    *SCALAR_FUNCTIONS,
 )
 MEANT = {
     "LAG": "PREV", "LEAD": "NEXT", "FIRST_VALUE": "FIRST", "LAST_VALUE": "LAST",
@@ -168,15 +174,26 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
     def other_function(self, meta: Meta, name: Token, *arguments: rows.Expression) -> rows.Expression:
         if (made := dialect_function(name.upper(), arguments, self.dialect, span_of(meta))) is not None:
             return made
+        if (known := scalar_function(name.upper(), arguments, span_of(meta))) is not None:
+            return known
         found = f"did you mean {MEANT[name.upper()]}?" if name.upper() in MEANT else f"there are {', '.join(FUNCTIONS)}"
         raise Unsupported(f"there is no function {name}; {found}", span_of(name))
 
     def other_literal(self, meta: Meta, token: Token) -> None:
-        kind = re.split("[^A-Z]", token.upper())[0]
-        mend = "a time is written TIMESTAMP '2013-01-31 14:05:00'"
-        if kind == "INTERVAL":
-            mend = "give the times in a column of numbers, such as seconds, whose difference is one"
-        raise Unsupported(f"there are no values of type {kind}; {mend}", span_of(token))
+        mend = "an instant is written TIMESTAMP '2013-01-31 14:05:00', a length of time INTERVAL '30' MINUTE"
+        raise Unsupported(f"there are no values of type TIME; {mend}", span_of(token))
+
+    def interval(self, meta: Meta, token: Token) -> rows.Expression:
+        return rows.RowConstant(parse_interval(str(token), span_of(token)), span=span_of(meta))
+
+    def extract(self, meta: Meta, head: Token, e: rows.Expression) -> rows.Expression:
+        part = head.split("(", 1)[1].split()[0].upper()
+        part = {"DAYOFWEEK": "DOW", "DAYOFYEAR": "DOY", "DAY_OF_WEEK": "DOW", "DAY_OF_YEAR": "DOY"}.get(part, part)
+        if part not in get_args(rows.TimePart):
+            raise Unsupported(
+                f"there is no part {part} of a time; there are {', '.join(get_args(rows.TimePart))}", span_of(head)
+            )
+        return rows.Extract(cast("Any", part), e, span=span_of(meta))
 
     def absolute(self, meta: Meta, e: rows.Expression) -> rows.Expression:
         return rows.Absolute(e, span=span_of(meta))
@@ -217,11 +234,83 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         return rows.RowConstant(None, span=span_of(meta))
 
     def timestamp(self, meta: Meta, token: Token) -> rows.Expression:
-        text = str(token).split("'")[1]
+        text = str(token).split("'")[1].strip()
         try:
             return rows.RowConstant(parse_time(text), span=span_of(meta))
         except ValueError as error:
             raise ParseError(f"{text!r} {error}", span_of(meta)) from None
+
+
+_INTERVAL = re.compile(
+    r"INTERVAL\s*(?:'(?P<text>[^']*)'|(?P<number>[0-9]+))\s*(?P<unit>[A-Z]+?)?S?(?:\s*\([0-9]+\))?(?:\s+TO\s+(?P<last>[A-Z]+))?",
+    re.I,
+)
+_LENGTHS = {"WEEK": timedelta(days=7), **rows.UNITS, "MILLISECOND": timedelta(milliseconds=1)}
+_ENDS = ("DAY", "HOUR", "MINUTE", "SECOND")
+
+
+def parse_interval(text: str, span: Span) -> timedelta:
+    """Return the interval that a literal writes. Raises ParseError, and Unsupported for months and years.
+
+    It is a number and a unit, as INTERVAL '30' MINUTE or INTERVAL 30 MINUTE; fields, as INTERVAL '1 02:30' DAY TO
+    MINUTE; or a text with its units, as INTERVAL '1 hour 30 minutes'.
+
+    >>> parse_interval("INTERVAL '1:30' HOUR TO MINUTE", Span(0, 30)) // timedelta(minutes=1)
+    90
+    """
+    found = _INTERVAL.fullmatch(text)
+    assert found is not None  # the grammar's token
+    written, unit, last = (found["text"] or found["number"] or "").strip(), (found["unit"] or "").upper(), found["last"]
+    if unit in ("MONTH", "YEAR") or re.search(r"\b(mon(th)?|y(ea)?r)s?\b", written, re.I):
+        raise Unsupported("an interval of months or years has no fixed length; write it in days", span)
+    wrong = ParseError("an interval is written as INTERVAL '30' MINUTE or INTERVAL '1 02:30:00' DAY TO SECOND", span)
+    number = r"[+-]?[0-9]+(?:\.[0-9]+)?"
+    try:
+        if last is not None:
+            return _fields_of(written, unit, last.upper(), wrong)
+        if unit:
+            if not re.fullmatch(number, written):
+                raise wrong
+            return _times(written, _LENGTHS[unit])
+        parts = re.findall(rf"({number})\s*([a-z]+)", written, re.I)
+        if not parts or re.sub(rf"({number})\s*([a-z]+)[\s,]*", "", written, flags=re.I):
+            raise wrong
+        return sum((_times(size, _LENGTHS[name.upper().removesuffix("S")]) for size, name in parts), timedelta())
+    except (KeyError, OverflowError):
+        raise wrong from None
+
+
+def _times(number: str, unit: timedelta) -> timedelta:
+    """Return a multiple of a unit, exactly to the microsecond."""
+    return timedelta(microseconds=round(Fraction(number) * (unit // timedelta(microseconds=1))))
+
+
+def _fields_of(written: str, first: str, last: str, wrong: ParseError) -> timedelta:
+    """Return the interval of fields from one unit to another, as '1 02:30' from DAY to MINUTE."""
+    if first not in _ENDS or last not in _ENDS or _ENDS.index(first) >= _ENDS.index(last):
+        raise wrong
+    units = _ENDS[_ENDS.index(first) : _ENDS.index(last) + 1]
+    sign, body = (-1, written[1:]) if written.startswith("-") else (1, written)
+    fields = re.split(r"[ :]+", body)
+    if len(fields) != len(units) or not all(re.fullmatch(r"[0-9]+(\.[0-9]+)?", one) for one in fields):
+        raise wrong
+    return sign * sum((_times(one, rows.UNITS[unit]) for one, unit in zip(fields, units, strict=True)), timedelta())
+
+
+def scalar_function(name: str, arguments: tuple[rows.Expression, ...], span: Span) -> rows.Expression | None:
+    """Return the call of a function of values, None if there is none of that name. Raises Unsupported."""
+    if name == "CONCAT" and arguments:
+        return replace(reduce(lambda left, right: rows.Sum(left, "||", right), arguments), span=span)
+    known = SPELLINGS.get(name, name)
+    if known not in SCALAR_FUNCTIONS:
+        return None
+    function = SCALAR_FUNCTIONS[known]
+    most = len(function.kinds)
+    least = function.least or most
+    if not least <= len(arguments) <= most:
+        wanted = str(most) if least == most else f"{least} or {most}"
+        raise Unsupported(f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {len(arguments)}", span)
+    return rows.RowCall(known, arguments[::-1] if name in ("STRPOS", "INSTR") else arguments, span=span)
 
 
 def _case(whens: list[Any], otherwise: rows.Expression, span: Span) -> rows.Expression:

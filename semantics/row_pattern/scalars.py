@@ -11,8 +11,8 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from decimal import ROUND_HALF_UP, Decimal
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import cache
 from itertools import chain
 from typing import Any, Literal, TypeAlias, assert_never, cast
@@ -23,7 +23,7 @@ from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import Value, kind, parse_time, show_time
+from cerify.semantics.values import EPOCH, Value, ValueKind, kind, parse_time, show_interval, show_time
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What the standard leaves open or engines read differently, as data: each field is a question, its default the answer.
@@ -65,7 +65,7 @@ def list_other_readings() -> dict[tuple[str, str], RowReading]:
     return arguments.vary_reading(STANDARD)
 
 
-Nullable: TypeAlias = Value | None
+Nullable: TypeAlias = Value | timedelta | None
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "<>": operator.ne,
 }  # fmt: skip
@@ -78,15 +78,19 @@ def combined(e: rows.Scalar, values: Sequence[Nullable], reading: RowReading) ->
         case rows.RowConstant(constant):
             return constant
         case rows.Negative():
-            return None if not _is_number(values[0]) else -values[0]  # type: ignore[operator]
+            return -values[0] if _is_quantity(values[0]) else None  # type: ignore[operator]
         case rows.Sum(_, sign, _) | rows.Product(_, sign, _):
             return _arithmetic(sign, values[0], values[1], reading)
         case rows.Absolute():
-            return None if not _is_number(values[0]) else abs(values[0])  # type: ignore[arg-type]
+            return cast("Nullable", abs(cast(Any, values[0]))) if _is_quantity(values[0]) else None
         case rows.Cast(_, type_):
             return None if values[0] is None else _cast(values[0], type_)
         case rows.Coalesce():
             return next((value for value in values if value is not None), None)
+        case rows.RowCall(function):
+            return FUNCTIONS[function].call(values)
+        case rows.Extract(part):
+            return None if values[0] is None else extracted(part, values[0])
         case rows.RowCase():
             return values[1] if values[0] is True else values[2]
         case rows.RowComparison(_, comparator, _):
@@ -153,7 +157,7 @@ def aggregated(function: str, values: Sequence[Nullable]) -> Nullable:
     if function in ("MIN", "MAX"):
         ordered: list[Any] = list(there)
         return cast("Value", min(ordered) if function == "MIN" else max(ordered))
-    if not _is_number(there[0]):
+    if not _is_quantity(there[0]):
         return None
     total: Any = there[0]
     for value in there[1:]:
@@ -164,10 +168,10 @@ def aggregated(function: str, values: Sequence[Nullable]) -> Nullable:
 def _arithmetic(sign: str, one: Nullable, other: Nullable, reading: RowReading) -> Nullable:
     if sign == "||":
         return one + other if isinstance(one, str) and isinstance(other, str) else None
-    if not (_is_number(one) and _is_number(other)):
-        return None
     x: Any = one
     y: Any = other
+    if not (_is_number(one) and _is_number(other)):
+        return _finite(lambda: TIMES[sign](x, y)) if (kind_of(x), sign, kind_of(y)) in TIMED else None
     if sign in "/%" and y == 0:
         return None
     whole = isinstance(x, int) and isinstance(y, int)
@@ -186,11 +190,33 @@ def _arithmetic(sign: str, one: Nullable, other: Nullable, reading: RowReading) 
             return _finite(lambda: abs(x) % abs(y) * (-1 if x < 0 else 1) if whole else math.fmod(x, y))
 
 
+TIMES: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
+TIMED: Mapping[tuple[ValueKind | None, str, ValueKind | None], ValueKind] = {
+    ("timestamp", "-", "timestamp"): "interval", ("timestamp", "+", "interval"): "timestamp",
+    ("timestamp", "-", "interval"): "timestamp", ("interval", "+", "timestamp"): "timestamp",
+    ("interval", "+", "interval"): "interval", ("interval", "-", "interval"): "interval",
+    ("interval", "*", "number"): "interval", ("number", "*", "interval"): "interval",
+    ("interval", "/", "number"): "interval",
+}  # fmt: skip
+"""Of which kind the result of an operator is, where an operand is a time or an interval."""
+
+
+def kind_of(value: Nullable) -> ValueKind | None:
+    """The kind of a value, None for NULL."""
+    return None if value is None else kind(value)
+
+
+def _is_quantity(value: Nullable) -> bool:
+    return _is_number(value) or isinstance(value, timedelta)
+
+
 def _finite(compute: Callable[[], Any]) -> Nullable:
-    """A number; None where it is beyond a 64-bit float."""
+    """A value; None for a number beyond a 64-bit float, a time outside the years 1 to 9999, or a division by zero."""
     try:
-        value: Value = compute()
-    except (OverflowError, ValueError):
+        value: Nullable = compute()
+    except (OverflowError, ValueError, ZeroDivisionError):
         return None
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -199,23 +225,135 @@ def _is_number(value: Nullable) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _cast(value: Value, type_: rows.SqlType) -> Nullable:
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions of values: one row for each, which types and evaluators read.
+
+
+@dataclass(frozen=True)
+class ScalarFunction:
+    """A function of SQL.
+
+    kinds: of its arguments; the last ones may be left out as far as `least` says. NULL in an argument makes NULL.
+    result: the type of its values; "number" for the type of the first argument.
+    """
+
+    kinds: tuple[ValueKind, ...]
+    result: Literal["int", "float", "string", "timestamp", "number"]
+    compute: Callable[..., Any]
+    least: int = 0
+
+    def call(self, values: Sequence[Nullable]) -> Nullable:
+        """The value for these arguments; None where one is NULL or of another kind, or there is no value."""
+        if any(kind_of(value) != wanted for value, wanted in zip(values, self.kinds, strict=False)):
+            return None
+        return _finite(lambda: self.compute(*values))
+
+
+def _round(x: Any, digits: Any = 0) -> Any:
+    """Round halves away from zero, as SQL does; Python rounds them to even."""
+    if abs(digits) > 400:
+        return None
+    if not math.isfinite(x) or (isinstance(x, int) and digits >= 0):
+        return x
+    unit = Decimal(1).scaleb(-int(digits))
+    with localcontext(prec=800):
+        found = (Decimal(repr(x)) / unit).to_integral_value(ROUND_HALF_UP) * unit
+    return int(found) if isinstance(x, int) else float(found)
+
+
+def _substring(text: str, start: Any, length: Any = None) -> str | None:
+    """The characters from `start`, counted from 1; places before the first one count, and are empty."""
+    if length is not None and length < 0:
+        return None
+    end = None if length is None else max(start + length - 1, 0)
+    return text[max(start - 1, 0) : end] if isinstance(start, int) and not isinstance(length, float) else None
+
+
+def _truncate_time(part: str, time: datetime) -> datetime | None:
+    """The first instant of the hour, day, … of a time. Weeks begin on Monday."""
+    name = part.upper()
+    if name == "WEEK":
+        return _truncate_time("DAY", time - timedelta(days=time.weekday()))
+    if name == "QUARTER":
+        return _truncate_time("MONTH", time.replace(month=(time.month - 1) // 3 * 3 + 1, day=1))
+    names = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+    if name not in names:
+        return None
+    first = (1, 1, 1, 0, 0, 0)
+    kept = time.timetuple()[: names.index(name) + 1]
+    return datetime(*kept, *first[len(kept) :], tzinfo=time.tzinfo)  # type: ignore[arg-type,misc]
+
+
+FIELDS: Mapping[str, tuple[int, int]] = {"DAY": (86_400, 10**9), "HOUR": (3_600, 24), "MINUTE": (60, 60)}
+"""Of the fields of an interval, the seconds of one, and the number at which the next longer field goes on."""
+
+
+def extracted(part: rows.TimePart, value: Nullable) -> Nullable:
+    """A part of a time, or an interval's field; Sunday is 0 of DOW, and a week is that of ISO 8601."""
+    if isinstance(value, timedelta):
+        seconds = value / timedelta(seconds=1)
+        if part == "EPOCH":
+            return seconds
+        if part in FIELDS:
+            length, number = FIELDS[part]
+            size = int(abs(seconds)) // length % number
+            return -size if seconds < 0 else size
+        return math.fmod(seconds, 60) if part == "SECOND" else None
+    if not isinstance(value, datetime):
+        return None
+    second = value.second + value.microsecond / 1_000_000 if value.microsecond else value.second
+    found = {
+        "YEAR": value.year, "QUARTER": (value.month + 2) // 3, "MONTH": value.month, "WEEK": value.isocalendar().week,
+        "DAY": value.day, "DOW": value.isoweekday() % 7, "DOY": value.timetuple().tm_yday, "HOUR": value.hour,
+        "MINUTE": value.minute, "SECOND": second, "EPOCH": (value - EPOCH) / timedelta(seconds=1),
+    }  # fmt: skip
+    return cast("Nullable", found[part])
+
+
+FUNCTIONS: Mapping[str, ScalarFunction] = {
+    "UPPER": ScalarFunction(("string",), "string", str.upper),
+    "LOWER": ScalarFunction(("string",), "string", str.lower),
+    "TRIM": ScalarFunction(("string",), "string", lambda text: text.strip(" ")),
+    "CHAR_LENGTH": ScalarFunction(("string",), "int", len),
+    "SUBSTRING": ScalarFunction(("string", "number", "number"), "string", _substring, least=2),
+    "REPLACE": ScalarFunction(("string", "string", "string"), "string", str.replace),
+    "POSITION": ScalarFunction(("string", "string"), "int", lambda part, text: text.find(part) + 1),
+    "FLOOR": ScalarFunction(("number",), "number", lambda x: type(x)(math.floor(x))),
+    "CEIL": ScalarFunction(("number",), "number", lambda x: type(x)(math.ceil(x))),
+    "ROUND": ScalarFunction(("number", "number"), "number", _round, least=1),
+    "SIGN": ScalarFunction(("number",), "int", lambda x: (x > 0) - (x < 0)),
+    "SQRT": ScalarFunction(("number",), "float", math.sqrt),
+    "POWER": ScalarFunction(("number", "number"), "float", math.pow),
+    "LN": ScalarFunction(("number",), "float", math.log),
+    "EXP": ScalarFunction(("number",), "float", math.exp),
+    "DATE_TRUNC": ScalarFunction(("string", "timestamp"), "timestamp", _truncate_time),
+}
+SPELLINGS: Mapping[str, str] = {
+    "LENGTH": "CHAR_LENGTH", "CHARACTER_LENGTH": "CHAR_LENGTH", "LEN": "CHAR_LENGTH", "SUBSTR": "SUBSTRING",
+    "CEILING": "CEIL", "POW": "POWER", "STRPOS": "POSITION", "INSTR": "POSITION",
+}  # fmt: skip
+"""Other names of these functions. STRPOS and INSTR take the text first."""
+
+
+def _cast(value: Any, type_: rows.SqlType) -> Nullable:
     """A value as another type. A number with a fraction is rounded to a BIGINT, halves away from zero."""
     match type_:
         case "VARCHAR":
             if isinstance(value, bool):
                 return str(value).lower()
+            if isinstance(value, timedelta):
+                return show_interval(value)
             return show_time(value) if isinstance(value, datetime) else str(value)
         case "BOOLEAN":
             if isinstance(value, str):
                 return TRUTH.get(value.strip().lower())
-            return None if isinstance(value, datetime) else bool(value)
+            return None if isinstance(value, datetime | timedelta) else bool(value)
         case "TIMESTAMP":
             if isinstance(value, str):
                 return _finite(lambda: parse_time(value))
             return value if isinstance(value, datetime) else None
         case "BIGINT" | "DOUBLE":
-            if isinstance(value, datetime):
+            if isinstance(value, datetime | timedelta):
                 return None
             number = float if type_ == "DOUBLE" else _rounded
             return _finite(lambda: number(value))

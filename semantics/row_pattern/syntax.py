@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeAlias, assert_never
 
@@ -100,11 +100,11 @@ SqlType: TypeAlias = Literal["BIGINT", "DOUBLE", "VARCHAR", "BOOLEAN", "TIMESTAM
 
 
 class RowConstant(RowNode):
-    """A literal; None is NULL."""
+    """A literal; None is NULL, a timedelta an INTERVAL of days to seconds."""
 
     WORD: ClassVar[str] = "Constant"
 
-    value: Value | None
+    value: Value | timedelta | None
 
 
 class RowColumn(RowNode):
@@ -174,7 +174,7 @@ class Negative(RowNode):
 
 
 class Sum(RowNode):
-    """+ and - on numbers, || on strings."""
+    """+ and - on numbers, times and intervals; || on strings."""
 
     operands: ClassVar = ("left", "right")
     left: Expression
@@ -183,7 +183,7 @@ class Sum(RowNode):
 
 
 class Product(RowNode):
-    """* / % on numbers."""
+    """* / % on numbers; an interval may be multiplied and divided by a number."""
 
     operands: ClassVar = ("left", "right")
     left: Expression
@@ -211,6 +211,29 @@ class Coalesce(RowNode):
 
     operands: ClassVar = ("arguments",)
     arguments: tuple[Expression, ...]
+
+
+class RowCall(RowNode):
+    """NAME(…): a function of the values of its arguments, one of `scalars.FUNCTIONS`."""
+
+    WORD: ClassVar[str] = "Call"
+
+    operands: ClassVar = ("arguments",)
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+TimePart: TypeAlias = Literal[
+    "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "DOY", "HOUR", "MINUTE", "SECOND", "EPOCH"
+]
+
+
+class Extract(RowNode):
+    """EXTRACT(part FROM e): a part of a time, or the whole length of an interval in that unit, as a number."""
+
+    operands: ClassVar = ("operand",)
+    part: TimePart
+    operand: Expression
 
 
 class RowCase(RowNode):
@@ -311,7 +334,8 @@ Lookup: TypeAlias = RowColumn | Classifier | RowMatchNumber | Physical | Logical
 """What depends on rows."""
 
 Scalar: TypeAlias = (
-    RowConstant | Negative | Sum | Product | Absolute | Cast | Coalesce | RowCase | RowComparison | IsNull
+    RowConstant | Negative | Sum | Product | Absolute | Cast | Coalesce | RowCall | Extract | RowCase
+    | RowComparison | IsNull
     | RowBetween | RowIn | RowLike
     | RowNot | RowAnd | RowOr
 )  # fmt: skip
@@ -329,6 +353,12 @@ def lookups(e: Expression) -> list[Lookup]:
     if isinstance(e, Lookup):
         return [e]
     return [found for operand in below(e) for found in lookups(operand)] if e.operands else []
+
+
+def constants(e: Expression) -> list[Value]:
+    """The constants in an expression that a column may hold: not NULL, and no intervals."""
+    found = (node.value for node in subtrees(e) if isinstance(node, RowConstant))
+    return [value for value in found if value is not None and not isinstance(value, timedelta)]
 
 
 def references(e: Expression) -> list[RowColumn | Classifier]:
@@ -535,6 +565,8 @@ EXPRESSIONS = table(
     Operator(Absolute, "abs", "ABS", "ABS", SCALAR, "ABS({operand})", "call", ATOMS),
     Operator(Cast, "cast", "CAST", "CAST", SCALAR, "CAST({operand} AS {type})", "call", ATOMS),
     Operator(Coalesce, "coalesce", "COALESCE", "COALESCE", SCALAR, "COALESCE({arguments})", "call", ATOMS),
+    Operator(RowCall, "call", "UPPER, ROUND, …", "functions", SCALAR, "{function}({arguments})", "call", ATOMS),
+    Operator(Extract, "extract", "EXTRACT", "EXTRACT", SCALAR, "EXTRACT({part} FROM {operand})", "call", ATOMS),
     Operator(
         RowCase, "case", "CASE", "CASE", SCALAR, "CASE WHEN {condition} THEN {result} ELSE {otherwise} END",
         "call", ATOMS,
@@ -716,7 +748,7 @@ def _expression_field(value: Any) -> str:
             assert_never(value)
 
 
-def _literal(value: Value | None) -> str:
+def _literal(value: Value | timedelta | None) -> str:
     match value:
         case None:
             return "NULL"
@@ -724,10 +756,32 @@ def _literal(value: Value | None) -> str:
             return "TRUE" if value else "FALSE"
         case datetime():
             return f"TIMESTAMP '{value.astimezone(UTC).replace(tzinfo=None).isoformat(' ')}'"
+        case timedelta():
+            return "INTERVAL '{}' {}".format(*largest_unit(value))
         case str():
             return "'" + value.replace("'", "''") + "'"
         case int() | float():
             return repr(value)
+
+
+UNITS: dict[str, timedelta] = {
+    "DAY": timedelta(days=1), "HOUR": timedelta(hours=1),
+    "MINUTE": timedelta(minutes=1), "SECOND": timedelta(seconds=1),
+}  # fmt: skip
+"""The units of intervals, from long to short."""
+
+
+def largest_unit(interval: timedelta) -> tuple[str, str]:
+    """Return an interval as a number, in the largest unit in which it is a whole one or else in seconds, and the unit.
+
+    >>> largest_unit(timedelta(minutes=90)), largest_unit(timedelta(seconds=-1.5))
+    (('90', 'MINUTE'), ('-1.5', 'SECOND'))
+    """
+    for unit, length in UNITS.items():
+        if not interval % length:
+            return str(interval // length), unit
+    whole, fraction = divmod(abs(interval) // timedelta(microseconds=1), 1_000_000)
+    return f"{'-' * (interval < timedelta(0))}{whole}.{fraction:06}".rstrip("0"), "SECOND"
 
 
 def _column(one: RowColumn) -> str:

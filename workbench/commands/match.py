@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -51,7 +52,7 @@ from cerify.semantics.match_frames import OUTPUT_SUFFIXES, MatchColumns, OutputF
 from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.row_pattern.statement import is_statement
 from cerify.semantics.row_pattern.syntax import show as show_clause
-from cerify.semantics.values import Value, plain, show_time
+from cerify.semantics.values import Value, plain
 from cerify.statements import Pasted, read_pasted, reading_texts
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
@@ -361,5 +362,5 @@ def _row(event: Event) -> str:
     )
 
 
-def _encode_value(value: Value) -> int | float | str:
-    return value if isinstance(value, int | float | str) else show_time(value)
+def _encode_value(value: Value | timedelta) -> int | float | str:
+    return value if isinstance(value, int | float | str) else str(plain(value))

@@ -19,6 +19,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import chain
@@ -282,7 +283,7 @@ class OutputTable:
     """The table that a query makes of its matches: the names of its columns, and its rows in order."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Value | None, ...], ...]
+    rows: tuple[tuple[Value | timedelta | None, ...], ...]
 
     def json(self) -> dict[str, Any]:
         """The table in the form of the protocol."""

@@ -132,8 +132,7 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         return sum(1 for root in (query.pattern, *query.expressions) for _ in subtrees(root))
 
     def constants(self, query: MatchRecognize) -> list[Value]:
-        nodes = (node for e in query.expressions for node in subtrees(e))
-        return [node.value for node in nodes if isinstance(node, rows.RowConstant) and node.value is not None]
+        return [value for e in query.expressions for value in rows.constants(e)]
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[MatchRecognize]]:

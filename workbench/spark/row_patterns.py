@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from cerify.automata.row_pattern.columns import ColumnConditions
+from cerify.automata.row_pattern.columns import ColumnConditions, arrow_type
 from cerify.automata.row_pattern.compile import Automaton
 from cerify.automata.row_pattern.compiled import LabelArrays, MatchRows, unmatched
 from cerify.languages import language_named
@@ -23,11 +23,10 @@ from cerify.languages.row_pattern import RegisterOutput, blocks_by
 from cerify.plan import Want, plan
 from cerify.semantics.arguments import Budget, require_kind
 from cerify.semantics.arrow_columns import canonical
-from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported, errors_in
 from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.row_pattern import syntax
-from cerify.semantics.row_pattern.check import require_columns, type_of, types_of
+from cerify.semantics.row_pattern.check import RowType, require_columns, type_of, types_of
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.scalars import resolved, with_columns
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
@@ -62,7 +61,7 @@ class RowQuery:
     columns: Columns
     read: tuple[str, ...]
     first: tuple[str, ...]
-    measures: tuple[tuple[str, ValueType | None], ...]
+    measures: tuple[tuple[str, RowType | None], ...]
     others: tuple[str, ...]
     evaluator: str
     budget: Budget
@@ -174,7 +173,7 @@ def _stream(table: pa.Table, query: RowQuery) -> Stream:
 
 
 def _measure(
-    made: MatchRows, output: RegisterOutput, automaton: Automaton, name: str, type_: ValueType | None
+    made: MatchRows, output: RegisterOutput, automaton: Automaton, name: str, type_: RowType | None
 ) -> pa.Array:
     """The values of the measure of an output. Raises InputError for one that its type does not hold."""
     values = made.measure(output.clause.measures[0].expression)
@@ -183,7 +182,7 @@ def _measure(
     if type_ is None:
         return pa.nulls(len(values))
     try:
-        return values.cast(ARROW[type_]) if isinstance(values, pa.Array) else pa.array(values, ARROW[type_])
+        return values.cast(arrow_type(type_)) if isinstance(values, pa.Array) else pa.array(values, arrow_type(type_))
     except (pa.ArrowInvalid, OverflowError) as error:
         raise InputError(f"the measure {name} is not exact as 64-bit {type_}, so CAST it: {error}") from None
 
@@ -195,12 +194,13 @@ def _row_by_row(output: RegisterOutput, automaton: Automaton, block: LabelArrays
 
 
 ONE_TASK = "without PARTITION BY all rows are one partition, which one task gathers and reads"
-MEASURES: Mapping[ValueType | None, T.DataType] = {
+MEASURES: Mapping[RowType | None, T.DataType] = {
     "int": T.LongType(),
     "float": T.DoubleType(),
     "string": T.StringType(),
     "bool": T.BooleanType(),
     "timestamp": T.TimestampType(),
+    "interval": T.DayTimeIntervalType(),
     None: T.NullType(),
 }
 """The types of the columns of measures."""

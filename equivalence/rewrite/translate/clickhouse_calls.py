@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import reduce
 
 from cerify.semantics import predicates as pred
@@ -167,7 +168,7 @@ def _term(e: rows.Expression, span: Span) -> pred.Term:
     match e:
         case rows.RowColumn(name, None):
             return pred.Attribute(name)
-        case rows.RowConstant(value) if value is not None:
+        case rows.RowConstant(value) if value is not None and not isinstance(value, timedelta):
             return pred.Constant(value)
         case rows.Sum(left, ("+" | "-") as sign, right) | rows.Product(left, ("*" | "/") as sign, right):
             return pred.Arithmetic(sign, _term(left, span), _term(right, span))
