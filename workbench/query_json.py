@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -65,6 +65,11 @@ def _built(value: Any, kinds: Mapping[str, type], where: str, several: type) -> 
             return parse_time(str(value.get("value")))
         except ValueError as error:
             raise InputError(f"{where}.value: {value.get('value')!r} {error}") from None
+    if name == "Interval":
+        ticks = value.get("value")
+        if type(ticks) is not int or abs(ticks) > timedelta.max // timedelta(microseconds=1):
+            raise InputError(f"{where}.value: {short_repr(ticks)} is not a whole number of microseconds")
+        return timedelta(microseconds=ticks)
     kind = kinds[name]
     known = {one.name: one for one in fields(kind) if one.name not in LEFT_OUT}
     for key in value:
@@ -89,12 +94,14 @@ def _built(value: Any, kinds: Mapping[str, type], where: str, several: type) -> 
 
 @cache
 def node_kinds(language: str) -> Mapping[str, type]:
-    """Return the class of each node of a language by the node's word; of a timestamp datetime."""
+    """Return by its word the class of each node of a language; datetime of a timestamp, timedelta of an interval."""
     found: dict[str, type] = {"Timestamp": datetime}
     waiting, seen = list(LANGUAGES[language].trees), set()
     own = waiting[0].__module__
     while waiting:
         kind = waiting.pop()
+        if kind is timedelta:
+            found["Interval"] = kind
         if not is_dataclass(kind) or kind in seen:
             continue
         seen.add(kind)

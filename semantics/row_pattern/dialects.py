@@ -33,7 +33,8 @@ class SqlDialect:
     MATCH_NUMBER may stand without parentheses. backticks: whether names are quoted so, instead of by double quotes.
     text_quotes: whether a text may stand in double quotes. functions: the names of the abbreviations that it has.
     ignores_null: whether LEAST and GREATEST pass over NULL. refused: the parts that it does not have, each with its
-    reason. needs: the parts that it requires. types: its names of the types.
+    reason. needs: the parts that it requires. types: its names of the types. spelled: its names of
+    functions. whole_seconds: whether the seconds of a time have no fraction. within: whether PATTERN may have WITHIN.
     """
 
     name: DialectName
@@ -50,24 +51,42 @@ class SqlDialect:
     refused: Mapping[str, str] | None = None
     needs: frozenset[str] = frozenset()
     types: Mapping[str, str] | None = None
+    spelled: Mapping[str, str] | None = None
+    whole_seconds: bool = False
+    within: bool = False
 
 
 _COMMON = frozenset({"NULLIF", "GREATEST", "LEAST", "MOD"})
 _NO_WINDOW = {"window": "row patterns in WINDOW"}
+_WITHOUT_EPOCH = {"EPOCH": "EXTRACT(EPOCH FROM …)"}
 
 DIALECTS: Mapping[DialectName, SqlDialect] = {
     one.name: one
     for one in (
         SqlDialect("standard", "the standard", functions=_COMMON),
-        SqlDialect("trino", "Trino", nulls="last", functions=_COMMON | {"IF"}),
+        SqlDialect(
+            "trino",
+            "Trino",
+            nulls="last",
+            functions=_COMMON | {"IF", "DATE_DIFF"},
+            refused={"EPOCH": "EXTRACT(EPOCH FROM …)", "DATEDIFF": "DATEDIFF"},
+            spelled={"CHAR_LENGTH": "LENGTH", "TIMESTAMPDIFF": "DATE_DIFF"},
+            whole_seconds=True,
+        ),
         SqlDialect(
             "oracle",
             "Oracle",
             integer_division="exact",
             functions=_COMMON | {"NVL", "NVL2"},
-            refused={**_NO_WINDOW, "classifier of a variable": "CLASSIFIER with an argument"},
+            refused={
+                **_NO_WINDOW,
+                **_WITHOUT_EPOCH,
+                "classifier of a variable": "CLASSIFIER with an argument",
+                **{name: name for name in ("DATE_TRUNC", "DATEDIFF", "TIMESTAMPDIFF")},
+            },
             needs=frozenset({"define"}),
             types={"BIGINT": "NUMBER(19)", "DOUBLE": "BINARY_DOUBLE", "VARCHAR": "VARCHAR2(4000)"},
+            spelled={"CHAR_LENGTH": "LENGTH", "SUBSTRING": "SUBSTR"},
         ),
         SqlDialect(
             "snowflake",
@@ -75,9 +94,17 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             integer_division="exact",
             measures_without_as=True,
             bare_functions=True,
-            functions=_COMMON | {"NVL", "NVL2", "IFNULL", "IFF", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER"},
-            refused={**_NO_WINDOW, "subset": "SUBSET", "classifier of a variable": "CLASSIFIER with an argument"},
+            functions=_COMMON
+            | {"NVL", "NVL2", "IFNULL", "IFF", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER", "TIMESTAMPDIFF"},
+            refused={
+                **_NO_WINDOW,
+                "subset": "SUBSET",
+                "classifier of a variable": "CLASSIFIER with an argument",
+                "TIMESTAMPDIFF": "the number of complete units between two times",
+            },
             needs=frozenset({"define"}),
+            spelled={"CHAR_LENGTH": "LENGTH"},
+            whole_seconds=True,
         ),
         SqlDialect(
             "bigquery",
@@ -86,9 +113,11 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             integer_division="exact",
             backticks=True,
             text_quotes=True,
-            functions=_COMMON | {"IF", "IFNULL"},
+            functions=_COMMON | {"IF", "IFNULL", "TIMESTAMP_DIFF"},
             refused={
                 **_NO_WINDOW,
+                **_WITHOUT_EPOCH,
+                **{name: name for name in ("DATE_TRUNC", "DATEDIFF", "TIMESTAMPDIFF")},
                 "all rows": "ALL ROWS PER MATCH",
                 "skip to a variable": "AFTER MATCH SKIP TO a variable",
                 "subset": "SUBSET",
@@ -101,14 +130,18 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             },
             needs=frozenset({"order", "measures", "define", "every variable"}),
             types={"BIGINT": "INT64", "DOUBLE": "FLOAT64", "VARCHAR": "STRING", "BOOLEAN": "BOOL"},
+            whole_seconds=True,
         ),
         SqlDialect(
             "duckdb",
             "DuckDB",
             nulls="last",
             integer_division="exact",
-            functions=_COMMON | {"IF", "IFNULL"},
+            functions=_COMMON | {"IF", "IFNULL", "DATE_DIFF"},
             ignores_null=True,
+            refused={"TIMESTAMPDIFF": "TIMESTAMPDIFF"},
+            spelled={"CHAR_LENGTH": "LENGTH"},
+            whole_seconds=True,
         ),
         SqlDialect(
             "flink",
@@ -119,6 +152,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             functions=_COMMON | {"IF", "IFNULL"},
             refused={
                 **_NO_WINDOW,
+                **_WITHOUT_EPOCH,
+                **{name: name for name in ("DATE_TRUNC", "DATEDIFF")},
                 "all rows": "ALL ROWS PER MATCH",
                 "subset": "SUBSET",
                 "permute": "PERMUTE",
@@ -134,6 +169,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
                 "match number": "MATCH_NUMBER",
             },
             needs=frozenset({"order", "define"}),
+            whole_seconds=True,
+            within=True,
         ),
     )
 }
@@ -200,7 +237,10 @@ def _nvl2(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Express
     return rows.RowCase(rows.IsNull(a, True), there, absent)
 
 
-def _extreme(sign: Literal["<=", ">="]) -> Callable[[Arguments, SqlDialect, Span], rows.Expression]:
+Builder = Callable[[Arguments, SqlDialect, Span], rows.Expression]
+
+
+def _extreme(sign: Literal["<=", ">="]) -> Builder:
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
         def of_two(a: rows.Expression, b: rows.Expression) -> rows.Expression:
             if dialect.ignores_null:
@@ -214,7 +254,7 @@ def _extreme(sign: Literal["<=", ">="]) -> Callable[[Arguments, SqlDialect, Span
     return build
 
 
-def _shifted(function: Literal["PREV", "NEXT"]) -> Callable[[Arguments, SqlDialect, Span], rows.Expression]:
+def _shifted(function: Literal["PREV", "NEXT"]) -> Builder:
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
         offset = 1
         if len(arguments) == 2:
@@ -227,8 +267,29 @@ def _shifted(function: Literal["PREV", "NEXT"]) -> Callable[[Arguments, SqlDiale
     return build
 
 
+def _difference(function: str, dialects: frozenset[str] = frozenset()) -> Builder:
+    """Build the call of a function of a unit and two times; in some dialects DATEDIFF."""
+
+    def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+        unit, start, end = arguments
+        return rows.RowCall("DATEDIFF" if dialect.name in dialects else function, (unit_of(unit, span), start, end))
+
+    return build
+
+
+def unit_of(e: rows.Expression, span: Span) -> rows.Expression:
+    """Return a unit of time as a text: a word, as MINUTE, or a text, as 'minute'. Raises Unsupported for others."""
+    word = e.name if isinstance(e, rows.RowColumn) and e.variable is None and not e.quoted else None
+    word = e.value if isinstance(e, rows.RowConstant) and isinstance(e.value, str) else word
+    unit = None if word is None else word.upper().removesuffix("S")
+    if unit not in TIME_UNITS:
+        raise Unsupported(f"a unit of time is one of {', '.join(TIME_UNITS)}", e.span or span)
+    return rows.RowConstant(unit, span=e.span)
+
+
+TIME_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _MANY = 50
-_FUNCTIONS: Mapping[str, tuple[int, int, Callable[[Arguments, SqlDialect, Span], rows.Expression]]] = {
+_FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "NULLIF": (2, 2, _nullif),
     "GREATEST": (1, _MANY, _extreme(">=")),
     "LEAST": (1, _MANY, _extreme("<=")),
@@ -238,6 +299,9 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Callable[[Arguments, SqlDialect, Span],
     "NVL2": (3, 3, _nvl2),
     "IF": (2, 3, _if),
     "IFF": (3, 3, _if),
+    "DATE_DIFF": (3, 3, _difference("TIMESTAMPDIFF", frozenset({"duckdb"}))),
+    "TIMESTAMPDIFF": (3, 3, _difference("TIMESTAMPDIFF", frozenset({"snowflake"}))),
+    "TIMESTAMP_DIFF": (3, 3, lambda its, dialect, span: _difference("TIMESTAMPDIFF")(its[::-1], dialect, span)),
     "LAG": (1, 2, _shifted("PREV")),
     "LEAD": (1, 2, _shifted("NEXT")),
     "MATCH_SEQUENCE_NUMBER": (0, 0, lambda _, __, ___: rows.Count()),
@@ -297,6 +361,10 @@ def _parts_used(q: MatchRecognize) -> Iterator[tuple[str, Span | None]]:
                     yield "classifier of a variable", e.span
             case rows.RowMatchNumber():
                 yield "match number", e.span
+            case rows.RowCall(function):
+                yield function, e.span
+            case rows.Extract("EPOCH"):
+                yield "EPOCH", e.span
     for definition in q.define:
         for e in subtrees(definition.condition):
             other = isinstance(e, rows.RowColumn) and e.variable not in (None, definition.variable)

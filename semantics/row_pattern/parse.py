@@ -23,7 +23,14 @@ from lark.visitors import Transformer_NonRecursive, v_args
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, Unsupported, errors_in
 from cerify.semantics.parsing import MAX_DEPTH, explained, number_of, parsed, parser_of, place_of, read_before, span_of
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.dialects import BARE, STANDARD_SQL, SqlDialect, default_skip, dialect_function
+from cerify.semantics.row_pattern.dialects import (
+    BARE,
+    STANDARD_SQL,
+    SqlDialect,
+    default_skip,
+    dialect_function,
+    unit_of,
+)
 from cerify.semantics.row_pattern.scalars import FUNCTIONS as SCALAR_FUNCTIONS
 from cerify.semantics.row_pattern.scalars import SPELLINGS
 from cerify.semantics.row_pattern.syntax import (
@@ -188,12 +195,15 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
 
     def extract(self, meta: Meta, head: Token, e: rows.Expression) -> rows.Expression:
         part = head.split("(", 1)[1].split()[0].upper()
-        part = {"DAYOFWEEK": "DOW", "DAYOFYEAR": "DOY", "DAY_OF_WEEK": "DOW", "DAY_OF_YEAR": "DOY"}.get(part, part)
         if part not in get_args(rows.TimePart):
             raise Unsupported(
                 f"there is no part {part} of a time; there are {', '.join(get_args(rows.TimePart))}", span_of(head)
             )
-        return rows.Extract(cast("Any", part), e, span=span_of(meta))
+        found: rows.Expression = rows.Extract(cast("Any", part), e, span=span_of(meta))
+        if part == "SECOND" and self.dialect.whole_seconds:
+            found = rows.RowCall("FLOOR", (found,), span=span_of(meta))
+            return rows.Cast(found, "BIGINT", span=span_of(meta))
+        return found
 
     def absolute(self, meta: Meta, e: rows.Expression) -> rows.Expression:
         return rows.Absolute(e, span=span_of(meta))
@@ -239,6 +249,25 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             return rows.RowConstant(parse_time(text), span=span_of(meta))
         except ValueError as error:
             raise ParseError(f"{text!r} {error}", span_of(meta)) from None
+
+
+def _bound_span(q: MatchRecognize, width: rows.RowConstant) -> MatchRecognize:
+    """Return the clause of PATTERN (…) WITHIN width, which it abbreviates: each row is less than width after the first.
+
+    The time is the first column of ORDER BY. Raises Unsupported where there is none.
+    """
+    if not q.order:
+        raise Unsupported("WITHIN needs ORDER BY, whose first column is the time", width.span)
+    time = replace(q.order[0].column, span=width.span)
+    since = rows.Sum(time, "-", rows.Logical("FIRST", time, span=width.span), span=width.span)
+    near = rows.RowComparison(since, "<", width, span=width.span)
+    conditions: dict[str, rows.Expression] = dict.fromkeys(q.primary, near)
+    for one in q.define:
+        if one.variable in conditions:
+            conditions[one.variable] = rows.RowAnd(one.condition, near, span=one.condition.span)
+    known = {one.variable: replace(one, condition=conditions.pop(one.variable, one.condition)) for one in q.define}
+    added = (RowDefinition(name, condition, width.span) for name, condition in conditions.items())
+    return replace(q, define=(*known.values(), *added))
 
 
 _INTERVAL = re.compile(
@@ -310,7 +339,9 @@ def scalar_function(name: str, arguments: tuple[rows.Expression, ...], span: Spa
     if not least <= len(arguments) <= most:
         wanted = str(most) if least == most else f"{least} or {most}"
         raise Unsupported(f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {len(arguments)}", span)
-    return rows.RowCall(known, arguments[::-1] if name in ("STRPOS", "INSTR") else arguments, span=span)
+    if function.kinds[:2] == ("string", "timestamp"):
+        arguments = (unit_of(arguments[0], span), *arguments[1:])
+    return rows.RowCall(known, arguments, span=span)
 
 
 def _case(whens: list[Any], otherwise: rows.Expression, span: Span) -> rows.Expression:
@@ -539,11 +570,16 @@ class _Builder(ExpressionBuilder):
 
     def clause(self, meta: Meta, *clauses: _Clause | None) -> MatchRecognize:
         found = {"skip": default_skip(self.dialect)} | {one.field: one.value for one in clauses if one is not None}
-        return MatchRecognize(**found, span=span_of(meta))
+        found["pattern"], *width = found["pattern"]
+        q = MatchRecognize(**found, span=span_of(meta))
+        return _bound_span(q, width[0]) if width else q
 
     def window(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:
         found = {one.field: one.value for one in clauses}
         seek = found.pop("search", "INITIAL").upper() == "SEEK"
+        found["pattern"], *width = found["pattern"]
+        if width:
+            raise Unsupported("WITHIN is no part of WINDOW", width[0].span)
         return MatchRecognize(**found | {"window": RowWindow(found["window"], seek)}, span=span_of(meta))
 
     def partition(self, meta: Meta, *columns: rows.RowColumn) -> _Clause:
@@ -595,13 +631,19 @@ class _Builder(ExpressionBuilder):
         first = token.upper().endswith("FIRST")
         return _Clause("skip", RowSkip("first" if first else "last", variable, span_of(meta)))
 
-    def pattern_clause(self, meta: Meta, pattern: rows.Pattern, *_: None) -> _Clause:
+    def pattern_clause(self, meta: Meta, *pattern: Any) -> _Clause:
         return _Clause("pattern", pattern)
 
-    def within(self, meta: Meta, token: Token) -> None:
-        raise Unsupported(
-            "WITHIN is no part of the standard; compare a column with FIRST of it in DEFINE", span_of(token)
-        )
+    def within(self, meta: Meta, token: Token) -> rows.RowConstant:
+        if not self.dialect.within:
+            raise Unsupported(
+                f"WITHIN is no part of {self.dialect.title}; write DEFINE A AS time - FIRST(time) < INTERVAL '1' HOUR",
+                span_of(token),
+            )
+        text = str(token)[len("WITHIN") :].strip()
+        if _INTERVAL.fullmatch(text) is None:
+            raise ParseError("WITHIN is followed by an interval, such as INTERVAL '1' HOUR", span_of(token))
+        return rows.RowConstant(parse_interval(text, span_of(token)), span=span_of(token))
 
     def subset(self, meta: Meta, *unions: Subset) -> _Clause:
         return _Clause("subsets", unions)

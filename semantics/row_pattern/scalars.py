@@ -284,12 +284,27 @@ def _truncate_time(part: str, time: datetime) -> datetime | None:
     return datetime(*kept, *first[len(kept) :], tzinfo=time.tzinfo)  # type: ignore[arg-type,misc]
 
 
+def _complete_units(part: str, start: datetime, end: datetime) -> int | None:
+    """The number of complete units from one time to another, negative where they go back."""
+    unit = LENGTHS.get(part.upper())
+    return None if unit is None else abs(end - start) // unit * (1 if end >= start else -1)
+
+
+def _boundaries(part: str, start: datetime, end: datetime) -> int | None:
+    """The number of boundaries of a unit between two times: from 9:59 to 10:01 is one hour. Weeks begin on Monday."""
+    if part.upper() not in LENGTHS:
+        return None
+    first, last = (_truncate_time(part, time) for time in (start, end))
+    return None if first is None or last is None else (last - first) // LENGTHS[part.upper()]
+
+
+LENGTHS: Mapping[str, timedelta] = {"WEEK": timedelta(days=7), **rows.UNITS}
 FIELDS: Mapping[str, tuple[int, int]] = {"DAY": (86_400, 10**9), "HOUR": (3_600, 24), "MINUTE": (60, 60)}
 """Of the fields of an interval, the seconds of one, and the number at which the next longer field goes on."""
 
 
 def extracted(part: rows.TimePart, value: Nullable) -> Nullable:
-    """A part of a time, or an interval's field; Sunday is 0 of DOW, and a week is that of ISO 8601."""
+    """A part of a time, or a field of an interval; seconds have their fraction."""
     if isinstance(value, timedelta):
         seconds = value / timedelta(seconds=1)
         if part == "EPOCH":
@@ -303,9 +318,8 @@ def extracted(part: rows.TimePart, value: Nullable) -> Nullable:
         return None
     second = value.second + value.microsecond / 1_000_000 if value.microsecond else value.second
     found = {
-        "YEAR": value.year, "QUARTER": (value.month + 2) // 3, "MONTH": value.month, "WEEK": value.isocalendar().week,
-        "DAY": value.day, "DOW": value.isoweekday() % 7, "DOY": value.timetuple().tm_yday, "HOUR": value.hour,
-        "MINUTE": value.minute, "SECOND": second, "EPOCH": (value - EPOCH) / timedelta(seconds=1),
+        "YEAR": value.year, "QUARTER": (value.month + 2) // 3, "MONTH": value.month, "DAY": value.day,
+        "HOUR": value.hour, "MINUTE": value.minute, "SECOND": second, "EPOCH": (value - EPOCH) / timedelta(seconds=1),
     }  # fmt: skip
     return cast("Nullable", found[part])
 
@@ -317,7 +331,6 @@ FUNCTIONS: Mapping[str, ScalarFunction] = {
     "CHAR_LENGTH": ScalarFunction(("string",), "int", len),
     "SUBSTRING": ScalarFunction(("string", "number", "number"), "string", _substring, least=2),
     "REPLACE": ScalarFunction(("string", "string", "string"), "string", str.replace),
-    "POSITION": ScalarFunction(("string", "string"), "int", lambda part, text: text.find(part) + 1),
     "FLOOR": ScalarFunction(("number",), "number", lambda x: type(x)(math.floor(x))),
     "CEIL": ScalarFunction(("number",), "number", lambda x: type(x)(math.ceil(x))),
     "ROUND": ScalarFunction(("number", "number"), "number", _round, least=1),
@@ -327,12 +340,14 @@ FUNCTIONS: Mapping[str, ScalarFunction] = {
     "LN": ScalarFunction(("number",), "float", math.log),
     "EXP": ScalarFunction(("number",), "float", math.exp),
     "DATE_TRUNC": ScalarFunction(("string", "timestamp"), "timestamp", _truncate_time),
+    "TIMESTAMPDIFF": ScalarFunction(("string", "timestamp", "timestamp"), "int", _complete_units),
+    "DATEDIFF": ScalarFunction(("string", "timestamp", "timestamp"), "int", _boundaries),
 }
 SPELLINGS: Mapping[str, str] = {
     "LENGTH": "CHAR_LENGTH", "CHARACTER_LENGTH": "CHAR_LENGTH", "LEN": "CHAR_LENGTH", "SUBSTR": "SUBSTRING",
-    "CEILING": "CEIL", "POW": "POWER", "STRPOS": "POSITION", "INSTR": "POSITION",
+    "CEILING": "CEIL", "POW": "POWER",
 }  # fmt: skip
-"""Other names of these functions. STRPOS and INSTR take the text first."""
+"""Other names of these functions."""
 
 
 def _cast(value: Any, type_: rows.SqlType) -> Nullable:

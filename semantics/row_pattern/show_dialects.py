@@ -19,7 +19,8 @@ from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression, texts
 
 _TOKEN = re.compile(
-    r"'(?:[^']|'')*'|(?P<name>\"(?:[^\"]|\"\")*\")|(?<= AS )(?P<type>BIGINT|DOUBLE|VARCHAR|BOOLEAN)(?=\))"
+    r"(?<!INTERVAL )'(?:[^']|'')*'|(?P<name>\"(?:[^\"]|\"\")*\")|(?<= AS )(?P<type>BIGINT|DOUBLE|VARCHAR|BOOLEAN)(?=\))"
+    r"|(?P<interval>\bINTERVAL '(?P<size>[-.0-9]+)' (?P<unit>[A-Z]+))|(?P<function>\b[A-Z_]+)(?=\()"
 )
 _WITHOUT_MODULO = ("oracle", "bigquery")
 _WITHOUT_SEMANTICS = ("bigquery", "flink")
@@ -60,6 +61,15 @@ def _spelt(found: re.Match[str], target: SqlDialect) -> str:
         if "`" in inner:
             raise Unsupported(f"{target.title} has no name with a backtick: {inner}")
         return f"`{inner}`"
+    if found["interval"]:
+        if target.name == "snowflake":
+            return f"INTERVAL '{found['size']} {found['unit']}'"
+        if target.name == "bigquery":
+            if "." in found["size"] or "-" in found["size"]:
+                raise Unsupported(f"{target.title} writes an interval as a whole number of one unit")
+            return f"INTERVAL {found['size']} {found['unit']}"
+    if found["function"]:
+        return (target.spelled or {}).get(found["function"], found["function"])
     if found["type"]:
         return (target.types or {}).get(found["type"], found["type"])
     return found[0]
@@ -69,7 +79,9 @@ def _require_same(q: MatchRecognize, text: str, target: SqlDialect) -> None:
     """Raise Unsupported unless the text is read as the clause again."""
     again = parse(text, target)
     if replace(again, span=None) != replace(q, span=None):
-        raise Unsupported(f"{target.title} would read the clause otherwise: a name in it is a word of the dialect")
+        raise Unsupported(
+            f"{target.title} would read the clause otherwise: a name or a function in it means something else there"
+        )
 
 
 def _with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows.Expression]) -> MatchRecognize:

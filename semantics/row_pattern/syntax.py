@@ -223,9 +223,7 @@ class RowCall(RowNode):
     arguments: tuple[Expression, ...]
 
 
-TimePart: TypeAlias = Literal[
-    "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "DOY", "HOUR", "MINUTE", "SECOND", "EPOCH"
-]
+TimePart: TypeAlias = Literal["YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "EPOCH"]
 
 
 class Extract(RowNode):

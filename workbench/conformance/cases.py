@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import UnionType
@@ -163,10 +163,13 @@ def line_of_case(case: Case) -> str:
 #
 # A node is an object whose key "node" names its class in the syntax tree, with a key for each of its fields. The
 # negation of a condition is "Complement", since event expressions have a "Not" of their own. Tuples and sets are
-# lists, a timestamp is {"node": "Timestamp", "value": ISO 8601 text}; where in the text a node stands is left out.
+# lists, a timestamp is {"node": "Timestamp", "value": ISO 8601 text}, an interval of SQL {"node": "Interval", "value":
+# microseconds}; where in the text a node stands is left out.
 # `nodes` lists the nodes of a language with their fields, `choices` the fields that have one of a few values.
 
 Json = dict[str, Any]
+VALUES = (datetime, timedelta)
+"""The classes of values that are nodes in JSON."""
 
 
 @lru_cache(maxsize=1_000)
@@ -197,6 +200,8 @@ def tree_of(value: Any) -> Any:
     match value:
         case datetime():
             return {"node": "Timestamp", "value": show_time(value)}
+        case timedelta():
+            return {"node": "Interval", "value": value // timedelta(microseconds=1)}
         case frozenset():
             return sorted(map(tree_of, value))
         case tuple():
@@ -207,13 +212,13 @@ def tree_of(value: Any) -> Any:
 def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
     """The names of the nodes that trees of a language consist of, each with its fields."""
     return {
-        name: ("value",) if kind is datetime else tuple(fields_of(kind)) for name, kind in node_kinds(language).items()
+        name: ("value",) if kind in VALUES else tuple(fields_of(kind)) for name, kind in node_kinds(language).items()
     }
 
 
 def choices(language: str) -> Mapping[str, Mapping[str, Sequence[Any]]]:
     """For each node the fields that have one of a few values, as the comparator of a comparison, each with these."""
-    found = {name: _choices(kind) for name, kind in node_kinds(language).items() if kind is not datetime}
+    found = {name: _choices(kind) for name, kind in node_kinds(language).items() if kind not in VALUES}
     return {name: fields for name, fields in found.items() if fields}
 
 

@@ -62,7 +62,12 @@ TEXTS = (
     "CAST(x AS BOOLEAN)", "NOT (x < y OR y < z)", "x > 9007199254740993", "x < 1e300", "CLASSIFIER() = 'A' AND x = y",
     "PREV(x + 1, 3) IS NULL", "PREV(COALESCE(x, 1), 1) = 1", "NEXT(CASE WHEN x > 1 THEN 1 ELSE 0 END) = 0",
     "x > 99999999999999999999", "missing IS NULL", "x - PREV(x) > 10 AND z = PREV(z)", "1 = 1", "NULL",
-    "x || y IS NULL",
+    "x || y IS NULL", "x - y <= INTERVAL '1' HOUR", "x - PREV(x) > INTERVAL '0' SECOND", "x + INTERVAL '1' DAY > y",
+    "x - INTERVAL '9999' DAY < y", "(x - y) * 2 <> y - x", "(x - y) / 2 = ABS(x - y)", "- (x - y) >= x - NEXT(y)",
+    "(x - y) + (y - x) = INTERVAL '0' DAY", "EXTRACT(HOUR FROM x) = 0", "EXTRACT(DAY FROM x - y) > 1",
+    "DATE_TRUNC('year', x) = y", "ROUND(x, 1) = FLOOR(y)", "UPPER(z) = z", "x - y IS NULL",
+    "CAST(x - y AS VARCHAR) = 'PT0S'",
+    "x + (y - x) = y", "COALESCE(x - y, INTERVAL '1' DAY) = INTERVAL '1' DAY",
 )  # fmt: skip
 
 

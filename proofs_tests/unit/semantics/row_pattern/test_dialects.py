@@ -1,5 +1,6 @@
 """Dialects of MATCH_RECOGNIZE: what each takes, refuses and means, and translations that keep the matches."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.scalars import RowReading
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect
 from cerify.semantics.row_pattern.syntax import show, show_expression
+from proofs_tests.unit.semantics.row_pattern.tables import table
 
 
 def in_dialect(text: str, name: str) -> Any:
@@ -179,3 +181,48 @@ def test_a_translation_writes_what_the_other_dialect_reads() -> None:
         show_in_dialect(
             in_dialect("ORDER BY x PATTERN (A | B) DEFINE A AS TRUE", "trino"), DIALECTS["trino"], DIALECTS["flink"]
         )
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "target", "written"),
+    [
+        ("standard", "MEASURES LENGTH(FIRST(z)) AS l PATTERN (A) DEFINE A AS TRUE", "oracle", "LENGTH(FIRST(z)) AS l"),
+        ("oracle", "MEASURES SUBSTR(z, 2) AS l PATTERN (A) DEFINE A AS TRUE", "duckdb", "SUBSTRING(z, 2) AS l"),
+        ("standard", "PATTERN (A) DEFINE A AS t > u - INTERVAL '1:30' HOUR TO MINUTE", "trino", "INTERVAL '90' MINUTE"),
+        ("duckdb", "PATTERN (A) DEFINE A AS t > u - INTERVAL 90 MINUTE", "snowflake", "INTERVAL '90 MINUTE'"),
+        ("snowflake", "PATTERN (A) DEFINE A AS DATEDIFF(hour, t, u) > 1", "duckdb", "DATEDIFF('HOUR', t, u)"),
+        ("flink", "ORDER BY t PATTERN (A) DEFINE A AS TIMESTAMPDIFF(DAY, t, u) > 1", "trino", "DATE_DIFF('DAY', t, u)"),
+        ("bigquery", "ORDER BY t MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS TIMESTAMP_DIFF(u, t, DAY) > 1", "trino",
+         "DATE_DIFF('DAY', t, u)"),
+        ("trino", "MEASURES EXTRACT(SECOND FROM t) AS s PATTERN (A) DEFINE A AS TRUE", "oracle",
+         "CAST(FLOOR(EXTRACT(SECOND FROM t)) AS NUMBER(19)) AS s"),
+    ],
+)  # fmt: skip
+def test_times_and_functions_from_one_dialect_to_another(source: str, text: str, target: str, written: str) -> None:
+    q = parse(f"MATCH_RECOGNIZE ({text})", DIALECTS[source])  # type: ignore[index]
+    assert written in show_in_dialect(q, DIALECTS[source], DIALECTS[target])[0]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "target"),
+    [
+        ("snowflake", "MEASURES DATEDIFF(DAY, t, u) AS d PATTERN (A) DEFINE A AS TRUE", "trino"),
+        ("standard", "MEASURES EXTRACT(SECOND FROM t) AS s PATTERN (A) DEFINE A AS TRUE", "trino"),
+        ("standard", "MEASURES EXTRACT(EPOCH FROM t) AS s PATTERN (A) DEFINE A AS TRUE", "oracle"),
+        ("standard", "MEASURES DATE_TRUNC('day', t) AS s PATTERN (A) DEFINE A AS TRUE", "oracle"),
+    ],
+)
+def test_what_means_something_else_in_a_dialect_is_not_translated(source: str, text: str, target: str) -> None:
+    q = parse(f"MATCH_RECOGNIZE ({text})", DIALECTS[source])  # type: ignore[index]
+    with pytest.raises(Unsupported):
+        show_in_dialect(q, DIALECTS[source], DIALECTS[target])  # type: ignore[index]
+
+
+def test_within_is_less_than_its_width_in_flink() -> None:
+    minutes = [datetime(2020, 1, 1, 0, n, tzinfo=UTC) for n in (0, 30, 59)]
+    S = table("t", *((t,) for t in minutes))
+    text = "MATCH_RECOGNIZE (ORDER BY t AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) WITHIN INTERVAL '30' MINUTE {})"
+    for define in ("DEFINE A AS TRUE", "DEFINE B AS TRUE"):
+        q = parse(text.format(define), DIALECTS["flink"])
+        for evaluator in ("denotational", "automaton"):
+            assert [m.events for m in cerify.match(q, S, language="row-pattern", evaluator=evaluator)] == [(1, 2)]

@@ -1,5 +1,6 @@
 """The values of operators: three-valued logic, arithmetic, LIKE, CAST."""
 
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -9,7 +10,10 @@ import cerify
 from cerify.semantics.row_pattern.scalars import _like
 from proofs_tests.unit.semantics.row_pattern.tables import rows, table
 
-S = table("i f s b n t l", (7, 2.5, "ab", True, None, "2020-01-02T03:04:05Z", "a\nb"))
+S = table(
+    "i f s b n t l u",
+    (7, 2.5, "ab", True, None, "2020-01-02T03:04:05Z", "a\nb", datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)),
+)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +39,33 @@ S = table("i f s b n t l", (7, 2.5, "ab", True, None, "2020-01-02T03:04:05Z", "a
         ("CAST(CAST(t AS TIMESTAMP) AS VARCHAR)", "2020-01-02T03:04:05Z"),
         ("CAST(CAST(t AS TIMESTAMP) AS BIGINT)", None), ("CAST(CAST(t AS TIMESTAMP) AS DOUBLE)", None),
         ("CAST(t AS TIMESTAMP) < TIMESTAMP '2020-01-02 03:04:06'", True),
+        ("TIMESTAMP '2020-01-02' - DATE '2020-01-01'", timedelta(days=1)),
+        ("u - INTERVAL '5' SECOND = DATE '2020-01-02'", False),
+        ("u - INTERVAL '1 hour 4 minutes' ", datetime(2020, 1, 2, 2, 0, 5, tzinfo=UTC)),
+        ("INTERVAL '1 02:03' DAY TO MINUTE", timedelta(days=1, hours=2, minutes=3)),
+        ("INTERVAL '1' HOUR * 1.5", timedelta(minutes=90)), ("INTERVAL 90 MINUTE / 3", timedelta(minutes=30)),
+        ("ABS(INTERVAL '-2' WEEK)", timedelta(days=14)), ("INTERVAL '1' DAY / 0", None), ("INTERVAL '1' DAY * b", None),
+        ("u + INTERVAL '9999999' DAY", None), ("u + n", None), ("u - u", timedelta()), ("u + u", None),
+        ("CAST(INTERVAL '26:00:00.5' HOUR TO SECOND AS VARCHAR)", "P1DT2H0.5S"),
+        ("INTERVAL '1' DAY > INTERVAL '23' HOUR", True),
+        ("EXTRACT(HOUR FROM u)", 3),
+        ("EXTRACT(YEAR FROM n)", None),
+        ("EXTRACT(EPOCH FROM u - DATE '2020-01-02')", 11045.0), ("EXTRACT(MINUTE FROM INTERVAL '-90' MINUTE)", -30),
+        ("EXTRACT(DAY FROM INTERVAL '50' HOUR)", 2), ("DATE_TRUNC('hour', u)", datetime(2020, 1, 2, 3, tzinfo=UTC)),
+        ("DATE_TRUNC('week', u)", datetime(2019, 12, 30, tzinfo=UTC)),
+        ("DATE_TRUNC('quarter', u)", datetime(2020, 1, 1, tzinfo=UTC)),
+        ("ROUND(f)", 3.0), ("ROUND(-f)", -3.0), ("ROUND(2.345, 2)", 2.35),
+        ("ROUND(i, -1)", 10),
+        ("FLOOR(-f)", -3.0), ("CEILING(f)", 3.0), ("FLOOR(i)", 7), ("SIGN(-f)", -1), ("SQRT(-f)", None),
+        ("POWER(2, 10)", 1024.0),
+        ("POWER(10, 999)", None), ("LN(0)", None), ("UPPER(s)", "AB"), ("LENGTH(s)", 2), ("TRIM(' a ')", "a"),
+        ("UPPER(i)", None),
+        ("SUBSTRING('abcd' FROM 2 FOR 2)", "bc"), ("SUBSTR('abcd', 0, 2)", "a"), ("SUBSTRING('abcd', 3)", "cd"),
+        ("SUBSTRING('abcd', 2, -1)", None), ("REPLACE(s, 'a', 'xx')", "xxb"),
+
+        ("CONCAT(s, 'c', 'd')", "abcd"), ("DATEDIFF(HOUR, u - INTERVAL '4' MINUTE, u)", 0),
+        ("DATEDIFF('hours', u - INTERVAL '5' MINUTE, u)", 1),
+        ("TIMESTAMPDIFF(MINUTE, u, u - INTERVAL '90' SECOND)", -1),
     ],
 )  # fmt: skip
 def test_the_value_of_an_expression(expression: str, expected: Any) -> None:
