@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias, assert_never
 
-from cerify.automata.algebra.solver import Allowed, Test, Values, fits, solve
+from cerify.automata.algebra.solver import MIRRORED, Allowed, Test, Values, fits, solve
 from cerify.automata.algebra.values import DEFAULT, Truth, pieces, tested_attribute
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time
@@ -162,9 +162,21 @@ class _Search:
 
 
 def tests_of(predicate: pred.Predicate) -> Iterator[Test]:
-    """The tests that a predicate combines, left to right, with repetitions."""
+    """The tests that a predicate combines, left to right, with repetitions; `3 < x` is the test `x > 3`."""
     parts = (predicate,) if isinstance(predicate, pred.Atomic) else atoms(predicate)
-    return (atom for atom in parts if not isinstance(atom, pred.Anything))
+    return (_oriented(atom) for atom in parts if not isinstance(atom, pred.Anything))
+
+
+@lru_cache(maxsize=4096)
+def _oriented(test: Test) -> Test:
+    """The comparison with its terms in one order, so that `3 < x` and `x > 3` are one test."""
+    if isinstance(test, pred.Comparison) and _rank(test.left) > _rank(test.right):
+        return pred.Comparison(MIRRORED[test.comparator], test.right, test.left)
+    return test
+
+
+def _rank(term: pred.Term) -> tuple[bool, str]:
+    return isinstance(term, pred.Constant), repr(term)
 
 
 def _separate(tests: list[Test]) -> str | None:
@@ -179,7 +191,10 @@ def _assume(residual: Residual, known: Mapping[Test, bool]) -> Residual:
         return residual
 
     def of_atom(atom: pred.Atomic) -> Residual:
-        return isinstance(atom, pred.Anything) or known.get(atom, atom)
+        if isinstance(atom, pred.Anything):
+            return True
+        test = _oriented(atom)
+        return known.get(test, test)
 
     if isinstance(residual, pred.Atomic):
         return of_atom(residual)

@@ -22,7 +22,7 @@ from operator import or_
 from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.model import CEA, UNMARKED, Marks, Transition, intersection
+from cerify.automata.cea.model import CEA, UNMARKED, VISIBLE, Marks, Transition, intersection
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.predicates import Anything, OfType, Predicate
 
@@ -85,7 +85,7 @@ def _links(phi: cel.Formula) -> tuple[Link, ...] | None:
 def _filtered(links: tuple[Link, ...], condition: cel.Condition) -> tuple[Link, ...] | None:
     """The chain where a filter holds of each event, as long as that is a condition on each alone."""
     match condition:
-        case cel.Every(A, Q):
+        case cel.Every(A, Q) if A != VISIBLE:
             return tuple(tuple((intersection(P, Q) if A in L else P, L) for P, L in link) for link in links)
         case cel.Conjunction(left, right):
             found = _filtered(links, left)

@@ -16,6 +16,7 @@ from cerify.automata.cea.chains import chain_of, greatest_of_chain
 from cerify.automata.cea.model import (
     CEA,
     UNMARKED,
+    VISIBLE,
     Determinized,
     Label,
     Marks,
@@ -37,7 +38,7 @@ from cerify.semantics.cel.syntax import OPERATORS as CEL
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.syntax import OPERATORS as CORE_CEL
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InternalError, Unsupported
-from cerify.semantics.predicates import Anything, OfType, Predicate
+from cerify.semantics.predicates import Anything, Not, OfType, Predicate
 from cerify.semantics.trees import children
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -356,6 +357,8 @@ def _bind(A: CEA, variable: str) -> CEA:
 def _filter(A: CEA, condition: cel.Condition) -> CEA:
     """FILTER: an event marked with the variable has to satisfy the predicate; AND and OR by the sugar of section 4."""
     match condition:
+        case cel.Every(variable, P) if variable == VISIBLE:
+            return _among(A, P)
         case cel.Every(variable, P):
             return replace(
                 A,
@@ -374,6 +377,13 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
             )
         case _:
             assert_never(condition)
+
+
+def _among(A: CEA, P: Predicate) -> CEA:
+    """A on the stream of the events in P: while other events go by, each state waits."""
+    seen = (t._replace(predicate=intersection(t.predicate, P)) for t in A.transitions)
+    waiting = (Transition(q, Not(P), UNMARKED, q) for q in range(A.states))
+    return replace(A, transitions=_distinct(*seen, *waiting))
 
 
 def _sequence(A: CEA, B: CEA) -> CEA:

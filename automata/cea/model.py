@@ -22,6 +22,8 @@ from cerify.semantics.predicates import Anything, Atomic, Both, Predicate
 
 Marks = frozenset[str]
 UNMARKED: Marks = frozenset()
+VISIBLE = "\0visible"
+"""A variable that no query has: a filter on it lets the formula see the events in the predicate, and no others."""
 
 
 class Transition(NamedTuple):

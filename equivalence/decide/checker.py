@@ -22,7 +22,6 @@ from cerify.automata.dfa.model import Names, types_under
 from cerify.equivalence.decide.boundary_events import unlisted
 from cerify.equivalence.decide.derivation_checker import DerivationCheck
 from cerify.equivalence.decide.keys_and_windows_checker import flaw_in_cases
-from cerify.equivalence.decide.operands import operands_per_key
 from cerify.equivalence.verdict import Certificate
 from cerify.semantics.arguments import Budget, check_time, timed_items
 from cerify.semantics.cel.parse import parse
@@ -46,8 +45,6 @@ def flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
 def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     check_time()  # parsing has no other bound than the length of the text
     phi, psi, schema = parse(certificate.left), parse(certificate.right), certificate.schema
-    if (operands := operands_per_key(phi, psi, schema)) is not None:
-        phi, psi, schema = operands.left, operands.right, operands.schema
     algebra = Algebra([*generators(phi), *generators(psi)], budget, schema, certificate.solver)
     listed = {atom.chosen for atom in algebra.atoms}
     if (event := unlisted(algebra.generators, listed, schema)) is not None:

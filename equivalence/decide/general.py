@@ -1,9 +1,8 @@
 """Are two CEL formulas equivalent, or one contained in the other? By whichever decider carries them, else searched.
 
-In this order: formulas that look at one event at a time (cel.py); formulas under PER KEY, by their
-operands (single_key.py); proofs by a few rules from those of parts
-(derivation.py), where the two are the same but for how they are written; formulas whose partitions and windows look at
-whole matches (keys_and_windows.py); the rules once more, on all parts; all streams up to a length (bounded/compare.py).
+In this order: formulas that look at one event at a time (cel.py); proofs by a few rules from those of parts
+(derivation.py), where the two are the same but for how they are written; formulas with keys and windows
+(keys_and_windows.py); the rules once more, on all parts; all streams up to a length (bounded/compare.py).
 What none of them decides is Bounded or Undecided, with the reason that the decider gave which came closest.
 """
 
@@ -18,7 +17,6 @@ from cerify.automata.cea.compile import compilable
 from cerify.equivalence.decide.cel import contained, equivalent
 from cerify.equivalence.decide.derivation import prove
 from cerify.equivalence.decide.keys_and_windows import compare_reduced
-from cerify.equivalence.decide.single_key import compare_per_key
 from cerify.equivalence.verdict import Bounded, Claim, Different, Level, Order, Undecided, Verdict
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.syntax import Formula
@@ -77,8 +75,6 @@ def _compare(
             proved = prove(phi, psi, claim, level, schema, order, budget, only_same=True)
             return verdict if proved is None else proved
         return verdict
-    if (by_key := compare_per_key(phi, psi, claim, level, schema, budget)) is not None:
-        return by_key
     if (proved := prove(phi, psi, claim, level, schema, order, budget, only_same=True)) is not None:
         return proved
     try:

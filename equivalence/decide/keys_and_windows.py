@@ -24,13 +24,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 from typing import TypeAlias, assert_never
 
 from cerify.automata.algebra.finite import Algebra, tests_of
 from cerify.automata.algebra.values import Truth, pieces, tested_attribute
 from cerify.automata.cea.compile import compile_cel, generators
-from cerify.automata.cea.model import seen_at
+from cerify.automata.cea.model import VISIBLE, seen_at
 from cerify.automata.exploration import Subset, members
 from cerify.equivalence.decide.cel import Letter, MarkedNFA, marked_nfa, normal_form
 from cerify.equivalence.decide.replay import replayed
@@ -61,6 +62,10 @@ WHOLE = HIDDEN + "match"  # the variable that holds a whole match while it is fi
 NOTHING = Not(pred.Anything())
 LONGEST = 4 * 10**11  # seconds, which is more than between any two timestamps
 WIDEST = 2**65  # more than between any two whole numbers of 64 bits
+ELSEWHERE = (
+    "is around a part of a match that ends before the match may: on the left of ; or :, under + or ALL, or on the "
+    "right of UNLESS"
+)
 CASES = 256  # combinations of pieces of the values of keys
 
 Width: TypeAlias = int | float
@@ -207,6 +212,9 @@ class Measures:
                 match psi:
                     case cel.PartitionBy(_, a):
                         keys.setdefault(a, [])
+                    case cel.PerKey(_, names):
+                        for a in names:
+                            keys.setdefault(a, [])
                     case cel.Within(_, window) if (measured := window_of(window, schema)) is not None:
                         widths.setdefault(measured[0], set()).add(measured[1])
                     case cel.Filter(_, condition):
@@ -417,10 +425,13 @@ class Reduction:
                 return rebuilt(phi, [self.reduced(phi.phi, ends, False)])
             case cel.All() | cel.Plus() | cel.ContiguousPlus():
                 return rebuilt(phi, [self.reduced(psi, False, False) for psi in children(phi)])
-            case cel.PerKey():
-                raise Unsupported(
-                    "PER KEY is compared only where both queries have it around them, on one key", phi.span
-                )
+            case cel.PerKey(psi, attributes):
+                if not ends:
+                    raise Unsupported(f"PER KEY {ELSEWHERE}", phi.span)
+                inner = self.reduced(psi, ends, flat)
+                for a in attributes:
+                    inner = cel.Filter(inner, cel.Every(VISIBLE, self.same(a)))
+                return inner
             case cel.Derived():
                 raise InternalError("the formula is not expanded")
             case _:
@@ -428,11 +439,7 @@ class Reduction:
 
     def _require_last(self, phi: Formula, psi: Formula, what: str, ends: bool) -> None:
         if not ends:
-            raise Unsupported(
-                f"{what} is around a part of a match that ends before the match may: on the left of ; or :, under + "
-                "or ALL, or on the right of UNLESS",
-                phi.span,
-            )
+            raise Unsupported(f"{what} {ELSEWHERE}", phi.span)
         if not binds_last(psi):
             raise Unsupported(f"{what} is around PROJECT, which may leave out the last event of a match", phi.span)
 
@@ -444,7 +451,8 @@ class Reduction:
             return cel.Disjunction(
                 self._condition(condition.left, psi, ends), self._condition(condition.right, psi, ends)
             )
-        conjuncts = list(conjuncts_of(condition))
+        held = {*variables_in(psi)}
+        conjuncts = [c for c in conjuncts_of(condition) if (e := _equated(c)) is None or {e[1], e[2]} <= held]
         classes = _classes([equated for c in conjuncts if (equated := _equated(c)) is not None])
         made: list[cel.Condition] = []
         for c in conjuncts:
@@ -462,10 +470,7 @@ class Reduction:
                         "a filter compares keys, and not with that of the last event of the match", c.span
                     )
                 made += [cel.Every(C, self.same(key)) for C in dict.fromkeys((A, B))]
-        found = made[0]
-        for c in made[1:]:
-            found = cel.Conjunction(found, c)
-        return found
+        return reduce(cel.Conjunction, made) if made else cel.Every(WHOLE, pred.Anything())
 
 
 def conjuncts_of(condition: cel.Condition) -> Iterator[cel.Condition]:
@@ -489,15 +494,18 @@ def _classes(equations: Sequence[tuple[str, str, str]]) -> list[tuple[str, set[s
     return found
 
 
+def variables_in(phi: Formula) -> Iterator[str]:
+    """The variables that a formula may bind: others hold no event, and what a filter says of them is true."""
+    for psi in cel.subformulas(phi):
+        if isinstance(psi, cel.EventAtom):
+            yield psi.type
+        elif isinstance(psi, cel.In):
+            yield psi.variable
+
+
 def restricted(phi: Formula, P: Predicate) -> Formula:
     """The valuations of a formula all of whose events are in P."""
-    names = frozenset(
-        name
-        for psi in cel.subformulas(phi)
-        for name in (
-            (psi.type,) if isinstance(psi, cel.EventAtom) else (psi.variable,) if isinstance(psi, cel.In) else ()
-        )
-    )
+    names = frozenset(variables_in(phi))
     return cel.Project(names - {WHOLE}, cel.Filter(cel.In(phi, WHOLE), cel.Every(WHOLE, P)))
 
 
@@ -516,8 +524,9 @@ def needs_order(phi: Formula, schema: Schema | None, flat: bool = True) -> bool:
         return True
     judged = isinstance(
         phi,
-        cel.In | cel.Filter | cel.Start | cel.Strict | cel.Or | cel.And | cel.PartitionBy | cel.Within | cel.Unless,
-    )
+        cel.In | cel.Filter | cel.Start | cel.Strict | cel.Or | cel.And | cel.PartitionBy | cel.PerKey | cel.Within
+        | cel.Unless,
+    )  # fmt: skip
     return any(needs_order(psi, schema, flat and judged) for psi in children(phi))
 
 

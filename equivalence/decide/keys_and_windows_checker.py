@@ -19,7 +19,7 @@ from typing import TypeAlias
 from cerify.automata.algebra.finite import Algebra, tests_of
 from cerify.automata.algebra.values import pieces, tested_attribute
 from cerify.automata.cea.compile import compile_cel, generators
-from cerify.automata.cea.model import CEA, Marks, seen_at
+from cerify.automata.cea.model import CEA, VISIBLE, Marks, seen_at
 from cerify.equivalence.decide.boundary_events import unlisted
 from cerify.equivalence.verdict import Certificate, Order, PieceProof
 from cerify.semantics import predicates as pred
@@ -64,6 +64,9 @@ class ComparedAttributes:
         for psi in (psi for phi in formulas for psi in cel.subformulas(phi)):
             if isinstance(psi, cel.PartitionBy):
                 self.tests.setdefault(psi.attribute, [])
+            elif isinstance(psi, cel.PerKey):
+                for name in psi.attributes:
+                    self.tests.setdefault(name, [])
             elif isinstance(psi, cel.Within) and not isinstance(psi.window, cel.EventWindow):
                 name, width = self.measured(psi.window)
                 self.widths.setdefault(name, []).append(width)
@@ -246,11 +249,19 @@ class UnaryReading:
             if not width >= 0:
                 raise NotProved("a window has no width")
             return _with_all_in(self.unary(phi.phi, place), self.is_near(name, self.compared.widths[name].index(width)))
+        if isinstance(phi, cel.PerKey):
+            if not place.at_end:
+                raise NotProved("PER KEY is around a match that may end before it is reported")
+            inner = self.unary(phi.phi, place)
+            for name in phi.attributes:
+                inner = cel.Filter(inner, cel.Every(VISIBLE, self.agrees(name)))
+            return inner
         if isinstance(phi, cel.Filter):
             holders, bound = holders_of_end(phi.phi), surely_bound(phi.phi)
             if not place.at_end:
                 holders = frozenset()
-            return cel.Filter(self.unary(phi.phi, place), self.condition(phi.condition, holders, bound))
+            condition = self.condition(phi.condition, holders, bound, _names_in(phi.phi))
+            return cel.Filter(self.unary(phi.phi, place), condition)
         if isinstance(phi, cel.Seq | cel.ContiguousSeq):
             places = [inside, Place(place.at_end, False)]
         elif isinstance(phi, cel.Unless):
@@ -271,15 +282,21 @@ class UnaryReading:
         if not place.at_end or not is_end_held(phi.phi, None):
             raise NotProved("a partition or a window is around a match that may end before it is reported")
 
-    def condition(self, condition: cel.Condition, holders: frozenset[str], bound: frozenset[str]) -> cel.Condition:
-        """The condition on single events."""
+    def condition(
+        self, condition: cel.Condition, holders: frozenset[str], bound: frozenset[str], names: set[str]
+    ) -> cel.Condition:
+        """The condition on single events. names: the variables that may hold an event."""
         if not any(isinstance(atom, cel.Correlated | cel.Named) for atom in cel.atoms(condition)):
             return condition
         if isinstance(condition, cel.Disjunction):
-            return cel.Disjunction(
-                self.condition(condition.left, holders, bound), self.condition(condition.right, holders, bound)
-            )
-        parts = _flattened(condition)
+            left = self.condition(condition.left, holders, bound, names)
+            right = self.condition(condition.right, holders, bound, names)
+            return cel.Disjunction(left, right)
+        parts = [
+            part
+            for part in _flattened(condition)
+            if (pair := equal_keys(part)) is None or all(a.variable in names for a in pair)
+        ]
         pairs = [pair for part in parts if (pair := equal_keys(part)) is not None]
         made: list[cel.Condition] = []
         for part in parts:
@@ -287,7 +304,7 @@ class UnaryReading:
             if isinstance(part, cel.Every):
                 made.append(part)
             elif isinstance(part, cel.Disjunction):
-                made.append(self.condition(part, holders, bound))
+                made.append(self.condition(part, holders, bound, names))
             elif pair is None:
                 raise NotProved("a filter compares events in another way than by equal keys")
             else:
@@ -296,7 +313,7 @@ class UnaryReading:
                     raise NotProved("a filter compares keys with another one than that of the last event")
                 variables = dict.fromkeys(str(a.variable) for a in pair)
                 made.extend(cel.Every(A, self.agrees(pair[0].name)) for A in variables)
-        whole = made[0]
+        whole = made[0] if made else cel.Every(MARK, pred.Anything())
         for part in made[1:]:
             whole = cel.Conjunction(whole, part)
         return whole
@@ -320,15 +337,15 @@ def _reached(
     return reached
 
 
+def _names_in(phi: cel.Formula) -> set[str]:
+    """The variables that may hold an event."""
+    atoms = (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom | cel.In))
+    return {psi.type if isinstance(psi, cel.EventAtom) else psi.variable for psi in atoms}
+
+
 def _with_all_in(phi: cel.Formula, P: Predicate) -> cel.Formula:
     """Only those valuations whose events are all in P; the variable that says so is dropped again."""
-    held: set[str] = set()
-    for psi in cel.subformulas(phi):
-        if isinstance(psi, cel.EventAtom):
-            held.add(psi.type)
-        elif isinstance(psi, cel.In):
-            held.add(psi.variable)
-    return cel.Project(frozenset(held - {MARK}), cel.Filter(cel.In(phi, MARK), cel.Every(MARK, P)))
+    return cel.Project(frozenset(_names_in(phi) - {MARK}), cel.Filter(cel.In(phi, MARK), cel.Every(MARK, P)))
 
 
 def _conjunction(literals: Sequence[Predicate]) -> Predicate | None:
