@@ -68,7 +68,7 @@ def wrapped(phi: cel.Formula, rng: Random) -> cel.Formula:
         if chance < 0.45:
             phi = cel.Within(phi, rng.choice(WINDOWS))
         elif chance < 0.8:
-            phi = cel.PartitionBy(phi, "k")
+            phi = cel.PartitionBy(phi, "k") if chance < 0.65 else cel.PerKey(phi, ("k",))
         elif chance < 0.9:
             A, B = rng.choice(("A", "B")), rng.choice(("A", "B"))
             comparator = rng.choice(("=", "=", "<", "<=", ">="))
@@ -116,8 +116,8 @@ def changed(phi: cel.Formula, rng: Random) -> cel.Formula:
                 if chance < 0.4 and isinstance(inner, cel.PartitionBy):
                     return cel.PartitionBy(cel.Within(inner.phi, window), inner.attribute)
                 return cel.Within(inner, rng.choice(WINDOWS))
-            case cel.PartitionBy(inner, _), chance if chance < 0.3:
-                return inner
+            case cel.PartitionBy(inner, _) | cel.PerKey(inner, _), chance if chance < 0.5:
+                return inner if chance < 0.2 else cel.PerKey(inner, ("k",))
             case cel.Next() | cel.Last() | cel.Max() | cel.Strict(), chance if chance < 0.7 and below:
                 inner = below[0]
                 if isinstance(inner, cel.Within | cel.PartitionBy | cel.Filter):

@@ -191,6 +191,9 @@ def test_planted_faults_in_the_reduction_are_found(monkeypatch: pytest.MonkeyPat
         cases = keys_and_windows.cases_of
         patch.setattr(keys_and_windows, "cases_of", lambda measures: cases(measures)[1:])
         assert found("(A ; B) FILTER A[k > 3] PARTITION BY [k]", "(A ; B) FILTER B[k > 3] PARTITION BY [k]")
+    with monkeypatch.context() as patch:  # the events of other keys are seen
+        patch.setattr(keys_and_windows, "VISIBLE", "another")
+        assert found("(A : B) PER KEY [k]", "A : B")
     with monkeypatch.context() as patch:  # times are taken to increase towards the past
         patch.setattr(keys_and_windows.RealStreams, "step", lambda self, state, type_: None)
         assert found("(A ; B) WITHIN 5 seconds", "(A ; B) WITHIN 10 seconds")
