@@ -38,6 +38,8 @@ READABLE = {
     "STRING": "a 'string'",
     "TIMESTAMP": "a timestamp",
     "COMPARATOR": "a comparison (< <= > >= = !=)",
+    "IS_NULL": "is null",
+    "IS_NOT_NULL": "is not null",
     "CONTIGUOUS_PLUS": ":+",
     "SEMICOLON": ";",
     "COLON": ":",
@@ -344,6 +346,12 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
 
     def comparison(self, meta: Meta, left: pred.Term, comparator: Token, right: pred.Term) -> pred.Predicate:
         return pred.Comparison(comparator_of(comparator), left, right)
+
+    def is_null(self, meta: Meta, term: pred.Term, word: Token) -> pred.Predicate:
+        return pred.Not(pred.has_value(term))
+
+    def is_not_null(self, meta: Meta, term: pred.Term, word: Token) -> pred.Predicate:
+        return pred.has_value(term)
 
     def one_of(self, meta: Meta, term: pred.Term, *values: pred.Constant) -> pred.Predicate:
         return pred.OneOf(term, tuple(constant.value for constant in values))

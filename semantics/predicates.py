@@ -236,6 +236,11 @@ def compare(comparator: Comparator, left: Value | None, right: Value | None) -> 
     return COMPARE[comparator](left, right)
 
 
+def has_value(term: Term) -> Predicate:
+    """Return `term is not null`: a value equals itself, NaN differs from itself, and what is absent does neither."""
+    return Either(Comparison("=", term, term), Comparison("!=", term, term))
+
+
 def nodes(root: Predicate | Term) -> Iterator[Predicate | Term]:
     """All predicates and terms in a predicate or a term, each before those in it, left to right."""
     pending = [root]
@@ -407,6 +412,10 @@ def _show(predicate: Predicate, level: int) -> str:
             return f"{show_term(term)} in range({show_value(low)}, {show_value(high)})"
         case Like(term, pattern):
             return f"{show_term(term)} like {show_value(pattern)}"
+        case Not(Either(Comparison("=", term))) if predicate.predicate == has_value(term):
+            return f"{show_term(term)} is null"
+        case Either(Comparison("=", term)) if predicate == has_value(term):
+            return f"{show_term(term)} is not null"
         case Not(inner):
             return f"not {_show(inner, 2)}"
         case Both(left_, right_):

@@ -1,8 +1,8 @@
 """The values of one attribute, one for each result of its simple tests: the interval algebra.
 
-A simple test compares one attribute with constants. The constants cut the values of each kind into points and open
-intervals, and all values of a piece pass the same tests; so one value of each piece, and no value at all, stand for
-everything. A pattern cuts the strings further: see strings.py.
+A simple test compares one attribute with constants, or with itself. The constants cut the values of each kind into
+points and open intervals, and all values of a piece pass the same tests; so one value of each piece, and no value at
+all, stand for everything. A pattern cuts the strings further: see strings.py.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # which this module does not handle.
 
 LARGEST_REPETITION = 50
-LARGEST_AUTOMATON = 130  # states of the automaton of one pattern
+LARGEST_AUTOMATON = 400  # states of the automaton of one pattern
 LARGEST_PATTERN = 4 * LARGEST_AUTOMATON  # characters of one pattern, and ranges of them, each written once
 LARGEST_PRODUCT = 30_000  # transitions of the automaton of all patterns and constants of an attribute
 FIRST, LAST, SURROGATES = "\0", "\U0010ffff", range(0xD800, 0xE000)
@@ -330,6 +330,8 @@ def tested_attribute(test: pred.Predicate) -> str | None:
             | pred.InRange(pred.Attribute(name), _, _)
         ):
             return name
+        case pred.Comparison(_, pred.Attribute(name), pred.Attribute(other)) if name == other:
+            return name
         case pred.Like(pred.Attribute(name), pattern) if decidable(pattern):
             return name
     return None
@@ -374,8 +376,11 @@ def _candidates(tests: Sequence[pred.Predicate], value_type: ValueType | None) -
         yield from (False, True)
     if of_kind["timestamp"] and value_type in ("timestamp", None):
         yield from _times(sorted(set(of_kind["timestamp"])))  # type: ignore[arg-type]
+    with_itself = any(isinstance(test, pred.Comparison) and test.left == test.right for test in tests)
+    if with_itself and value_type is None:
+        yield from DEFAULT.values()
     yield None
-    if of_kind["number"] and value_type in ("float", None):
+    if (of_kind["number"] or with_itself) and value_type in ("float", None):
         yield math.nan
 
 

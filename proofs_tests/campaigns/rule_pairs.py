@@ -74,8 +74,8 @@ SHAPES = (
     # every kind of predicate
     "(A[x like '(?i).*powershell.*'] ; B[y like 'C:[.].*']) PARTITION BY [k] WITHIN 1 hour",
     "(A[x in {'cmd', 'sh'} and not y in {'root', 'SYSTEM'}] ; B) PARTITION BY [k] WITHIN 1 hour",
-    "(A[not (x = x or x != x)] ; B[x > 2]) PARTITION BY [k] WITHIN 1 hour",
-    "(A[x in cidr('10.0.0.0/8')] ; B[not (x in cidr('192.168.0.0/16'))]) PARTITION BY [k] WITHIN 1 hour",
+    "(A[x is null] ; B[x is not null and x > 2]) PARTITION BY [k] WITHIN 1 hour",
+    "(A[x in cidr('10.0.0.0/8')] ; B[not (x in cidr('fe80::/10') or x in cidr('::1'))]) PARTITION BY [k] WITHIN 1 hour",
     "(A[x < y] ; B[x = y]) PARTITION BY [k] WITHIN 1 hour",
     "(A[x in range(1, 5) and x != 3] ; B[z = true]) PARTITION BY [k] WITHIN 1 hour",
     "(A[x + y > 10] ; B[k != 'admin']) PARTITION BY [k] WITHIN 1 hour",

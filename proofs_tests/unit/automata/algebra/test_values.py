@@ -38,6 +38,18 @@ def test_a_number_between_two(low: Value, high: Value, value_type: ValueType | N
     assert pieces(between(low, high), value_type)[True, True] == value
 
 
+def test_what_is_absent_neither_equals_nor_differs_from_itself() -> None:
+    tests = [Comparison("=", X, X), Comparison("!=", X, X), Comparison("<=", X, X), Comparison("<", X, X)]
+    found = pieces([*tests, Comparison(">", X, Constant(3))], None)
+    assert {truth: type(value).__name__ for truth, value in found.items()} == {
+        (True, False, True, False, False): "int",
+        (True, False, True, False, True): "int",
+        (True, False, False, False, False): "bool",
+        (False, False, False, False, False): "NoneType",
+        (False, True, False, False, False): "float",
+    }
+
+
 def test_no_integer_is_between_two_neighbours() -> None:
     assert (True, True) not in pieces(between(1, 2), "int")
     assert (True, True) not in pieces(between(-2, -1), "int")

@@ -57,6 +57,7 @@ def test_trees(text: str, phi: cel.Formula) -> None:
         "(A FILTER A.name = 'it''s' AND A.ok = true) ; (B : C) ; (A OR B)",
         "A FILTER A.x < 1 AND (A.x < 2 AND (A.x < 3 OR (A.x < 4 OR A.x < 5)))",
         "A[x in cidr('10.0.0.0/9') and cidr = 1] : B[not y = y]:+",
+        "A[x IS NULL or y + 1 Is Not Null] : B[not (x is not null and not x is null)]",
         "STRICT(LAST(MAX(START(A ALL B)))) UNLESS (A AND B)",
         "A FILTER A.range > 1 AND A.like like 'x' AND A[timestamp > 3 and events = 1 and in in {1}]",
     ],
