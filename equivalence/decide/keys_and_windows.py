@@ -212,8 +212,8 @@ class Measures:
                 match psi:
                     case cel.PartitionBy(_, a):
                         keys.setdefault(a, [])
-                    case cel.PerKey(_, names):
-                        for a in names:
+                    case cel.PerKey(_, attributes):
+                        for a in attributes:
                             keys.setdefault(a, [])
                     case cel.Within(_, window) if (measured := window_of(window, schema)) is not None:
                         widths.setdefault(measured[0], set()).add(measured[1])
