@@ -19,8 +19,8 @@ from cerify.draw.stepper import growth_svg
 from cerify.draw.timeline import places_svg
 from cerify.semantics.errors import QueryWarning
 from cerify.semantics.events import Event, Stream
-from proofs_tests.unit.semantics.event_expressions import examples
-from proofs_tests.unit.semantics.event_expressions.examples import found, history
+from proofs_tests.unit.semantics import expression_cases as examples
+from proofs_tests.unit.semantics.expression_cases import found, history
 
 THEORY = Path(__file__).parent.parent / "docs" / "theory" / "pictures"
 FOLDER = Path(__file__).parent.parent / "docs" / "guide" / "pictures"

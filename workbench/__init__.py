@@ -153,6 +153,12 @@ def _files() -> ModuleType:
     return files
 
 
+def _match_frames() -> ModuleType:
+    from cerify.semantics import match_frames
+
+    return match_frames
+
+
 _NAMES: Mapping[Callable[[], ModuleType], str] = {
     _api: "check compile contained count equivalent explain generate laws match near_misses parse show simplify",
     _evaluator: "Consumption Evaluator",
@@ -165,8 +171,9 @@ _NAMES: Mapping[Callable[[], ModuleType], str] = {
     _arguments: "Budget",
     _errors: "BudgetExceeded CerifyError IllFormed InputError InputWarning InternalError NoTruthValue "
     "ParseError QueryWarning Unsupported",
-    _events: "Event Match Matches Schema Stream observed",
+    _events: "Event Match Schema Stream observed",
     _files: "as_stream read",
+    _match_frames: "Matches",
 }
 _HOME = {name: load for load, names in _NAMES.items() for name in names.split()}
 

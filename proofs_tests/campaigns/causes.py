@@ -26,7 +26,7 @@ from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import Predictor
 from cerify.hypotheses import STAGES
 from cerify.hypotheses.interpretation import choices_of
-from proofs_tests.unit.workbench.conformance.random_engines import predictor
+from proofs_tests.unit.workbench.conformance.test_identify import predictor
 from proofs_tests.unit.workbench.conformance.test_peeling import cases
 
 

@@ -14,7 +14,10 @@ import click
 
 from cerify.semantics.core_cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded
-from proofs_tests.unit.automata.core_cases import OPERATORS, TWO, drawn, streams, topped, wrong
+from proofs_tests.unit.automata.exhaustive import CORE_OPERATORS as OPERATORS
+from proofs_tests.unit.automata.exhaustive import CORE_TWO as TWO
+from proofs_tests.unit.automata.exhaustive import drawn, streams, topped
+from proofs_tests.unit.automata.exhaustive import wrong_core as wrong
 
 SPACES = ((4, streams(3)), (5, streams(3, TWO)))
 

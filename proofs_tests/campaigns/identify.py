@@ -11,7 +11,7 @@ import time
 import click
 
 from cerify.hypotheses import STAGES
-from proofs_tests.unit.workbench.conformance.random_engines import (
+from proofs_tests.unit.workbench.conformance.test_identify import (
     ENGINES,
     composed,
     departures,

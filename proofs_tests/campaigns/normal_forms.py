@@ -8,7 +8,7 @@ import click
 
 from cerify.semantics.cel.syntax import show as show_cel
 from cerify.semantics.core_cel.syntax import show as show_core
-from proofs_tests.unit.equivalence.normal_forms.passes import PASSES, Pass, chosen, tried
+from proofs_tests.unit.equivalence.normal_form_cases import PASSES, Pass, chosen, tried
 
 
 @click.command()

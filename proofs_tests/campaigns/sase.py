@@ -29,8 +29,8 @@ from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.syntax import Reading, choices, show
 from proofs_tests.claims import sase_by_cel
-from proofs_tests.unit.semantics.sase.streams import events as events_of
-from proofs_tests.unit.semantics.sase.streams import query as query_of
+from proofs_tests.unit.semantics.sase_cases import events as events_of
+from proofs_tests.unit.semantics.sase_cases import query as query_of
 
 SHARE = 100  # cases that a process is given at once
 EVALUATORS = {

@@ -24,7 +24,7 @@ from cerify.semantics.errors import CerifyError, IllFormed, InputError, Unsuppor
 from cerify.semantics.events import TYPE, Match, Result, Stream
 from cerify.spark.runs import SparkQuery
 from proofs_tests.campaigns.values import wild_case
-from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, pair
+from proofs_tests.unit.workbench.spark.spark_cases import LANGUAGES, pair
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -28,8 +28,8 @@ from cerify.semantics.events import TYPE, Match, Result, Stream
 from cerify.semantics.row_pattern.syntax import show
 from cerify.spark.runs import SparkQuery
 from proofs_tests.campaigns.spark_batch import BUDGET, ID, KEY, ORDER, data, report
-from proofs_tests.unit.workbench.spark import row_tables
-from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, pair
+from proofs_tests.unit.workbench.spark import spark_cases as row_tables
+from proofs_tests.unit.workbench.spark.spark_cases import LANGUAGES, pair
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -210,7 +210,7 @@ def row_pattern_difference(spark: SparkSession, rng: Random, counts: Counter[str
     """As `difference`, for a clause of MATCH_RECOGNIZE over tables of all sizes."""
     from cerify.spark import match_recognize
 
-    q, rows = row_tables.case(rng, PROFILES[rng.choice(("everything", "columns"))], rng.choice((0, 1, 30)))
+    q, rows = row_tables.case_row_tables(rng, PROFILES[rng.choice(("everything", "columns"))], rng.choice((0, 1, 30)))
     df = spark.createDataFrame(rng.sample(rows, len(rows)), TABLE).repartition(3)
     made = match_recognize(df, show(q), clustered=rng.random() < 0.3).collect()
     counts["rows of clauses"] += len(made)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import click
 
-from proofs_tests.unit.equivalence.translate.tried import SOURCES, all_tried
+from proofs_tests.unit.equivalence.translation_cases import SOURCES, all_tried
 
 
 @click.command()

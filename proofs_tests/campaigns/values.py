@@ -41,7 +41,7 @@ from cerify.semantics.predicates import Constant, InRange, OneOf
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.values import Value, parse_time
 from proofs_tests.robustness import store, stored
-from proofs_tests.unit.workbench.spark.pairs import matches
+from proofs_tests.unit.workbench.spark.spark_cases import matches
 
 BUDGET = Budget(valuations=50_000, states=2_000, matches=5_000, seconds=5)
 OPTIONS = Options(budget=BUDGET)

@@ -26,9 +26,9 @@ from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
 from proofs_tests.claims.printed import cep17_prop1, cep17_sec3
 from proofs_tests.claims.tods21_pumping import total_order
 from proofs_tests.support import stream
-from proofs_tests.unit.automata import core_cases
-from proofs_tests.unit.equivalence.normal_forms.shapes import is_core_disjunctive
-from proofs_tests.unit.semantics.core_cel.formulas import of_size
+from proofs_tests.unit.automata import exhaustive as core_cases
+from proofs_tests.unit.equivalence.normal_form_cases import is_core_disjunctive
+from proofs_tests.unit.semantics.core_cel_cases import of_size
 
 EVENTS = (Event("A", {"a": 0}), Event("A", {"a": 1}), Event("B", {"a": 1}))
 STRATEGIES = (core.CoreStrict, core.CoreNext, core.CoreLast, core.CoreMax)
@@ -235,7 +235,7 @@ def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formu
         nodes, Ss, cases = 3 if effort == "quick" else 4, core_cases.streams(2 if effort == "quick" else 3), 0
         for phi in filter(is_unary, formulas(nodes)):
             cases += 1
-            if (found := core_cases.wrong(phi if wrapper is None else wrapper(phi), Ss)) is not None:
+            if (found := core_cases.wrong_core_cases(phi if wrapper is None else wrapper(phi), Ss)) is not None:
                 return Finding("refuted", "exhaustive", found)
         where = "" if wrapper is None else " below the strategy"
         bound = f"all {cases} unary formulas to {nodes} nodes{where} over A, B, x and y, on all {len(Ss)} small streams"

@@ -20,8 +20,8 @@ from cerify.semantics.sase.denote import bindings
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.sase_search import difference, example, passed
-from proofs_tests.unit.semantics.sase import small
-from proofs_tests.unit.semantics.sase.streams import events, query, shown
+from proofs_tests.unit.semantics import sase_cases as small
+from proofs_tests.unit.semantics.sase_cases import events, query, shown
 
 QUERY_3 = """SEQ(STOCK+ a[], STOCK b) WHERE {strategy}(a[]!, b) {{
     [symbol] and a[1].volume > 1000 and a[i].price > avg(a[..i-1].price) and b.volume < 80% * a[a.LEN].volume

@@ -13,8 +13,8 @@ from cerify.semantics.sase.parse import parse
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, open_claim, plant
 from proofs_tests.claims.sase_search import difference, passed, streams
-from proofs_tests.unit.semantics.sase import examples
-from proofs_tests.unit.semantics.sase.streams import events, found, query
+from proofs_tests.unit.semantics import sase_cases as examples
+from proofs_tests.unit.semantics.sase_cases import events, found, query
 
 REBUILT = "the query is not in the text at hand; put together again from what is said about it"
 

@@ -14,8 +14,8 @@ from cerify.semantics.sase.syntax import show
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, open_claim, plant
 from proofs_tests.claims.sase_search import passed
-from proofs_tests.unit.semantics.sase import small
-from proofs_tests.unit.semantics.sase.streams import query
+from proofs_tests.unit.semantics import sase_cases as small
+from proofs_tests.unit.semantics.sase_cases import query
 
 NO_DEFINITION = "the text defines neither the language nor a translation; that the fragment is a proper one is checked"
 open_claim("sase07.sqlts", "SASE+ with strict or partition contiguity has the power of SQL-TS", "remark", NO_DEFINITION)

@@ -25,8 +25,8 @@ from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, open_claim, plant
 from proofs_tests.claims.sase_regular import Regular
 from proofs_tests.claims.sase_search import passed
-from proofs_tests.unit.semantics.sase import small
-from proofs_tests.unit.semantics.sase.streams import events, query, shown
+from proofs_tests.unit.semantics import sase_cases as small
+from proofs_tests.unit.semantics.sase_cases import events, query, shown
 
 # --- Theorem 4.1: without aggregation, the regular sets ---------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.syntax import show
 from proofs_tests.claims.ledger import Evidence, Finding
-from proofs_tests.unit.semantics.sase.streams import events, query, shown
+from proofs_tests.unit.semantics.sase_cases import events, query, shown
 
 Find = Callable[[sase.SaseQuery, Stream], set[Bindings]]
 

@@ -20,9 +20,8 @@ from cerify.semantics.sase.syntax import STRATEGIES, show
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.sase_search import counterexample, passed, streams
-from proofs_tests.unit.semantics.sase import small
-from proofs_tests.unit.semantics.sase.examples import COURIERS, FOUR_HOPS, answered, scans
-from proofs_tests.unit.semantics.sase.streams import events, query, shown
+from proofs_tests.unit.semantics import sase_cases as small
+from proofs_tests.unit.semantics.sase_cases import COURIERS, FOUR_HOPS, answered, events, query, scans, shown
 
 PATTERNS = (
     "SEQ(A a, B b)",

@@ -9,7 +9,7 @@ from cerify.automata.nfab.moves import Runs
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Stream
 from proofs_tests.claims.sase_regular import Regular
-from proofs_tests.unit.semantics.sase.streams import events, query
+from proofs_tests.unit.semantics.sase_cases import events, query
 
 LETTERS = tuple(events("A1 A2 B1"))
 

@@ -12,7 +12,7 @@ from cerify.semantics.events import Event, Stream
 from proofs_tests.claims import broken, vldb92_search
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.vldb92_search import passed, same
-from proofs_tests.unit.semantics.event_expressions import examples
+from proofs_tests.unit.semantics import expression_cases as examples
 
 
 def _example(id_: str, title: str, cases: list[tuple[str, str, list[int]]]) -> None:

@@ -16,7 +16,7 @@ from cerify.semantics.events import Event
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.vldb92_search import LETTERS, difference, expressions, histories, meaning, passed
-from proofs_tests.unit.semantics.event_expressions import examples
+from proofs_tests.unit.semantics import expression_cases as examples
 
 
 def _also_behind(A: DFA) -> bool:

@@ -32,7 +32,7 @@ from cerify.semantics.trees import children
 # Where a formula can have valuations, by the two ends of an interval: what lets the interpreter skip a clause.
 #
 # An operator that is in none of the tables is never skipped. Each entry is a fact about one clause of tods21, Figure
-# 3, or section 7.1; proofs_tests/unit/semantics/cel/test_extent.py takes each out, and puts each wrong one in.
+# 3, or section 7.1; proofs_tests/unit/semantics/test_cel.py takes each out, and puts each wrong one in.
 
 Types = frozenset[str] | None
 """Event types; None for all."""

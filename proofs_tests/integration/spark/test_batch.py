@@ -2,24 +2,65 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import warnings
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+import cerify
 from cerify.api import match as local_match
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.scope import ReachBounds
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.generate import expressions
 from cerify.examples import flights
+from cerify.plan import reach_of
 from cerify.semantics.arguments import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError, Unsupported
-from cerify.semantics.events import Schema, Stream
+from cerify.semantics.event_expressions.syntax import show as show_expression
+from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.values import Value
+from cerify.spark.batch import answer_schema
+from cerify.spark.chunks import (
+    ChunkRun,
+    Continued,
+    Cuts,
+    by_reach,
+    composition,
+    count_chunk_events,
+    lows_of,
+    place_of,
+    starts_of,
+    unpartitioned,
+)
+from cerify.spark.columns import columns_of, selected
+from cerify.spark.runs import SparkQuery, start
+from cerify.spark.transfer import Effect, automaton_of, transfer_of
+from cerify.spark.transport import worker_errors as worker_errors_spark
 from proofs_tests.campaigns import spark_batch
+from proofs_tests.support import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+# ---- batch ----
+#
 
 COLUMNS = "k string, ts long, type string, x long, n string"
 
@@ -278,3 +319,447 @@ def test_a_session_in_another_time_zone_finds_the_same(spark: SparkSession) -> N
     finally:
         spark.conf.set("spark.sql.session.timeZone", str(zone))
     assert sorted(row["at"] for row in found) == [1710050400 + i * 1800 for i in (1, 3, 5)]
+
+
+# ---- chunks ----
+# Streams without keys in overlapping chunks: the same matches as over the whole, none twice.
+
+PROFILE = generate.CelProfile(generate.EVERYTHING.operators)
+INSIDE = (cel.Next, cel.Last, cel.Max, cel.Strict, lambda phi: cel.Project(frozenset({"A", "X"}), phi))
+
+
+def windowed(rng: Random) -> Formula:
+    """A formula in a window, sometimes with a strategy or a partition around it."""
+    phi = generate.formula(rng, PROFILE, rng.randint(2, 6))
+    windows = (cel.EventWindow(rng.randint(1, 6)), cel.TimeWindow(rng.randint(0, 8), "second"))
+    phi = cel.Within(phi, rng.choice(windows))
+    if rng.random() < 0.3:
+        phi = rng.choice(INSIDE)(phi)
+    return cel.PartitionBy(phi, "y") if rng.random() < 0.2 else phi
+
+
+def timed(rng: Random, phi: Formula, length: int) -> Stream:
+    """A stream whose times ascend."""
+    time, events = 0, []
+    for event in generate.stream(rng, PROFILE, length, phi):
+        time += rng.choice((1, 1, 2, 4))
+        events.append(Event(event.type, {**event.attributes, "time": time}))
+    return Stream(events)
+
+
+def in_chunks(query: SparkQuery, S: Stream, reach: ReachBounds, starts: list[int], less: int = 0) -> list[Match]:
+    """What the chunks report that begin at these times, each looking back no further than it has to, or less."""
+    times = [event.get("time") for event in S]
+    found = []
+    for begin, end in pairwise([0, *(times.index(time) for time in starts), len(times)]):
+        low = max(0, begin - reach.events + 1)
+        for _, width in reach.widths if begin < len(times) else ():
+            low = min([low, *(p for p in range(begin) if times[p] >= times[begin] - width)])
+        low = min(begin, low + less)
+        run = ChunkRun(start(query), begin - low, end - begin, low)
+        tables = [run.push(S.table.slice(at, min(3, end - at))) for at in range(low, end, 3)]
+        for row in pa.concat_tables([*tables, run.finish()]).to_pylist():
+            bound = row["bindings"]
+            found.append(
+                Match(
+                    row["at"],
+                    tuple(row["events"]),
+                    None if bound is None else tuple(sorted((x, tuple(events)) for x, events in bound)),
+                )
+            )
+    return found
+
+
+def cases(seed: int, number: int) -> Iterator[tuple[SparkQuery, Stream, ReachBounds, list[int], list[Match]]]:
+    """Queries that look back over a bounded part of their streams, with the matches over the whole."""
+    rng = Random(seed)
+    while number:
+        phi = windowed(rng)
+        if (reach := reach_of(phi)) is None:
+            continue
+        S = timed(rng, phi, rng.randint(1, 14))
+        times = [event.get("time") for event in S]
+        starts = sorted(rng.sample(times[1:], min(len(times) - 1, rng.randint(1, 6))))
+        output: Any = rng.choice(("matches", "valuations"))
+        expected = cerify.match(phi, S, output=output)
+        yield SparkQuery(show(phi), output=output), S, reach, starts, expected
+        number -= 1
+
+
+@pytest.mark.parametrize("number", sampled([60, 120], [60]))
+def test_chunks_report_what_the_whole_stream_has_and_none_twice(number: int) -> None:
+    matched = 0
+    for query, S, reach, starts, expected in cases(5, number):
+        assert sorted(in_chunks(query, S, reach, starts)) == expected, query
+        matched += bool(expected)
+    assert matched > number / 2
+
+
+@pytest.mark.parametrize("number", sampled([60, 120], [60]))
+def test_an_overlap_that_is_one_too_small_is_found_out(number: int) -> None:
+    faults = sum(
+        sorted(in_chunks(query, S, reach, starts, less=1)) != expected
+        for query, S, reach, starts, expected in cases(5, number)
+    )
+    assert faults > number / 12
+
+
+def test_cuts_are_places_of_the_sample_and_lows_ascend() -> None:
+    sample = [1, 1, 1, 4, 6, 6, 7, 20, 21, 22]
+    assert starts_of(sample, 4) == [6, 20]  # the first quarter ends among equals, and none is cut off before it
+    assert starts_of([5, 5, 5], 3) == starts_of([], 3) == []
+    assert lows_of(sample, [6, 20], 1, None, 1.0) == [6, 20]
+    assert lows_of(sample, [6, 20], 1, 3, 1.0) == [3, 17]
+    assert lows_of(sample, [6, 20], 3, None, 1.0) == [1, 4]
+    assert lows_of(sample, [6, 20], 5, None, 1.0) == [None, 1]
+    assert lows_of(sample, [6, 20], 3, 18, 1.0) == [-12, 2]
+    assert lows_of([0.5, 1.5], [1.5], 1, 1, 1.0) < [0.5]  # rounded to the safe side
+    assert lows_of([0, 2**62], [2**62], 1, 1e300, 1.0) == [None]
+
+
+# --- with Spark -------------------------------------------------------------------------------------------------------
+
+DAY = datetime(2021, 1, 1, tzinfo=UTC)
+ROWS = 150
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[tuple[Value, ...]]:
+    rng, time, made = Random(11), 0, list[tuple[Value, ...]]()
+    for i in range(ROWS):
+        time += rng.choice((1, 1, 2, 5))
+        made.append((time, DAY + timedelta(seconds=time), rng.choice("ABCD"), rng.randint(0, 3), f"e{i}"))
+    return made
+
+
+@pytest.fixture(scope="module")
+def df(spark: SparkSession, rows: list[tuple[Value, ...]]) -> DataFrame:
+    shuffled = Random(1).sample(rows, len(rows))
+    return spark.createDataFrame(shuffled, "n long, time timestamp, type string, x int, id string").cache()
+
+
+@pytest.fixture(scope="module")
+def S(rows: list[tuple[Value, ...]]) -> Stream:
+    return Stream(Event(str(row[2]), {"n": row[0], "time": row[1], "x": row[3]}) for row in rows)
+
+
+def asked(df: DataFrame, text: str, output: Any = "matches", cuts: Any = None, **how: Any) -> Any:
+    """The answer, and what was warned of; with cuts those, else as it comes."""
+    language = how.pop("language", "cel")
+    query = SparkQuery(text, language, "valuations" if output == "valuations" else "matches", how.pop("schema", None))
+    columns = columns_of(df.schema, query, **{"order_by": "time", **how})
+    answer, some = answer_schema(df.schema, query, columns, output), selected(df, columns)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if cuts is None:
+            found = unpartitioned(some, query, columns, output, Budget(), answer)
+        else:
+            places = count_chunk_events(some, place_of(some, columns), *cuts)
+            found = by_reach(some, query, columns, output, Budget(), answer, places)
+    with worker_errors_spark():
+        rows = found.collect()
+    return rows, [str(w.message) for w in caught if "rows go through one task" in str(w.message)]
+
+
+def as_matches(found: list[Any]) -> list[Match]:
+    return sorted(
+        Match(
+            row["at"],
+            tuple(row["events"]),
+            None if not row["bindings"] else tuple(sorted((x, tuple(p)) for x, p in row["bindings"].items())),
+        )
+        for row in found
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("A ; B ; C WITHIN 10 EVENTS", 7),
+        pytest.param("A ; B WITHIN 9 seconds PARTITION BY [x]", 5, marks=pytest.mark.thorough),
+        ("NXT(A ; B WITHIN 4 [n])", 2),
+    ],
+)
+def test_spark_reports_what_the_whole_stream_has(
+    spark: SparkSession, df: DataFrame, S: Stream, query: str, parts: int
+) -> None:
+    spark.conf.set("spark.sql.shuffle.partitions", parts)
+    try:
+        order = {"order_by": "n"} if "[n]" in query else {}
+        found, warned = asked(df, query, "valuations", **order)
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", 3)
+    assert as_matches(found) == cerify.match(query, S, output="valuations")
+    assert not warned
+
+
+def test_a_window_over_several_chunks(df: DataFrame, S: Stream) -> None:
+    micros = [(event.get("time") - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) for event in S]
+    starts = [micros[at] for at in (20, 24, 28, 32, 33, 100)]
+    lows = [micros[at - 15] for at in (20, 24, 28, 32, 33, 100)]
+    found, _ = asked(df, "A ; B ; C WITHIN 16 EVENTS", cuts=(starts, lows))
+    assert as_matches(found) == cerify.match("A ; B ; C WITHIN 16 EVENTS", S)
+
+
+def test_ids_numbers_and_counts(df: DataFrame, S: Stream) -> None:
+    query = "A ; B+ WITHIN 7 EVENTS"
+    expected = cerify.match(query, S)
+    found, _ = asked(df, query, id_col="id")
+    named = sorted((f"e{m.at}", [f"e{p}" for p in m.events]) for m in expected)
+    assert sorted((row["at"], row["events"]) for row in found) == named
+    ((number, digits),) = asked(df, query, "count")[0]
+    assert (number, digits) == (len(expected), str(len(expected)))
+    events, _ = asked(df, query, "events")
+    together: dict[int, set[int]] = {}
+    for row in events:
+        together.setdefault(row["match"], set()).add(row["event"])
+    assert sorted(map(sorted, together.values())) == sorted(sorted(m.events) for m in expected)
+
+
+def test_a_query_of_sase(df: DataFrame, S: Stream) -> None:
+    query = """PATTERN SEQ(A a, B+ b[], C c)
+        WHERE skip_till_next_match(a, b[], c) { b[i].x >= a.x } WITHIN 12 seconds RETURN a.x"""
+    found, warned = asked(df, query, language="sase")
+    assert as_matches(found) == [Match(m.at, m.events, m.bindings) for m in cerify.match(query, S, language="sase")]
+    assert not warned
+
+
+@pytest.mark.parametrize("query", ["A : B UNLESS D", "NXT(A ; B) WITHIN 5 EVENTS", "A ; B WITHIN 2 [x]"])
+def test_what_depends_on_more_goes_through_one_task_and_that_is_said(df: DataFrame, S: Stream, query: str) -> None:
+    if "[x]" in query:
+        with pytest.raises(InputError, match="sort the stream"):
+            asked(df, query)
+        return
+    found, warned = asked(df, query)
+    assert as_matches(found) == cerify.match(query, S)
+    assert len(warned) == 1
+
+
+def test_a_window_over_all_of_the_data_goes_through_one_task_and_that_is_said(df: DataFrame, S: Stream) -> None:
+    query = "A ; B ; C WITHIN 10 days"
+    ((number, _),), warned = asked(df, query, "count")
+    assert number == len(cerify.match(query, S, evaluator="kernel"))
+    assert len(warned) == 1
+    assert "shorter window" in warned[0]
+
+
+def test_data_that_changes_after_it_was_counted_is_an_error(df: DataFrame) -> None:
+    text = "A ; B WITHIN 4 EVENTS"
+    query = SparkQuery(text)
+    columns = columns_of(df.schema, query, order_by="n")
+    some = selected(df, columns)
+    places = count_chunk_events(some, place_of(some, columns), [100], [90])
+    fewer = some.where("n < 120 or n > 125")
+    with pytest.raises(InputError, match="other rows than when they were counted"), worker_errors_spark():
+        by_reach(
+            fewer, query, columns, "matches", Budget(), answer_schema(df.schema, query, columns, "matches"), places
+        ).collect()
+
+
+# ---- compose ----
+# Chunks that are read from every state at once, and composed: event expressions, and exact numbers of matches.
+
+Parts = list[tuple[int, int]]
+
+
+def cut(rng: Random, S: Stream) -> Parts:
+    """The stream in chunks, some of them empty."""
+    at = [0, *sorted(rng.randint(0, len(S)) for _ in range(rng.randint(0, 4))), len(S)]
+    return list(pairwise(at))
+
+
+def effects(query: SparkQuery, S: Stream, parts: Parts) -> dict[int, Effect] | None:
+    """What each chunk does that has events; None where the query does not compose."""
+    found = {}
+    for c, (begin, end) in enumerate(parts):
+        if begin < end:
+            transfer = transfer_of(query.to_json(), Budget(), begins=begin == 0)
+            if transfer is None:
+                return None
+            assert all(transfer.read(S.table.slice(at, min(3, end - at))) for at in range(begin, end, 3))
+            found[c] = Effect.from_json(transfer.effect().to_json())
+    return found
+
+
+def composed(query: SparkQuery, S: Stream, parts: Parts) -> tuple[tuple[int, ...], int] | None:
+    """The states in which the chunks begin, and the number of matches."""
+    found = effects(query, S, parts)
+    nothing = (0,) * len(parts)
+    return None if found is None else composition(found, Cuts((), (), nothing, nothing, nothing))
+
+
+def expression_cases(seed: int, number: int) -> Iterator[tuple[SparkQuery, Stream, list[int]]]:
+    rng = Random(seed)
+    for _ in range(number):
+        E, S = expressions.case(rng, rng.choice(list(expressions.PROFILES.values())), 7, 12)
+        found = [m.at for m in cerify.match(E, S)]
+        yield SparkQuery(show_expression(E), "event-expression"), S, found
+
+
+@pytest.mark.thorough
+def test_chunks_of_an_event_expression_begin_where_those_before_them_end() -> None:
+    rng, matched = Random(2), 0
+    for query, S, expected in expression_cases(7, 150):
+        parts = cut(rng, S)
+        A = automaton_of(query, Budget())
+        assert A is not None
+        states, number = composed(query, S, parts) or ((), 0)
+        found: list[int] = []
+        for q, (begin, end) in zip(states, parts, strict=True):
+            if begin < end:
+                run = ChunkRun(Continued(A, q), 0, end - begin, begin)
+                found += run.push(S.table.slice(begin, end - begin))["at"].to_pylist()
+        assert found == expected
+        assert number == len(expected)
+        matched += len(expected) > 0
+    assert matched > 50
+
+
+def test_numbers_of_matches_are_composed() -> None:
+    rng, profile, carried, matched = Random(4), replace(generate.EVERYTHING, correlated=0.0), 0, 0
+    for _ in range(75):
+        phi, S = generate.case(rng, profile, 7, 10)
+        found = composed(SparkQuery(show(phi)), S, cut(rng, S))
+        if found is not None:
+            carried, matched = carried + 1, matched + (found[1] > 0)
+            assert found[1] == len(cerify.match(phi, S))
+    assert carried > 60
+    assert matched > 25
+
+
+def test_numbers_past_a_machines_word_are_exact() -> None:
+    rng = Random(1)
+    S = Stream(Event(rng.choice("AAB")) for _ in range(300))
+    query = SparkQuery("A+ ; B")
+    found = composed(query, S, [(0, 100), (100, 130), (130, 300)])
+    assert found is not None
+    assert found[1] == CompiledCelEvaluator(query.parsed).count(S.table) > 2**64
+
+
+def test_numbers_that_grow_too_long_and_states_that_never_meet_are_given_up() -> None:
+    long = transfer_of(SparkQuery("A+ ; B").to_json(), Budget(), begins=True)
+    assert long is not None
+    assert not long.read(Stream(Event("A") for _ in range(9_000)).table)
+    many = transfer_of(SparkQuery("every <70> A", "event-expression").to_json(), Budget(), begins=True)
+    assert many is not None
+    assert not many.read(Stream([Event("A")]).table)
+
+
+def test_a_start_event_in_a_later_chunk_is_an_error() -> None:
+    query = SparkQuery("relative(A, B)", "event-expression").to_json()
+    starting = Stream([Event("start"), Event("A")]).table
+    first, later = (transfer_of(query, Budget(), begins=begins) for begins in (True, False))
+    assert first is not None
+    assert first.read(starting)
+    assert later is not None
+    with pytest.raises(InputError):
+        later.read(starting)
+
+
+@pytest.mark.thorough
+def test_states_have_the_same_numbers_in_every_process() -> None:
+    code = (
+        "from cerify.semantics.arguments import Budget; from cerify.spark.runs import SparkQuery\n"
+        "from cerify.spark.transfer import counter_of\n"
+        "E = counter_of(SparkQuery('NXT((A OR B)+ ; C FILTER A.x > 1 AND C.y < 3)'), Budget())\n"
+        "print(E.tables.step.tolist(), E.types)"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert len(said) == 1
+
+
+# --- with Spark -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def abc() -> Stream:
+    rng = Random(5)
+    return Stream(Event(rng.choice("ABC"), {"x": rng.randint(0, 2)}) for _ in range(120))
+
+
+@pytest.fixture(scope="module")
+def df_compose(spark: SparkSession, abc: Stream) -> DataFrame:
+    rows = [(i, event.type, event.get("x")) for i, event in enumerate(abc)]
+    return spark.createDataFrame(Random(1).sample(rows, len(rows)), "n long, type string, x int").cache()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("output", ["matches", "count"])
+def test_spark_composes_an_event_expression(df_compose: DataFrame, abc: Stream, output: Any) -> None:
+    query = "relative(A, prior(B, C))"
+    found, warned = asked(df_compose, query, output, language="event-expression", order_by="n")
+    expected = cerify.match(query, abc, language="event-expression")
+    assert not warned
+    if output == "count":
+        assert [row["count"] for row in found] == [len(expected)]
+    else:
+        assert as_matches(found) == expected
+
+
+@pytest.mark.thorough
+def test_spark_composes_a_number_of_matches(df_compose: DataFrame, abc: Stream) -> None:
+    found, warned = asked(df_compose, "(A+ ; B ; C) FILTER B.x > 0", "count", order_by="n")
+    assert found[0]["digits"] == str(
+        CompiledCelEvaluator(SparkQuery("(A+ ; B ; C) FILTER B.x > 0").parsed).count(abc.table)
+    )
+    assert not warned
+
+
+def test_an_expression_with_attribute_variables_goes_through_one_task(df_compose: DataFrame, abc: Stream) -> None:
+    query, schema = "relative(A(X), B(X))", Schema({R: {"x": "int"} for R in "ABC"})
+    found, warned = asked(df_compose, query, language="event-expression", order_by="n", schema=schema)
+    assert len(warned) == 1
+    whole = Stream(abc, schema)
+    assert as_matches(found) == cerify.match(query, whole, language="event-expression")
+
+
+# ---- empty ----
+# Data without rows: a day on which nothing happened, `limit(0)`, a filter that nothing passes.
+
+EMPTY_COLUMNS = "k string, ts long, type string"
+
+
+def of_no_rows(spark: SparkSession, made: str) -> DataFrame:
+    some = spark.createDataFrame([("a", 1, "A"), ("a", 2, "B")], EMPTY_COLUMNS)
+    match made:
+        case "no data":
+            return spark.createDataFrame([], EMPTY_COLUMNS)
+        case "limit":
+            return some.limit(0)
+        case "filter":
+            return some.where("ts > 2").repartition(2)
+    raise AssertionError(made)
+
+
+MADE = ["no data", "limit", "filter"]
+
+
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("A ; B", {"partition_by": "k"}),
+    ("A ; B", {"partition_by": "k", "output": "count"}),
+    ("A ; B WITHIN 2 EVENTS", {}),
+    ("A ; B WITHIN 2 EVENTS", {"output": "count"}),
+    ("A ; B WITHIN 2 [ts]", {}),
+    ("A ; B", {"output": "count"}),
+    ("relative(A, B)", {"language": "event-expression"}),
+]
+CASES = [(made, *asked) for asked in ASKED for made in MADE]
+SOME = [(MADE[2 * (n % 2)], *asked) for n, asked in enumerate(ASKED)]
+"""Each query without data or with a filter, in turn."""
+
+
+@pytest.mark.parametrize("case", sampled(CASES, SOME), ids=str)
+def test_the_answer_of_no_rows_has_none(spark: SparkSession, case: tuple[str, str, dict[str, Any]]) -> None:
+    from cerify.spark import match
+
+    made, query, given = case
+    assert match(of_no_rows(spark, made), query, order_by="ts", **given).collect() == []

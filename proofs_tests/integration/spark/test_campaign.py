@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 import pytest
+from click.testing import CliRunner
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
@@ -26,7 +28,11 @@ from cerify.semantics.events import Match, Schema, Stream
 from cerify.spark import campaign as campaigns
 from cerify.spark.campaign import Folder, Work, campaign, missing
 from cerify.spark.campaign_report import found_in, render
+from proofs_tests.campaigns import spark_connectors, spark_submit, spark_versions
 from proofs_tests.support import sampled
+
+# ---- campaign ----
+#
 
 TOY = Path(__file__).parents[3] / "docs" / "guide" / "adapters" / "toy.py"
 
@@ -296,3 +302,35 @@ def test_spark_submit_runs_the_command(tested: list[str], agreed: int, disagreed
     told = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))["summary"]
     assert (told["agreed"], told["outcomes"]["disagreed"]) == (agreed, disagreed)
     assert (tmp_path / "c" / "report.html").exists()
+
+
+# ---- clusters ----
+# Releases of PySpark, connectors and spark-submit, each by its campaign; they fetch a gigabyte.
+
+FOLDER = os.environ.get("CERIFY_SPARK_RELEASES")
+
+
+@pytest.mark.parametrize("version", ["3.5.9", "4.0.5", "4.1.4", "4.2.1"])
+@pytest.mark.thorough
+@pytest.mark.skipif(FOLDER is None, reason="set CERIFY_SPARK_RELEASES to a folder for what PyPI and Maven have")
+def test_a_release_of_pyspark(version: str) -> None:
+    found = spark_versions.with_release(version, Path(FOLDER or ""))
+    assert [reason for reason in found.values() if reason.startswith("FAILS")] == []
+    assert found["match: keys"] == spark_versions.WORKS
+
+
+@pytest.mark.skipif(shutil.which("mvn") is None, reason="Maven fetches the connectors")
+@pytest.mark.parametrize("name", [*spark_connectors.SETTINGS])
+@pytest.mark.thorough
+@pytest.mark.skipif(FOLDER is None, reason="set CERIFY_SPARK_RELEASES to a folder for what PyPI and Maven have")
+def test_a_connector(name: str) -> None:
+    result = CliRunner().invoke(spark_connectors.main, [name, "--folder", FOLDER or ""])
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("way", [*spark_submit.WAYS])
+@pytest.mark.thorough
+@pytest.mark.skipif(FOLDER is None, reason="set CERIFY_SPARK_RELEASES to a folder for what PyPI and Maven have")
+def test_spark_submit(way: str) -> None:
+    result = CliRunner().invoke(spark_submit.main, [way])
+    assert result.exit_code == 0, result.output

@@ -14,7 +14,8 @@ import pytest
 from cerify.equivalence.generate.row_pattern import PROFILES
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError
 from cerify.semantics.row_pattern.syntax import show
-from proofs_tests.unit.workbench.spark.row_tables import Row, by_partition, case, expected
+from proofs_tests.unit.workbench.spark.spark_cases import Row, by_partition, expected
+from proofs_tests.unit.workbench.spark.spark_cases import case_row_tables as case
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import reduce
@@ -16,10 +16,21 @@ import pytest
 import z3
 
 from cerify.api import contained, equivalent
+from cerify.automata.algebra import finite as searched
+from cerify.automata.algebra import solver, values
 from cerify.automata.algebra import solver as s
-from cerify.automata.algebra import values
-from cerify.automata.algebra.finite import Algebra, minterms
-from cerify.automata.algebra.values import START, _compile_test, _language, decidable, pieces, samples_of_strings
+from cerify.automata.algebra.finite import Algebra, minterms, satisfiable
+from cerify.automata.algebra.values import (
+    LAST_TIME,
+    START,
+    STEPS,
+    _compile_test,
+    _language,
+    decidable,
+    pieces,
+    samples_of_strings,
+)
+from cerify.automata.dfa.scopes import order_in
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.generate.cel import TYPED, formula
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
@@ -27,15 +38,17 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, InputError, InternalError
-from cerify.semantics.events import Event, Schema
+from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.files import as_stream
 from cerify.semantics.predicates import (
+    Anything,
     Arithmetic,
     Attribute,
     Both,
     Comparison,
     Constant,
     Either,
+    InRange,
     Not,
     OfType,
     OneOf,
@@ -43,9 +56,12 @@ from cerify.semantics.predicates import (
     holds,
     matches,
     satisfied,
-)  # fmt: skip
-from cerify.semantics.values import Value
+)
+from cerify.semantics.values import Value, ValueType
 from proofs_tests.support import sampled
+
+# ---- algebra ----
+#
 
 SCHEMA = Schema({"A": {"x": "int", "y": "int", "f": "float", "s": "string"}, "B": {"b": "bool", "t": "timestamp"}})
 POOL: tuple[Value | None, ...] = (
@@ -421,3 +437,187 @@ def test_an_integer_has_64_bits_under_a_schema_only() -> None:
         as_stream([{"type": "A", "x": 2**63}], schema=schema)
     summed = equivalent(parse("A FILTER A[x + 1 = 9223372036854775809]"), parse("A FILTER A[x < 0 and x > 0]"))
     assert isinstance(summed, Undecided)  # it has x = 2^63, for which the solver does not look
+
+
+# ---- choices ----
+# The types of tests that are not simple: choices of the others that no value has are left before they are decided.
+
+x = Attribute("x")
+SQUARE = Comparison(">", Arithmetic("*", x, x), Constant(20))
+
+
+def test_choices_of_tests_that_no_value_has_are_left_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of twelve tests x = n one holds at most: of 8,192 choices 26 are left, with the square true or false."""
+    asked: list[Mapping[solver.Test, bool]] = []
+
+    def counted(tests: Mapping[solver.Test, bool], allowed: solver.Allowed, ask: bool = True) -> solver.Solution:
+        asked.append(tests)
+        return solver.solve(tests, allowed, ask)
+
+    monkeypatch.setattr(searched, "solve", counted)
+    tests = [Comparison("=", x, Constant(n)) for n in range(12)]
+    found = searched.minterms([*tests, SQUARE], solver=False)
+    assert len(asked) == 26
+    assert {frozenset(i for i in one.chosen if i < 12) for one in found} == {frozenset[int]()} | {
+        frozenset({n}) for n in range(12)
+    }
+
+
+def test_no_choice_that_a_value_has_is_left() -> None:
+    """What is left early has no value at all: each value of a range is in one of the types, with its own tests."""
+    tests = [
+        Comparison(">", x, Constant(3)),
+        Comparison("<=", x, Constant(5)),
+        Comparison("!=", x, Constant(4)),
+        SQUARE,
+    ]
+    types = {one.chosen for one in searched.minterms(tests)}
+    for n in range(-7, 8):
+        assert frozenset(i for i, yes in enumerate((n > 3, n <= 5, n != 4, n * n > 20)) if yes) in types
+
+
+# ---- event types ----
+# Which predicates some event may be in, by its type alone.
+
+A, B, X = OfType("A"), OfType("B"), Comparison(">", Attribute("x"), Constant(1))
+
+
+@pytest.mark.parametrize(
+    ("predicate", "answer"),
+    [
+        (A, True), (Not(A), True), (Anything(), True), (Not(Anything()), False), (X, True), (Not(X), True),
+        (Both(A, B), False), (Both(A, Not(B)), True), (Both(A, Not(A)), False), (Both(Not(A), Not(B)), True),
+        (Either(A, B), True), (Not(Either(A, Not(A))), False), (Not(Either(A, B)), True),
+        (Not(Both(A, B)), True), (Both(A, Not(Both(A, X))), True), (Both(A, Not(Both(X, A))), True),
+        (Not(Both(Anything(), Anything())), False), (Both(X, Not(X)), True), (Not(Either(X, Anything())), False),
+        (Both(A, Not(Either(A, X))), False),
+    ],
+)  # fmt: skip
+def test_satisfiable(predicate: Predicate, answer: bool) -> None:
+    """Of X both may be: comparisons are free choices."""
+    assert satisfiable(predicate) is answer
+
+
+# ---- values ----
+# The pieces of an attribute's values and the simplest value of each.
+
+VALUES_X = Attribute("x")
+
+
+def between(low: Value, high: Value) -> list[Predicate]:
+    return [Comparison(">", VALUES_X, Constant(low)), Comparison("<", VALUES_X, Constant(high))]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "value_type", "value"),
+    [
+        (1, 5, None, 2),
+        (-5, -1, None, -2),
+        (-2, -1, None, -1.5),
+        (1, 2, None, 1.5),
+        (1, 2, "float", 1.5),
+        (-2, -1, "float", -1.5),
+        (-3, 4, "int", 0),
+        (0.25, 0.5, None, 0.375),
+        (-0.5, -0.25, None, -0.375),
+        (-1, 0, None, -0.5),
+        (0, 1, None, 0.5),
+    ],
+)
+def test_a_number_between_two(low: Value, high: Value, value_type: ValueType | None, value: Value) -> None:
+    assert pieces(between(low, high), value_type)[True, True] == value
+
+
+def test_what_is_absent_neither_equals_nor_differs_from_itself() -> None:
+    tests = [Comparison("=", X, X), Comparison("!=", X, X), Comparison("<=", X, X), Comparison("<", X, X)]
+    found = pieces([*tests, Comparison(">", X, Constant(3))], None)
+    assert {truth: type(value).__name__ for truth, value in found.items()} == {
+        (True, False, True, False, False): "int",
+        (True, False, True, False, True): "int",
+        (True, False, False, False, False): "bool",
+        (False, False, False, False, False): "NoneType",
+        (False, True, False, False, False): "float",
+    }
+
+
+def test_no_integer_is_between_two_neighbours() -> None:
+    assert (True, True) not in pieces(between(1, 2), "int")
+    assert (True, True) not in pieces(between(-2, -1), "int")
+
+
+LARGE: list[int | float] = [
+    *(sign * (2**e + d) for e in (52, 53, 54, 62, 63, 64) for d in (-2, -1, 0, 1, 2, 3) for sign in (1, -1)),
+    *(sign * n for n in (10**17, 10**22, 10**23, int(1.7976931348623157e308), 2**1024, 10**400) for sign in (1, -1)),
+    *(0, 0.5, 2.0**53, 1e22, 1e308, -1e308, 5e-324, 4503599627370496.5),
+]  # fmt: skip
+
+
+def around(number: int | float) -> Iterator[int | float]:
+    """The number, its neighbours among the integers and among the floats, and the float that it rounds to."""
+    yield from (number, math.floor(number) - 1, math.floor(number), math.floor(number) + 1)
+    try:
+        rounded = float(number)
+    except OverflowError:
+        return
+    yield from (rounded, math.nextafter(rounded, math.inf), math.nextafter(rounded, -math.inf))
+
+
+def large_tests(rng: Random) -> Iterator[Predicate]:
+    """Tests whose constants are large."""
+    for n in LARGE:
+        yield from (Comparison("=", VALUES_X, Constant(n)), Comparison("<=", VALUES_X, Constant(n)))
+    for _ in range(100):
+        low, high, *rest = rng.sample(LARGE, 4)
+        yield from (InRange(VALUES_X, low, high), OneOf(VALUES_X, (low, *rest)))
+
+
+@pytest.mark.parametrize("value_type", ["int", "float", None])
+def test_every_number_has_a_piece_also_where_floats_are_far_apart(value_type: ValueType | None) -> None:
+    """A float of 2^53 and more was in no piece, and a filter that it passes was taken for one that nothing passes."""
+    rng = Random(2)
+    numbers = [v for n in LARGE for v in around(n)]
+    if value_type == "int":
+        numbers = [v for v in numbers if isinstance(v, int) and -(2**63) <= v < 2**63]
+    if value_type == "float":
+        numbers = [v for v in numbers if isinstance(v, float)]
+    tests = list(large_tests(rng))
+    for _ in range(150):
+        chosen = rng.sample(tests, 3)
+        found = pieces(chosen, value_type)
+        for truth, value in found.items():
+            assert truth == tuple(satisfied(test, lambda _, v=value: v) for test in chosen)
+            assert value_type != "float" or value is None or isinstance(value, float)
+        for number in (*numbers, None, *([] if value_type == "int" else [math.nan, math.inf, -math.inf])):
+            assert tuple(satisfied(test, lambda _, v=number: v) for test in chosen) in found, (chosen, number)
+
+
+def test_a_time_between_two_of_the_last_day() -> None:
+    """It ended in an OverflowError: a day after the first of them is none that Python has."""
+    low, high = datetime(9999, 12, 31, tzinfo=UTC), datetime(9999, 12, 31, 0, 0, 2, tzinfo=UTC)
+    assert pieces(between(low, high), None)[True, True] == datetime(9999, 12, 31, 0, 0, 1, tzinfo=UTC)
+    assert (True, True) not in pieces(between(LAST_TIME - STEPS[-1], LAST_TIME), "timestamp")
+
+
+@pytest.mark.parametrize(
+    ("high", "value"),
+    [
+        (datetime(2021, 1, 9, tzinfo=UTC), datetime(2021, 1, 2, tzinfo=UTC)),
+        (datetime(2021, 1, 1, 9, tzinfo=UTC), datetime(2021, 1, 1, 1, tzinfo=UTC)),
+        (datetime(2021, 1, 1, 0, 9, tzinfo=UTC), datetime(2021, 1, 1, 0, 1, tzinfo=UTC)),
+        (datetime(2021, 1, 1, 0, 0, 9, tzinfo=UTC), datetime(2021, 1, 1, 0, 0, 1, tzinfo=UTC)),
+        (datetime(2021, 1, 1, 0, 0, 0, 9, tzinfo=UTC), datetime(2021, 1, 1, 0, 0, 0, 1, tzinfo=UTC)),
+    ],
+)
+def test_a_time_between_two_is_one_that_a_person_can_read(high: datetime, value: datetime) -> None:
+    assert pieces(between(datetime(2021, 1, 1, tzinfo=UTC), high), None)[True, True] == value
+
+
+# ---- arguments ----
+# The order of the arguments of an event of a stream without a schema.
+
+
+def test_the_arguments_of_a_type_are_its_attributes_but_the_time_as_they_are_first_seen() -> None:
+    S = Stream(
+        [Event("a", {"x": 1, "time": 1}), Event("b", {"y": 2, "x": 1, "time": 2}), Event("c", {}), Event("a", {"z": 1})]
+    )
+    assert order_in(S) == {"a": ("x", "z"), "b": ("x", "y"), "c": ()}

@@ -1,22 +1,67 @@
 """Complex event automata: the compiler against the meaning, and what I/O-determinization promises."""
 
-from itertools import product
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise, product
+from random import Random
 
 import pytest
 
-from cerify.automata.algebra.finite import satisfiable, types
-from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.model import CEA, Determinized, io_determinize, single_variable, trim
+from cerify.api import compile
+from cerify.automata.algebra.finite import Algebra, satisfiable, types
+from cerify.automata.cea import compile_core
+from cerify.automata.cea.chains import chain_of, last_of_kind
+from cerify.automata.cea.compile import compile_cel, generators
+from cerify.automata.cea.compile_core import mentioned
+from cerify.automata.cea.model import (
+    CEA,
+    Determinized,
+    Transition,
+    complement,
+    intersect_automata,
+    io_determinize,
+    minimized,
+    quotient,
+    single_variable,
+    trim,
+    union,
+)
+from cerify.automata.evaluate import streaming
+from cerify.automata.evaluate.chain_store import ChainStore
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.parallel import ParallelEvaluator
+from cerify.automata.evaluate.readable import ReadableCelEvaluator
+from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.evaluate.tables import classify
-from cerify.automata.exploration import explore
+from cerify.automata.evaluator import VERSION, Evaluator, Output, _checksum, seal, unseal
+from cerify.automata.exploration import classes, explore
+from cerify.equivalence.decide.cel import difference
+from cerify.equivalence.generate import cel as generate
+from cerify.equivalence.generate.cel import CORE, EVERYTHING, formula
+from cerify.equivalence.generate.cel import stream as stream_cel
+from cerify.equivalence.generate.core_cel import ANYTHING, case
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import denote, interpreter
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.check import is_unary
+from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.cel.syntax import SMALL, Formula, Repeat, show
+from cerify.semantics.core_cel import check as by_definition
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Anything, Attribute, Both, Comparison, Constant, Not, OfType, holds
+from proofs_tests.campaigns.per_key import in_batches
 from proofs_tests.claims.cea_runs import valuations
 from proofs_tests.support import sampled, stream
+from proofs_tests.unit.automata.test_per_key import long_stream, pushed
+
+# ---- cea ----
+#
 
 FORMULAS = [
     "A",
@@ -188,3 +233,470 @@ def test_what_had_won_under_last_may_win_again_after_it_has_lost() -> None:
     phi, S = parse("LAST((B ; C) OR (A ; A ; C))"), stream("A B A C")
     assert valuations(compile_cel(phi), S, 3) == interpreter.valuations(phi, S, 3)
     assert {frozenset(n for _, n in mu) for mu in valuations(compile_cel(phi), S, 3)} == {frozenset({0, 2, 3})}
+
+
+# ---- operations ----
+# Union is union, complement is complement, the smallest automaton is the smallest: decided.
+
+TINY = replace(EVERYTHING, types=("A", "B"), correlated=0.0, attributes=(("x", (0, 1)),))
+EMPTY = CEA(0, (), frozenset(), frozenset())
+
+
+def automaton(rng: Random, nodes: int = 4) -> CEA:
+    while not is_unary(phi := formula(rng, TINY, nodes)) or "Arithmetic" in repr(phi):
+        pass
+    return compile_cel(phi)
+
+
+def test_both_halves_of_a_block_that_waits_are_looked_at() -> None:
+    """All four states differ: a block that is split before it has split others has two halves that may split them."""
+    steps = [{"a": 1, "b": 0}, {"a": 0, "b": 3}, {"b": 2}, {"a": 3, "b": 0}]
+    assert classes(steps, [True, False, True, False]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_laws_of_a_boolean_algebra(seed: int) -> None:
+    rng = Random(seed)
+    A, B = single_variable(automaton(rng)), single_variable(automaton(rng))
+    marks = [t.marks for t in (*A.transitions, *B.transitions)]
+    neither = intersect_automata(complement(A, marks), complement(B, marks))
+    assert difference(complement(union(A, B), marks), neither) is None
+    assert difference(complement(complement(A, marks), marks), A) is None
+    assert difference(intersect_automata(A, complement(A, marks)), EMPTY) is None
+    everything = union(A, complement(A, marks))
+    assert difference(union(B, complement(B, marks)), everything) is None
+    assert difference(intersect_automata(A, union(A, B)), A) is None
+    assert difference(intersect_automata(union(A, B), A), A) is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_complement_has_what_the_automaton_has_not(seed: int) -> None:
+    rng = Random(seed)
+    A = single_variable(automaton(rng))
+    S = stream_cel(rng, TINY, 3)
+    (mark,) = {t.marks for t in A.transitions if t.marks} or {frozenset({"•"})}
+    everything = {frozenset((x, p) for x in mark for p in range(3) if bits >> p & 1) for bits in range(8)}
+    assert valuations(complement(A, [mark]), S, 2) == everything - valuations(A, S, 2)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_smallest_automaton_has_the_same_valuations_and_no_fewer_states_would_do(seed: int) -> None:
+    A = automaton(Random(seed), 5)
+    small = minimized(A)
+    assert difference(small, A) is None
+    again = minimized(small)
+    assert (again.states, len(again.transitions)) == (small.states, len(small.transitions))
+    assert small.states <= trim(io_determinize(A)).states
+    for p in range(small.states):  # from no two states the same is accepted, from each something
+        from_p = replace(small, initial=frozenset({p}))
+        assert trim(from_p).states
+        for q in range(p):
+            from_q = replace(small, initial=frozenset({q}))
+            assert (p in small.final) != (q in small.final) or difference(from_p, from_q) is not None
+
+
+@pytest.mark.parametrize(
+    ("query", "states"),
+    [("A", 2), ("A ; B", 3), ("A : B", 3), ("A+", 2), ("(A ; A) OR (A ; A)", 3), ("A OR B", 2), ("A UNLESS A", 0),
+     ("A AND A", 2), ("(A OR B) ; (A OR B)", 3), ("START(A)", 2), ("STRICT(A ; B)", 3)],
+)  # fmt: skip
+def test_known_minima(query: str, states: int) -> None:
+    assert minimized(compile_cel(parse(query))).states == states
+
+
+def test_equivalent_formulas_have_the_same_smallest_automaton_up_to_numbers() -> None:
+    left, right = minimized(compile_cel(parse("(A ; B) ; C"))), minimized(compile_cel(parse("A ; (B ; C)")))
+    assert (left.states, len(left.transitions)) == (right.states, len(right.transitions))
+    assert difference(left, right) is None
+
+
+def test_what_grows_too_large_stops() -> None:
+    phi = cel.EventAtom("A")
+    grown: cel.Formula = phi
+    for _ in range(9):
+        grown = cel.Seq(cel.Or(grown, cel.EventAtom("B")), phi)
+    with pytest.raises(BudgetExceeded):
+        minimized(compile_cel(grown), Budget(states=5))
+    with pytest.raises(BudgetExceeded):
+        complement(compile_cel(grown), budget=Budget(states=5))
+
+
+# ---- minimize ----
+# The classes of states against Moore's algorithm, which splits them round by round.
+
+
+def moore(steps: list[dict[str, int]], final: list[bool]) -> list[int]:
+    of = [int(accepts) for accepts in final]
+    while True:
+        split = [(of[q], *(of[step[letter]] for letter in "ab")) for q, step in enumerate(steps)]
+        numbers: dict[tuple[int, ...], int] = {}
+        found = [numbers.setdefault(key, len(numbers)) for key in split]
+        if len(set(found)) == len(set(of)):
+            return found
+        of = found
+
+
+def test_states_are_merged_if_no_word_distinguishes_them() -> None:
+    rng = Random(1)
+    for _ in range(300):
+        n = rng.randint(1, 9)
+        steps = [{letter: rng.randrange(n) for letter in "ab"} for _ in range(n)]
+        final = [rng.random() < 0.4 for _ in range(n)]
+        assert classes(steps, final) == moore(steps, final)
+
+
+# ---- quotient ----
+# The quotient by bisimulation: fewer states, the same valuations.
+
+PROFILE = replace(EVERYTHING, correlated=0.0)
+A, B, ANY = OfType("A"), OfType("B"), Anything()
+X, NONE = frozenset({"X"}), frozenset[str]()
+
+
+def test_states_that_behave_alike_are_one() -> None:
+    automaton = CEA(
+        4,
+        (Transition(0, A, X, 1), Transition(0, B, X, 2), Transition(1, ANY, NONE, 3), Transition(2, ANY, NONE, 3)),
+        frozenset({0}),
+        frozenset({3}),
+    )
+    assert quotient(automaton).states == 3
+
+
+def test_what_differs_in_marks_predicates_or_acceptance_is_kept_apart() -> None:
+    kept = (Transition(0, A, X, 3), Transition(1, A, NONE, 3), Transition(2, B, X, 3))
+    automaton = CEA(5, kept, frozenset({0, 1, 2, 4}), frozenset({3}))
+    assert quotient(automaton) == automaton
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_valuations_are_the_same(seed: int) -> None:
+    rng = Random(seed)
+    while not is_unary(phi := formula(rng, PROFILE, 6)):
+        pass
+    automaton, S = compile_cel(phi), stream_cel(rng, PROFILE, 5, phi)
+    doubled = CEA(
+        2 * automaton.states,
+        tuple(
+            t._replace(source=t.source + i * automaton.states, target=t.target + j * automaton.states)
+            for t in automaton.transitions for i in (0, 1) for j in (0, 1)
+        ),
+        automaton.initial,
+        automaton.final | {q + automaton.states for q in automaton.final},
+    )  # fmt: skip
+    small = quotient(doubled)
+    assert small.states <= automaton.states
+    for n in range(5):
+        assert valuations(small, S, n) == valuations(automaton, S, n)
+
+
+def test_a_nest_of_strategies_stays_small() -> None:
+    """Without it this has 923 states, and takes ten times as long."""
+    phi = parse("LAST((((A FILTER A.x > 1) UNLESS B) ALL A):+ IN X+)")
+    assert compile_cel(phi, algebra=Algebra(generators(phi))).states < 50
+
+
+# ---- sizes ----
+# Where the size of an automaton comes from, operator by operator (tods21, Theorems 6.2 and 7.2).
+
+
+def size(query: str) -> int:
+    return compile_cel(parse(query)).size
+
+
+@pytest.mark.parametrize("nodes", [10, 20, 40])
+def test_the_core_is_linear(nodes: int) -> None:
+    """Theorem 6.2: a few states and transitions for each node, also of formulas four times as large."""
+    for seed in range(15):
+        phi = formula(Random(f"sizes/{nodes}/{seed}"), CORE, nodes)
+        assert compile_cel(phi).size <= 6 * cel.size(phi)
+
+
+@pytest.mark.parametrize("join", [";", ":"])
+def test_many_alternatives_after_many_others_are_linear(join: str) -> None:
+    """They meet in one state; with a transition for each pair of them forty would have 6400."""
+    for k in (5, 10, 20, 40):
+        left, right = (" OR ".join(f"{R}{i}" for i in range(k)) for R in "AB")
+        assert size(f"({left})+ {join} ({right})+") <= 18 * k
+
+
+def test_operands_of_all_multiply_and_no_more() -> None:
+    """Which of n events are marked: 2^n states, which is the minimum."""
+    for n in (2, 4, 6):
+        assert compile_cel(parse(" ALL ".join(f"A{i}" for i in range(n)))).states == 2**n
+
+
+def test_a_window_inside_costs_a_state_for_each_event() -> None:
+    for n in (4, 8, 16):
+        assert compile_cel(parse(f"A ; ((B ; C) WITHIN {n} EVENTS)")).states == n + 2
+
+
+def strategies(strategy: str, last: int) -> list[int]:
+    """A family in which any of k events that have been seen may still decide who wins."""
+    family = ["(A ; C)"]
+    sizes = []
+    for i in range(last):
+        family.append(f"(A ; A{i} ; B{i} ; C)")
+        sizes.append(size(f"{strategy}({' OR '.join(family)})"))
+    return sizes
+
+
+@pytest.mark.parametrize(("strategy", "last"), [("NXT", 4), ("LAST", 3), ("MAX", 6)])
+def test_strategies_are_exponential(strategy: str, last: int) -> None:
+    """Theorem 7.2's bound is of the right kind: each more of the k makes for close to twice the size, or more."""
+    sizes = strategies(strategy, last)
+    assert all(larger > 1.8 * smaller for smaller, larger in pairwise(sizes)), sizes
+
+
+def test_strict_is_linear() -> None:
+    sizes = strategies("STRICT", 12)
+    assert {larger - smaller for smaller, larger in pairwise(sizes)} == {7}
+
+
+# ---- variables ----
+# Which variables a condition of core-CEL mentions, as the automata read it.
+
+
+@pytest.mark.parametrize("both", [core.CoreConjunction, core.CoreDisjunction])
+def test_both_sides_of_a_condition_are_mentioned(both: type[core.CoreConjunction | core.CoreDisjunction]) -> None:
+    assert mentioned(both(core.Unary("x", Anything()), core.Unary("y", Anything()))) == {"x", "y"}
+
+
+def test_the_variables_of_every_operator_are_those_of_the_definition() -> None:
+    rng, met = Random(1), set[type]()
+    for _ in range(300):
+        phi, _ = case(rng, ANYTHING, 8, 1)
+        for psi in core.subformulas(phi):
+            met.add(type(psi))
+            assert compile_core.defined_outside_iteration(psi) == by_definition.defined_outside_iteration(psi)
+            assert compile_core.free(psi) == by_definition.free(psi)
+            assert compile_core.bound(psi) == by_definition.bound(psi)
+    assert met == {
+        core.CoreEventAtom,
+        core.CoreFilter,
+        core.CoreOr,
+        core.CoreSeq,
+        core.CorePlus,
+        core.CoreStrict,
+        core.CoreNext,
+        core.CoreLast,
+        core.CoreMax,
+    }
+
+
+# ---- chains ----
+# LAST and NXT of events one after the other: an automaton that is linear in their number, and what counts them.
+
+
+def link(rng: Random, deep: bool = False) -> Formula:
+    R = rng.choice("AB")
+    chance = rng.random()
+    if chance < 0.5:
+        return cel.EventAtom(R)
+    if chance < 0.7:
+        return cel.In(cel.EventAtom(R), "X")
+    if chance < 0.9 or deep:
+        return cel.Filter(cel.EventAtom(R), cel.Every(R, SMALL))
+    return cel.Or(link(rng, deep=True), link(rng, deep=True))
+
+
+def chain(rng: Random) -> Formula:
+    if rng.random() < 0.2:
+        one = link(rng)
+        return cel.Plus(one) if rng.random() < 0.5 else Repeat(one, rng.randint(1, 3), None)
+    phi: Formula | None = None
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        n = rng.choice((1, 1, 2, 3))
+        part = link(rng) if n == 1 else Repeat(link(rng), n, n)
+        phi = part if phi is None else cel.Seq(phi, part)
+    assert phi is not None
+    chance = rng.random()
+    if chance < 0.2:
+        return cel.In(phi, "Y")
+    return cel.Filter(phi, cel.Every("X", SMALL)) if chance < 0.4 else phi
+
+
+@pytest.mark.parametrize("seed", sampled(range(20), range(3)))
+def test_the_greatest_match_of_a_chain_is_that_of_the_definition(seed: int) -> None:
+    rng = Random(f"chains {seed}")
+    for _ in range(150):
+        inner = chain(rng)
+        phi: Formula = cel.Next(inner) if rng.random() < 0.5 else cel.Last(inner)
+        assert chain_of(inner) is not None, show(phi)
+        phi = cel.Seq(cel.EventAtom("A"), phi) if rng.random() < 0.3 else phi  # over intervals that begin later
+        S = generate.stream(rng, generate.EVERYTHING, rng.randint(1, 9), phi)
+        output: Output = rng.choice(("matches", "valuations"))
+        assert streaming.matches(phi, S, output) == matches_of(phi, S, output, Budget(10**6)), f"{show(phi)} {S.events}"
+
+
+@pytest.mark.parametrize("seed", sampled(range(20), range(3)))
+def test_counting_them_gives_the_same(seed: int) -> None:
+    """LAST of so many, in windows and by key, in batches of which states are saved: the positions alone are kept."""
+    rng = Random(f"counts {seed}")
+    kept = 0
+    for _ in range(60):
+        n = rng.choice((1, 2, 3))
+        phi: Formula = cel.Last(Repeat(link(rng), n, n))
+        if rng.random() < 0.5:
+            phi = generate.around(rng, phi)
+        if rng.random() < 0.7:
+            phi = cel.PerKey(phi, rng.choice((("k",), ("k", "x"))))
+        phi = generate.around(rng, phi)
+        S = generate.clocked(rng, generate.stream(rng, generate.EVERYTHING, rng.randint(3, 10), phi))
+        right = matches_of(phi, S)
+        E = CompiledCelEvaluator(phi) if not ReadableCelEvaluator(phi).scope.divided else None
+        kept += E is not None and isinstance(E.store, ChainStore)
+        assert streaming.matches(phi, S) == right, f"{show(phi)} {S.events}"
+        try:
+            for make in (ReadableCelEvaluator,) if E is None else (ReadableCelEvaluator, CompiledCelEvaluator):
+                assert in_batches(partial(make, phi), S, rng) == right, f"{show(phi)} {S.events}"
+            assert E is None or E.count(S) == len(right)
+        except Unordered:
+            pass
+    assert kept >= 20
+
+
+def test_sixty_of_a_hundred() -> None:
+    S = Stream(Event("A" if n % 3 else "B", {"k": n % 2, "time": n}) for n in range(300))
+    for query in ("LAST(A{60})", "LAST(A{60}) PER KEY [k] WITHIN 200 seconds", "NXT(A{60}) PER KEY [k]"):
+        A = compile_cel(parse("LAST(A{60})"))
+        assert A.states == 61
+        found = streaming.matches(parse(query), S)
+        assert all(len(m.events) == 60 for m in found)
+        assert len(found) == 200 - 59 * (1 + ("PER KEY" in query)), query
+    (first, *_) = streaming.matches(parse("LAST(A{60}) PER KEY [k] WITHIN 200 seconds"), S)
+    assert first.events == tuple(n for n in range(first.at + 1) if n % 3 and n % 2 == first.at % 2)[-60:]
+
+
+def test_an_event_that_is_in_no_window_is_one_of_the_last() -> None:
+    """LAST prefers it, and then the window refuses the match."""
+    S = Stream([Event("A", {"t": 0}), Event("A"), Event("A", {"t": 1}), Event("A", {"t": 2})])
+    phi = parse("LAST(A{2}) WITHIN 9 [t]")
+    assert [m.events for m in matches_of(phi, S)] == [(2, 3)]
+    for E in (ReadableCelEvaluator(phi), CompiledCelEvaluator(phi)):
+        assert [m.events for m in E.evaluate(S)] == [(2, 3)]
+
+
+def test_what_is_a_chain() -> None:
+    assert last_of_kind(parse("LAST(A{60})")) == 60
+    assert last_of_kind(parse("LAST((A OR B FILTER A.x > 1){2} ; (A OR B FILTER A.x > 1))")) == 3
+    assert last_of_kind(parse("LAST(A{2} ; B)")) is None
+    assert last_of_kind(parse("NXT(A{2})")) is None
+    assert last_of_kind(parse("LAST(A{2,})")) is None
+    for query in ("A:{2}", "A : B", "A{1,2}", "A+ ; B", "A UNLESS B", "(A ; B) OR A", "PROJECT[A](A)", "A AND A"):
+        assert chain_of(parse(query)) is None, query
+
+
+LONG = [
+    "LAST(A{5}) PER KEY [k] WITHIN 40 [t]",
+    "LAST((A OR B){9}) WITHIN 30 [t]",
+    "LAST(A{3}) WITHIN 9 EVENTS PER KEY [k]",
+]
+
+
+@pytest.mark.parametrize("query", LONG)
+def test_long_streams(query: str) -> None:
+    phi, S = parse(query), long_stream(3_000, 11)
+    expected = pushed(ReadableCelEvaluator(phi), S, 1_000)
+    assert expected
+    for size in (7, 700, 3_000):
+        assert sorted(pushed(CompiledCelEvaluator(phi), S, size)) == sorted(expected)
+    threads = ParallelEvaluator(CompiledCelEvaluator(phi), 2, None)
+    assert sorted((m.at, m.events) for m in threads.push(S)) == sorted(expected)
+    assert CompiledCelEvaluator(phi, consumption="any").evaluate(S) == ReadableCelEvaluator(
+        phi, consumption="any"
+    ).evaluate(S)
+
+
+def test_keys_that_are_over_are_forgotten() -> None:
+    n = 20_000
+    S = Stream(Event("A", {"k": i // 2}) for i in range(n))
+    E = CompiledCelEvaluator(parse("LAST(A{2}) PER KEY [k] WITHIN 10 EVENTS"))
+    assert sum(E.count(S.part(start, 100)) for start in range(0, n, 100)) == n // 2
+    assert isinstance(E.store, ChainStore)
+    assert E.keys.size <= 1_024
+
+
+# ---- saved state ----
+# The header of saved states: all that differs from what was saved is refused, with what to do.
+
+SASE = "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { a.x < b.x } RETURN a.x"
+EVALUATORS = [
+    ("A ; B+ WITHIN 9 EVENTS", "cel", "kernel"),
+    ("A ; B+ PARTITION BY [x]", "cel", "automaton"),
+    ("prior(A, B)", "event-expression", "automaton"),
+    (SASE, "sase", "automaton"),
+    ("A ; B", "cel", "denotational"),
+]
+
+
+def changed(rng: Random, data: bytes) -> bytes:
+    """The bytes with one change: a bit, a byte, some bytes left out, doubled or moved."""
+    at, other = sorted(rng.randrange(len(data) + 1) for _ in range(2))
+    match rng.randrange(5):
+        case 0 if at < len(data):
+            return data[:at] + bytes([data[at] ^ (1 << rng.randrange(8))]) + data[at + 1 :]
+        case 1:
+            return data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
+        case 2:
+            return data[:at] + data[other:]
+        case 3:
+            return data[:other] + data[at:]
+        case _:
+            return data[other:] + data[at:other] + data[:at]
+
+
+@pytest.mark.parametrize(("query", "language", "evaluator"), EVALUATORS, ids=lambda text: text)
+def test_no_change_of_a_state_is_accepted(query: str, language: str, evaluator: str) -> None:
+    """Without a checksum one damaged state of a hundred was restored, with other matches."""
+
+    def made() -> Evaluator:
+        return compile(query, language=language, evaluator=evaluator)
+
+    E, rng = made(), Random(1)
+    E.push([Event("A", {"x": 1}), Event("B", {"x": 2}), Event("A", {"x": 2})])
+    state, fresh = E.save(), made()
+    for _ in range(300):
+        if (damaged := changed(rng, state)) != state:
+            with pytest.raises(InputError, match=r"damaged|start again"):
+                fresh.restore(damaged)
+    fresh.restore(state)
+    assert fresh.save() == state
+
+
+def test_a_state_is_what_was_sealed() -> None:
+    assert unseal(seal("kind", "query", b"a\nb"), "kind", "query") == b"a\nb"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "advice"),
+    [
+        ("version", VERSION - 1, "restore it with the release of cerify that saved it"),
+        ("byteorder", "middle", "restore it on one of the first kind"),
+        ("evaluator", "other", "another evaluator, 'other', not 'kind': restore it with that one"),
+        ("evaluator", "compiled", "the state is of another evaluator, 'kernel'"),
+        ("evaluator", ["other"], "restore it with that one"),
+        ("query", "other", "restore it with those it was saved with, which its first line names"),
+        ("magic", "other", "no saved state"),
+        ("sha256", "other", "its checksum differs"),
+        ("more", "other", "its checksum differs"),
+    ],
+)
+def test_the_header_says_what_is_different_and_what_to_do(field: str, value: object, advice: str) -> None:
+    line, data = seal("kind", "query", b"data").split(b"\n")
+    header = json.loads(line) | {field: value}
+    if field not in ("sha256", "more"):
+        header["sha256"] = _checksum(header, data)
+    with pytest.raises(InputError, match=advice):
+        unseal(json.dumps(header).encode() + b"\n" + data, "kind", "query")
+
+
+@pytest.mark.parametrize("line", [b"", b"[]", b"1", b'{"magic": 1}', b"[" * 100_000, b"\xff"])
+def test_what_is_no_header_is_no_state(line: bytes) -> None:
+    with pytest.raises(InputError, match="no saved state"):
+        unseal(line + b"\ndata", "kind", "query")
+
+
+def test_what_is_no_bytes_is_no_state() -> None:
+    with pytest.raises(InputError, match="the bytes that `save` returned, not a NoneType"):
+        compile("A ; B").restore(None)  # type: ignore[arg-type]

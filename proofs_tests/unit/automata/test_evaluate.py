@@ -1,20 +1,30 @@
-"""The evaluation algorithm: the paper's own runs of it, its invariants, and its limits."""
+"""The evaluation algorithm: the paper's own runs of it, its invariants, its limits, and its compiled loops."""
 
-from itertools import islice
+from itertools import islice, product
+from random import Random
 
+import numpy as np
 import pytest
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, Determinized, Transition, single_variable
+from cerify.automata.dfa.kernels import advance_four, advance_one
+from cerify.automata.evaluate import compiled, list_kernels, streaming
 from cerify.automata.evaluate.ces import BOTTOM, NOTHING, CompactComplexEventSet
+from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.streaming import Evaluation, count_matches, evaluate_automaton, matches
-from cerify.automata.evaluate.tables import SHORT, classify
+from cerify.automata.evaluate.tables import CHUNK, NOWHERE, SHORT, classify, tabulate
+from cerify.equivalence.generate.cel import PROFILES, case, formula
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import Match
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.predicates import Anything, OfType
-from proofs_tests.support import EXAMPLES, FIGURE_1, stream
+from proofs_tests.benchmarks.workloads import QUERIES, uniform
+from proofs_tests.support import EXAMPLES, FIGURE_1, sampled, stream
+
+# ---- evaluate ----
+# The evaluation algorithm: the paper's own runs of it, its invariants, and its limits.
 
 
 @pytest.mark.parametrize("name", ["phi1", "phi1'", "phi2", "phi3", "phi3'"])
@@ -117,3 +127,215 @@ def test_the_first_matches_come_without_the_rest() -> None:
     assert len(set(first)) == 3
     with pytest.raises(BudgetExceeded):
         matches(parse("A+ ; B"), S, budget=Budget(matches=1000))
+
+
+# ---- compiled ----
+# The compiled kernels against their readable twins.
+
+
+@pytest.mark.parametrize("cases", sampled([80, 200], [80]))
+@pytest.mark.parametrize("profile", ["core", "figure3"])
+def test_the_kernels_give_what_the_readable_evaluator_gives(profile: str, cases: int) -> None:
+    compared = 0
+    for i in range(cases):
+        phi, S = case(Random(f"kernels/{i}"), PROFILES[profile], 9, 10)
+        for output in ("matches", "valuations"):
+            try:
+                expected = streaming.matches(phi, S, output)
+            except (BudgetExceeded, Unsupported):
+                continue
+            assert compiled.matches(phi, S, output) == expected
+            compared += bool(expected)
+    assert compared > cases / 2
+
+
+@pytest.mark.parametrize("name", ["phi1", "phi1'", "phi2", "phi3", "phi3'"])
+def test_the_examples_of_section_3(name: str) -> None:
+    query, printed = EXAMPLES[name]
+    got = {(m.at, m.events) for m in compiled.matches(parse(query), FIGURE_1)}
+    assert got == {(n, C) for n, events in printed.items() for C in events}
+
+
+def test_nodes_and_roots_grow_in_the_middle_of_a_stream() -> None:
+    """The arrays start small; a stream that outgrows them several times loses nothing."""
+    S = uniform(20_000)
+    phi = parse("A : B OR A : A OR C")
+    assert compiled.matches(phi, S) == streaming.matches(phi, S)
+
+
+def test_enumeration_goes_on_after_a_full_buffer() -> None:
+    """More complex events at one position than a chunk holds, and none twice."""
+    S = stream("A " * 16 + "B")
+    found = compiled.matches(parse("A+ ; B"), S)
+    assert len(found) == 2**16 - 1 > 3 * CHUNK
+    assert len(set(found)) == len(found)
+
+
+def test_a_complex_event_longer_than_every_buffer() -> None:
+    n = 6 * CHUNK
+    S = Stream([Event("A")] * n + [Event("B")])
+    found = compiled.matches(parse("START(A:+ : B)"), S)
+    assert found[0].events == tuple(range(n + 1))
+
+
+def test_the_order_of_enumeration_is_that_of_the_readable_one() -> None:
+    """Both follow Algorithm 1 on the same data structure, so that no complex event comes twice."""
+    phi, S = parse("(A OR B)+ ; A"), stream("A B B A A B A")
+    readable = [(m.at, m.events) for m in streaming.evaluate_automaton(compile_cel(phi), S)]
+    table = CompiledCelEvaluator(phi).push_arrow(S.table)
+    fast = [
+        (at, tuple(events)) for at, events in zip(table["at"].to_pylist(), table["events"].to_pylist(), strict=True)
+    ]
+    assert sorted(fast) == sorted(readable)
+
+
+def test_filters_that_make_all_events_agree_are_evaluated_as_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By compiled loops too, and batch after batch; any other filter across events is refused with what to do."""
+    S = Stream([Event("AB"[i % 3 == 2], {"k": i % 5}) for i in range(60)])
+    phi = parse("(A ; B) FILTER A.k = B.k")
+    evaluator = CompiledCelEvaluator(phi)
+    assert evaluator.scope.attributes == ("k",)
+    expected = streaming.matches(phi, S)
+    monkeypatch.setattr(compiled.streaming, "found", None)  # so that nothing is left to Python
+    assert evaluator.push_stream(S) == compiled.matches(phi, S) == expected != []
+    with pytest.raises(Unsupported, match=r"collect the stream and use cerify\.match"):
+        CompiledCelEvaluator(parse("(A ; B) FILTER A.k < B.k"))
+
+
+def test_tables_hold_every_step_of_the_automaton() -> None:
+    automaton = Determinized(compile_cel(parse("(A IN X OR A IN Y) ; B+")))
+    types = [0b01, 0b10, 0b11]
+    tables = tabulate(automaton, types)
+    for state in range(len(tables.final)):
+        for c, type_ in enumerate(types):
+            steps = {tables.labels[l]: int(q) for l, q in enumerate(tables.step[state, c]) if q != NOWHERE}
+            assert steps == dict(automaton.step(state, type_))
+
+
+def test_too_many_matches_stop_with_a_typed_error() -> None:
+    with pytest.raises(BudgetExceeded):
+        compiled.matches(parse("A+ ; B"), stream("A " * 60 + "B"), budget=Budget(matches=1000))
+
+
+# ---- kernels ----
+# The loops of event expressions: four automata at once, over one array of classes or over its parts.
+
+STEP = np.array([[1, 2, 0], [2, 2, 1]], np.int32)
+ACCEPTING = np.array([0, 1, 1], np.uint8)
+STARTS = (0, 1, 2, 0)
+
+
+@pytest.mark.parametrize("cut", [0, 3, 7])
+def test_four_automata_are_four_times_one(cut: int) -> None:
+    classes = np.array([0, 1, 1, 0, 1, 0, 0, 1, 0], np.int32)
+    states, counts = np.array(STARTS, np.int64), np.zeros(4, np.int64)
+    ends = [list[int]() for _ in STARTS]
+    for base, part in ((0, classes[:cut]), (cut, classes[cut:])):
+        out = np.zeros((4, part.size + 1), np.int64)
+        advance_four(part, base, STEP, ACCEPTING, states, counts, *out)
+        for k, found in enumerate(ends):
+            found += [*out[k, : counts[k]]]
+    for k, start in enumerate(STARTS):
+        state, count, ends_ = (
+            np.array([start], np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(classes.size + 1, np.int64),
+        )
+        alone = list[int]()
+        for base, part in ((0, classes[:cut]), (cut, classes[cut:])):
+            advance_one(part, base, STEP, ACCEPTING, state, count, ends_)
+            alone += [*ends_[: count[0]]]
+        assert (states[k], ends[k]) == (state[0], alone)
+
+
+# ---- plan ----
+# The plan of list_kernels: what events do while the same states have runs, on streams where it is made and ends.
+
+
+def calm_stream(random: Random, events: int) -> Stream:
+    """Types by chance, of which a few change every now and then: where little changes plans last, then they end."""
+    types: list[str] = []
+    while len(types) < events:
+        some = random.choices("ABCDE", k=random.randint(1, 4))
+        types += random.choices(some, k=random.choice([5, 40, 100]))
+    return Stream([Event(type_, {"a": random.randint(0, 2), "b": random.randint(0, 2)}) for type_ in types[:events]])
+
+
+def paths(evaluator: CompiledCelEvaluator) -> list[int]:
+    """For each node the number of complex events of the list that it begins."""
+    _, child, following = evaluator.store.tree[:3, : evaluator.store.nodes].tolist()
+    found = [0]
+    for n in range(1, len(child)):
+        of_child = found[max(child[n], ~child[n])] + (child[n] < 0)
+        found.append(of_child + found[max(following[n], ~following[n])])
+    return found
+
+
+@pytest.mark.parametrize("profile", ["core", "everything"])
+@pytest.mark.parametrize("part", sampled(range(30), [0]))
+def test_counts_and_lists_over_streams_with_plans(profile: str, part: int) -> None:
+    """What is counted for each position, and what the nodes stand for, are what the readable evaluator counts."""
+    compared = 0
+    for i in range(30 * part, 30 * part + 30):
+        random = Random(f"plan/{profile}/{i}")
+        phi, S = formula(random, PROFILES[profile], random.randint(2, 8)), calm_stream(random, 300)
+        try:
+            expected = {n: number for n, number in enumerate(streaming.count_matches(phi, S)) if number}
+            evaluator = CompiledCelEvaluator(phi)
+        except (Unsupported, BudgetExceeded):
+            continue
+        if not evaluator.unwindowed:
+            continue
+        counted: dict[int, int] = {}
+        for roots in evaluator.advance(S):
+            known = paths(evaluator)
+            for position, ref, number in roots.tolist():
+                exact = known[max(ref, ~ref)] + (ref < 0)
+                assert number == min(exact, list_kernels.CAP)
+                counted[position] = counted.get(position, 0) + exact
+        assert counted == expected
+        compared += 1
+    assert compared > 5
+
+
+@pytest.mark.parametrize(
+    ("query", "output"),
+    [
+        *(
+            pytest.param(*one, marks=pytest.mark.thorough if n % 3 else ())
+            for n, one in enumerate(
+                product(
+                    (
+                        *QUERIES.values(),
+                        "A ; B+ ; C",
+                        "((A : B) OR (A ; C)) ; D",
+                        "A ; (B OR C) ; (B OR D)",
+                        "LAST(A ; B ; C)",
+                        "LAST(A ; (B OR C) ; D)",
+                    ),
+                    ("matches", "valuations"),
+                )
+            )
+        ),
+        ("LAST(A+ ; B ; (B OR C)) ; D", "matches"),
+        pytest.param("LAST(A+ ; B ; (B OR C)) ; D", "valuations", marks=pytest.mark.thorough),
+    ],
+)
+def test_matches_over_streams_with_plans(query: str, output: str) -> None:
+    """New streams begin inside of a batch, where a plan may be in use; whatever is found before leads nowhere."""
+    phi, S = parse(query), uniform(2000 if query == QUERIES["Q7"] or "LAST" in query else 160)
+    S = S.part(0, 60) if "+" in query and "LAST" not in query else S
+    again = Stream([*S, *S, *stream("A A B C D")])
+    expected = streaming.matches(phi, S, output)  # type: ignore[arg-type]
+    evaluator, length = CompiledCelEvaluator(phi, output), len(S)  # type: ignore[arg-type]
+    found: list[Match] = []
+    for roots in evaluator.advance(again, begins=np.array([0, length, 2 * length])):
+        for batch in evaluator.match_batches(roots):
+            ends = batch.offsets.tolist()
+            for at, start, end in zip(batch.at.tolist(), ends[:-1], ends[1:], strict=True):
+                found.append(Match(at, tuple(batch.events[start:end].tolist())))
+    once = sorted(Match(m.at, m.events) for m in expected)
+    assert len(once) > 0
+    assert sorted(m for m in found if m.at < length) == once
+    shifted = [Match(m.at + length, tuple(p + length for p in m.events)) for m in once]
+    assert sorted(m for m in found if length <= m.at < 2 * length) == shifted

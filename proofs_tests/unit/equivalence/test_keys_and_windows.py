@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 
+import cerify
+from cerify.api import equivalent
+from cerify.automata.algebra import values
+from cerify.automata.algebra.finite import minterms
 from cerify.equivalence.decide import keys_and_windows
-from cerify.equivalence.decide.checker import flaw
+from cerify.equivalence.decide.boundary_events import unlisted
+from cerify.equivalence.decide.checker import expression_flaw, flaw
 from cerify.equivalence.decide.general import compare_formulas
 from cerify.equivalence.decide.keys_and_windows import Reduction, compare_reduced
+from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.verdict import (
     Bounded,
     Certificate,
@@ -23,12 +31,21 @@ from cerify.equivalence.verdict import (
     Undecided,
     Verdict,
 )
+from cerify.languages import LANGUAGES
 from cerify.semantics.arguments import Budget
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.errors import InternalError
-from cerify.semantics.events import Schema
-from cerify.semantics.values import microseconds
+from cerify.semantics.cel.syntax import show
+from cerify.semantics.errors import BudgetExceeded, InternalError
+from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.predicates import Attribute, Comparison, Constant, OfType
+from cerify.semantics.values import Value, microseconds
 from proofs_tests.campaigns.keys_and_windows import judge
+from proofs_tests.unit.automata.test_algebra import predicates
+
+# ---- keys and windows ----
+#
 
 SAME = [
     ("(A ; B) WITHIN 10 minutes", "(A ; B) WITHIN 600 seconds"),
@@ -256,3 +273,136 @@ def test_windows_of_any_width_end(kind: str | None) -> None:
         verdict = decided("(A ; B) WITHIN 1 day", f"(A ; B) WITHIN {wide}", "contained", schema)
         assert isinstance(verdict, Contained)
         assert flaw(verdict.certificate) is None
+
+
+# ---- single key ----
+# Formulas under PER KEY are decided, also where a filter mentions the key and against formulas without PER KEY.
+
+SAME_KEY = [
+    ("(A OR B) ; C PER KEY [k]", "(A ; C) OR (B ; C) PER KEY [k]"),
+    ("A ; B PER KEY [k, l]", "A ; B PER KEY [l] PER KEY [k]"),
+    ("A FILTER A.k > 0 PER KEY [k]", "A FILTER A.k > 0 AND A.k > -1 PER KEY [k]"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SAME_KEY)
+def test_what_is_the_same_on_all_streams_is_so_per_key(left: str, right: str) -> None:
+    verdict = cerify.equivalent(left, right)
+    assert isinstance(verdict, Equivalent)
+    assert flaw(verdict.certificate) is None
+    assert (verdict.certificate.left, verdict.certificate.right) == (show(parse(left)), show(parse(right)))
+    tampered = replace(verdict.certificate, right="A : B PER KEY [k]" if "[k]" in left else "A : B PER KEY [k, l]")
+    assert flaw(tampered) is not None
+    other = replace(verdict.certificate, right=verdict.certificate.right.replace("PER KEY [k]", "PER KEY [j]"))
+    assert other == verdict.certificate or flaw(other) is not None
+
+
+def test_a_difference_is_on_one_key() -> None:
+    for left, right in (("A : B PER KEY [k]", "A ; B PER KEY [k]"), ("A UNLESS B PER KEY [k]", "A PER KEY [k]")):
+        verdict = cerify.equivalent(left, right)
+        assert isinstance(verdict, Different)
+        assert len({event.get("k") for event in verdict.stream}) == 1
+    assert isinstance(cerify.contained("A : B PER KEY [k]", "A ; B PER KEY [k]"), Contained)
+    schema = Schema({"A": {"k": "string"}, "B": {"k": "string"}, "C": {}})
+    found = LANGUAGES["cel"].difference(parse("A ; B PER KEY [k]"), parse("A : B PER KEY [k]"), schema=schema)
+    assert isinstance(found, Different)
+    assert len({event.get("k") for event in found.stream}) == 1
+    assert {event.type for event in found.stream} == {"A", "B"}  # an event of type C has no key
+
+
+def test_a_filter_may_mention_the_key() -> None:
+    """On one key the filters cannot both hold, though on a stream they can."""
+    verdict = cerify.equivalent("A ; B FILTER A.k = 1 AND B.k = 2 PER KEY [k]", "A UNLESS A PER KEY [k]")
+    assert isinstance(verdict, Equivalent)
+    assert flaw(verdict.certificate) is None
+    assert isinstance(cerify.equivalent("A FILTER A.k = 1 PER KEY [k]", "A FILTER A.k = 2 PER KEY [k]"), Different)
+
+
+def test_the_readings_of_a_key_are_compared() -> None:
+    for left, right, types in (
+        ("A : B PER KEY [k]", "A : B PARTITION BY [k]", 3),
+        ("(A ; (B UNLESS C)) PER KEY [k]", "(A ; (B UNLESS C)) PARTITION BY [k]", 3),
+        ("START(A) PER KEY [k]", "START(A PER KEY [k])", 2),
+    ):
+        verdict = cerify.equivalent(left, right)
+        assert isinstance(verdict, Different)
+        assert len(verdict.stream) == types  # a smallest one
+    for left, right in (
+        ("A ; B PER KEY [k]", "A ; B PARTITION BY [k]"),
+        ("NXT(A ; B) PER KEY [k]", "NXT(A ; B PER KEY [k])"),
+        ("(A ; B) PER KEY [k] WITHIN 5 seconds", "(A ; B) WITHIN 5 seconds PER KEY [k]"),
+    ):
+        verdict = cerify.equivalent(left, right)
+        assert isinstance(verdict, Equivalent)
+        assert flaw(verdict.certificate) is None
+
+
+def test_verdicts_hold_on_random_streams() -> None:
+    rng, decided = Random(5), 0
+    profile = replace(generate.FIGURE_3, types=("A", "B"), correlated=0.0)
+    for _ in range(60):
+        left, right = (cel.PerKey(generate.formula(rng, profile, rng.randint(1, 4)), ("k",)) for _ in "lr")
+        verdict = compare_formulas(left, right, "equivalent", bound=0, budget=Budget(states=2_000))
+        if isinstance(verdict, Equivalent):
+            decided += 1
+            for _ in range(20):
+                S = Stream(Event(rng.choice("AB"), {"k": rng.randint(0, 1), "x": rng.randint(0, 2)}) for _ in range(5))
+                assert matches_of(left, S) == matches_of(right, S), f"{show(left)}, {show(right)}"
+        elif isinstance(verdict, Different):
+            decided += 1
+    assert decided > 40
+
+
+# ---- boundary events ----
+# Events at the edges of predicates find what is left out of a list of types of events.
+
+TYPES = Schema({"A": {"x": "int", "f": "float", "s": "string"}, "B": {"b": "bool", "t": "timestamp"}})
+ENDS = (values.FIRST_TIME, values.LAST_TIME)
+LISTS = [
+    ["x = 3"],
+    ["x > 3", "x < 5"],
+    ["f = 9007199254740992"],
+    ["f in {0.5, 1e308}", "f >= 0.5"],
+    ["f in range(-1, 1)", "f != 0.25"],
+    ["s < 'b'", "s = 'é'"],
+    ["b = true"],
+    ["t >= timestamp '2021-01-01T00:00:00Z'", "t > timestamp '2021-01-01T00:00:00Z'"],
+    ["x = 3", "s = 'a'"],
+]
+
+
+@pytest.mark.parametrize("schema", [None, TYPES])
+@pytest.mark.parametrize("texts", LISTS, ids=" and ".join)
+def test_every_type_that_is_left_out_is_found(texts: list[str], schema: Schema | None) -> None:
+    some = [OfType("A"), *predicates(*texts)]
+    listed = {minterm.chosen for minterm in minterms(some, schema)}
+    assert unlisted(some, listed, schema) is None
+    for type_ in listed:
+        found = unlisted(some, listed - {type_}, schema)
+        assert found is not None, type_
+        assert schema is None or set(found.attributes) <= set(schema.types[found.type])
+
+
+@pytest.mark.parametrize("constant", [10**400, -(10**400), sys.float_info.max, *ENDS, ""], ids=str)
+def test_there_is_nothing_beyond_the_last_value(constant: Value) -> None:
+    some = [Comparison("<=", Attribute("x"), Constant(constant))]
+    assert unlisted(some, {minterm.chosen for minterm in minterms(some)}, None) is None
+
+
+def test_it_ends_with_the_time_of_the_call() -> None:
+    with pytest.raises(BudgetExceeded), Budget(seconds=0).timed():
+        unlisted(predicates("x = 1"), {frozenset()}, None)
+
+
+def test_a_certificate_that_rests_on_a_wrong_list_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The algebra had no float of 2^53 and more, and this was proved, and its certificate accepted."""
+    right = values._exact_float
+    monkeypatch.setattr(values, "_exact_float", lambda n: None if n is not None and abs(n) >= 2**53 else right(n))
+    queries = "A FILTER A[x = 9007199254740993.0]", "A FILTER A[x < 0 and x > 0]"
+    proof = equivalent(*queries, schema=Schema({"A": {"x": "float"}}))
+    assert isinstance(proof, Equivalent)
+    assert "lack that of Event(type='A', attributes={'x': 9007199254740992.0})" in (flaw(proof.certificate) or "")
+    schema, both = Schema({"a": {"x": "float"}}), ("event-expression", "event-expression")
+    proof = equivalent("a[x = 9007199254740993.0]", "NULL", schema=schema, languages=both)
+    assert isinstance(proof, Equivalent)
+    assert "lack that of Event(type='a', attributes={'x'" in (expression_flaw(proof.certificate) or "")

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import takewhile
+from itertools import product, takewhile
 from random import Random
 from typing import Any, Literal
 
 import pytest
 
 import cerify
+from cerify.api import check
+from cerify.equivalence.decide import replay
 from cerify.equivalence.decide.replay import difference_on, tables, values
 from cerify.equivalence.decide.row_checker import row_flaw
-from cerify.equivalence.decide.row_clauses import compare, shortest_match
+from cerify.equivalence.decide.row_clauses import (
+    DefineConditions,
+    compare,
+    idle_quantifiers,
+    made_greedy,
+    parts_without_rows,
+    shortest_match,
+)
+from cerify.equivalence.generate import row_pattern
 from cerify.equivalence.generate.row_pattern import RowProfile, clause
-from cerify.equivalence.verdict import Certificate, Claim, Different, Equivalent, Fact, Level
+from cerify.equivalence.verdict import Certificate, Claim, Different, Equivalent, Fact, Level, Undecided
+from cerify.semantics import trees
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
-from cerify.semantics.events import Schema, Stream
+from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.check import may_be_empty
 from cerify.semantics.row_pattern.interpreter import find_matches
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.syntax import MatchRecognize, RowDefinition, RowSkip, show
+from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, RowDefinition, RowSkip, show, show_pattern
+from cerify.semantics.trees import subtrees
 from proofs_tests.support import sampled
+
+# ---- row clauses ----
+#
 
 PROFILE = RowProfile(context=0)
 BUDGET = Budget(states=20_000)
@@ -322,3 +341,325 @@ def test_numbers_beyond_the_floats_are_undecided(condition: str, schema: Schema 
     proof = Certificate("equivalent", query, other, "events", schema, True, (), "row-pattern", facts)
     with suppress(Unsupported):
         assert row_flaw(proof) is not None
+
+
+# ---- row conditions ----
+# Conditions that are never true, clauses without a match: what is named is so on random tables; what `check` says.
+
+CONDITIONS = (
+    "x = NULL", "x < A.x", "x > B.x", "x > PREV(x)", "x > PREV(x, 2)", "x < NEXT(x)", "x > 1 AND x < 0", "x > 0",
+    "C.x IS NOT NULL", "x IN (1, NULL)", "x NOT IN (1, NULL)", "x BETWEEN NULL AND 2", "NOT x = C.x", "A.x + 1 > B.x",
+    "x > 1 OR x > B.x", "COALESCE(A.x, C.x) = 1", "COUNT(B.*) = 0", "SUM(B.x) >= 0", "PREV(C.x) = 1", "x = 1 AND x = 2",
+    "x <= x", "LAST(A.x, 1) > 0", "CASE WHEN B.x = 1 THEN x = 1 ELSE x = 2 END", "x NOT BETWEEN NULL AND 0",
+)  # fmt: skip
+PATTERNS = (
+    "A B C",
+    "A+ B* C?",
+    "(A | B)+ C",
+    "A B | C",
+    "A? (B C)*",
+    "^ A B",
+    "A $ B",
+    "A (B ^ | C)",
+    "PERMUTE(A, B)",
+)
+
+
+@pytest.mark.parametrize("seeds", sampled([25, 200], [25]))
+@pytest.mark.parametrize("window", ["", "ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING", "SEEK"])
+def test_what_is_named_never_happens(window: str, seeds: int) -> None:
+    kinds = Counter[str]()
+    for seed in range(seeds):
+        rng = Random(f"{window} {seed}")
+        pattern = rng.choice([p for p in PATTERNS if not window or not set("^$") & set(p)])
+        used = [A for A in "ABC" if re.search(rf"\b{A}\b", pattern)]
+        fitting = [one for one in CONDITIONS if set(re.findall(r"\b[ABC]\b", one)) <= set(used)]
+        define = ", ".join(f"{A} AS {rng.choice(fitting)}" for A in used if rng.random() < 0.7)
+        head = "MATCH_RECOGNIZE (" if not window else "WINDOW (ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING "
+        seek = "SEEK " if window == "SEEK" else ""
+        q = parse(f"{head}AFTER MATCH SKIP TO NEXT ROW {seek}PATTERN ({pattern}) {f'DEFINE {define}' * bool(define)})")
+        conditions = DefineConditions(q)
+        never, possible = {one.variable for one in conditions.never_true()}, conditions.match_is_possible()
+        kinds["never"] += len(never)
+        kinds["no match"] += not possible
+        for _ in range(8):
+            values = [rng.choice((None, 0, 1, 2)) for _ in range(rng.randint(1, 5))]
+            S = Stream({"type": "row", **({} if v is None else {"x": v})} for v in values)
+            found = list(find_matches(q, S, budget=Budget(valuations=20_000)))
+            assert possible or not found, (define, pattern, values)
+            assert never.isdisjoint(A for match in found for A, _ in match.bindings or ()), (define, pattern, values)
+            kinds["matched"] += bool(found)
+    assert min(kinds[one] for one in ("never", "no match", "matched")) > seeds // 16, kinds
+
+
+def said(text: str) -> str:
+    known = check(text, language="row-pattern")
+    return "\n".join([known.summary, *(problem.message for problem in known.problems)])
+
+
+@pytest.mark.parametrize(
+    ("clause", "line"),
+    [
+        ("PATTERN (A B) DEFINE B AS x = NULL", "B is never true: x = NULL is always NULL; a test for NULL is IS NULL"),
+        (
+            "PATTERN (S D+) DEFINE S AS S.x > D.x",
+            "S is never true: D.x is always NULL, as none of its rows comes",
+        ),
+        ("PATTERN (A D) DEFINE D AS x < D.x", "D is never true: x < D.x compares a row with itself"),
+        ("PATTERN (A) DEFINE A AS x > 2 AND x < 1", "A is never true: x > 2 AND x < 1 contradicts itself"),
+        ("PATTERN (A B $ C)", "no table has a match"),
+        ("PATTERN (A ^ B)", "no table has a match"),
+        ("PATTERN (A+? B+?)", "B+? iterates no more often than it has to"),
+        ("PATTERN (A{100000} B)", "match refuses it: the automaton of the pattern has more than 100000 states"),
+    ],
+)
+def test_check_says_it(clause: str, line: str) -> None:
+    assert line in said(f"MATCH_RECOGNIZE ({clause})")
+
+
+def test_frames_that_are_too_short() -> None:
+    falls = "DEFINE D AS x < PREV(x), U AS x > PREV(x)"
+    frame = "ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING"
+    assert "no table has a match: PREV and NEXT" in said(f"WINDOW ({frame} PATTERN (D+ U) {falls})")
+    assert "no table has a match: PREV and NEXT" in said(f"WINDOW ({frame} PATTERN (A{{4}}))")
+    for possible in ("PATTERN (A D+ U)", "SEEK PATTERN (D U)"):
+        assert "no table has a match" not in said(f"WINDOW ({frame} {possible} {falls})")
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "PATTERN ((S | D)+) DEFINE S AS S.x > D.x",
+        "PATTERN (A) DEFINE A AS x <= A.x",
+        "PATTERN (A+? B+? $)",
+        "PATTERN (A B{2}?)",
+        "PATTERN (A) DEFINE A AS x > FALSE",  # SQL orders booleans
+        "PATTERN (A) DEFINE A AS x BETWEEN FALSE AND TRUE",
+    ],
+)
+def test_what_may_happen_is_not_named(clause: str) -> None:
+    text = said(f"MATCH_RECOGNIZE ({clause})")
+    assert not any(word in text for word in ("never true", "no table", "iterates no more"))
+
+
+# ---- row patterns ----
+# What of a row pattern has no effect, against all short tables.
+
+PATTERN_CONDITIONS = {"A": rows.RowColumn("a"), "B": rows.RowColumn("b")}
+PATTERN_PROFILE = RowProfile()
+TABLES = [
+    Stream(Event(ROW, {"a": a, "b": b}) for a, b in table)
+    for n in range(5)
+    for table in product([(False, False), (False, True), (True, False), (True, True)], repeat=n)
+]
+
+
+LONGEST = max(map(len, TABLES))
+
+
+def fewest(p: Any) -> int:
+    """The rows that a match of the pattern has at least; anchors ask for none."""
+    if isinstance(p, rows.RowVariable):
+        return 1
+    below = [fewest(one) for one in trees.children(p)]
+    if isinstance(p, rows.Quantified):
+        return p.low * below[0]
+    return min(below) if isinstance(p, rows.Alternation) else sum(below)
+
+
+def pattern_clause(p: rows.Pattern) -> MatchRecognize:
+    """The clause of a pattern with any conditions on A and B, and none on C, that finds the match at each row."""
+    there = MatchRecognize(p).primary
+    define = tuple(RowDefinition(A, e) for A in there for name, e in PATTERN_CONDITIONS.items() if A.startswith(name))
+    return MatchRecognize(p, define, skip=RowSkip("next row"))
+
+
+def found(q: MatchRecognize) -> list[Any]:
+    """The rows and labels of the matches on all short tables."""
+    return [[(m.at, m.bindings, m.excluded) for m in find_matches(q, S)] for S in TABLES]
+
+
+def apart(p: Any, number: list[int]) -> Any:
+    """The pattern with a name of its own for each place where a variable stands."""
+    if isinstance(p, rows.RowVariable):
+        number[0] += 1
+        return rows.RowVariable(f"{p.name}{number[0]}")
+    below = trees.children(p)
+    return trees.rebuilt(p, [apart(one, number) for one in below]) if below else p
+
+
+@pytest.mark.parametrize("seed", sampled(range(300), range(0, 300, 30)))
+def test_what_has_no_effect_has_none_on_any_short_table_and_all_else_has_one(seed: int) -> None:
+    rng = Random(seed)
+    q = pattern_clause(apart(row_pattern.clause(rng, PATTERN_PROFILE, rng.randint(2, 5)).pattern, [0]))
+    untaken = {id(one) for p in parts_without_rows(q) for one in subtrees(p)}
+    idle, meant = idle_quantifiers(q), found(q)
+    labels = {A for table in meant for _, bound, _ in table for A, _ in bound}
+    short = all(
+        p.low < 2 for p in subtrees(q.pattern) if isinstance(p, rows.Quantified)
+    )  # else longer tables may differ
+    for p in subtrees(q.pattern):
+        if isinstance(p, rows.Alternation):
+            for one in (p.left, p.right):
+                never = labels.isdisjoint(MatchRecognize(one).primary)
+                assert never or id(one) not in untaken
+                known = id(one) in untaken or may_be_empty(one) or isinstance(one, rows.Alternation)
+                assert known or not (never and short)
+        if isinstance(p, rows.Quantified) and p.low == 0 and (primary := MatchRecognize(p).primary):
+            never = labels.isdisjoint(primary)
+            assert never or id(p) not in untaken
+            assert id(p) in untaken or p.high == 0 or not (never and short)
+        if isinstance(p, rows.Quantified) and not p.greedy:
+            same = found(replace(q, pattern=made_greedy(q.pattern, p))) == meant
+            assert same or not any(p is one for one in idle)
+            seen = short and fewest(q.pattern) + fewest(p.pattern) <= LONGEST  # else it takes a longer table
+            assert not (same and seen) or any(p is one for one in idle)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "untaken", "idle"),
+    [
+        ("A | A B", ["A B"], []),
+        ("(A | A B) A", [], []),
+        ("A | B | A", ["A"], []),
+        ("(A | C | B) A", ["B"], []),
+        ("A? | B", ["B"], []),
+        ("(^ A | A) B", [], []),
+        ("A*? $", [], ["A*?"]),
+        ("A{2}? B+?", [], ["A{2}?"]),
+        ("A B*?", ["B*?"], []),
+        ("A A ((C?)+ | B?)", ["B?"], []),
+        ("A+? B", [], []),
+        ("(A C)*? $ | B", [], ["(A C)*?"]),
+    ],
+)
+def test_what_has_no_effect(pattern: str, untaken: list[str], idle: list[str]) -> None:
+    q = parse(f"MATCH_RECOGNIZE (PATTERN ({pattern}) DEFINE A AS a{', B AS b' if 'B' in pattern else ''})")
+    assert list(map(show_pattern, parts_without_rows(q))) == untaken
+    assert list(map(show_pattern, idle_quantifiers(q))) == idle
+
+
+def test_conditions_on_the_match_so_far_are_left_alone() -> None:
+    q = parse("MATCH_RECOGNIZE (PATTERN (A | A B{1}?) DEFINE A AS COUNT(*) > 1)")
+    assert (parts_without_rows(q), idle_quantifiers(q)) == ([], [])
+
+
+def test_the_variable_is_a_part_of_a_condition_that_names_it() -> None:
+    q = parse("MATCH_RECOGNIZE (PATTERN (A | B) DEFINE A AS CLASSIFIER() = 'B', B AS CLASSIFIER() = 'B')")
+    assert list(map(show_pattern, parts_without_rows(q))) == ["A"]
+
+
+def test_conditions_are_looked_at() -> None:
+    define = "A AS x > 1, B AS Y IS NULL AND x > 5, D AS X > 0, C AS x = 1"
+    q = parse(f"MATCH_RECOGNIZE (PATTERN (A C | B C | D C+?) DEFINE {define})")
+    assert list(map(show_pattern, parts_without_rows(q))) == ["B C"]
+    q = parse("MATCH_RECOGNIZE (PATTERN (A | B | C*? D) DEFINE A AS x >= 2, B AS x > 1, C AS x < 9, D AS x > 9)")
+    integers = Schema({"row": {"x": "int"}})
+    assert [list(map(show_pattern, parts_without_rows(q, schema))) for schema in (None, integers)] == [[], ["B"]]
+    assert list(map(show_pattern, idle_quantifiers(q))) == ["C*?"]
+
+
+def test_a_large_pattern_exceeds_the_budget() -> None:
+    q = parse("MATCH_RECOGNIZE (PATTERN (A{3000}?))")
+    with pytest.raises(BudgetExceeded, match="more than 2000"):
+        idle_quantifiers(q)
+
+
+# ---- row tables ----
+# Two clauses of MATCH_RECOGNIZE, tried on short tables.
+
+LANGUAGES = ("row-pattern", "row-pattern")
+LABELS, TURNED = "PATTERN (A B) DEFINE B AS B.x > SUM(A.x)", "PATTERN (A B) DEFINE B AS SUM(A.x) < B.x"
+FALLS, RISES = "PATTERN (A B) DEFINE B AS price < PREV(price)", "PATTERN (A B) DEFINE B AS price > PREV(price)"
+
+
+def asked(left: str, right: str, **named: Any) -> Different | Undecided:
+    verdict = cerify.equivalent(f"MATCH_RECOGNIZE ({left})", f"MATCH_RECOGNIZE ({right})", languages=LANGUAGES, **named)
+    assert isinstance(verdict, Different | Undecided)
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "named"),
+    [
+        (FALLS, RISES, {}),
+        ("PATTERN (A B+)", "PATTERN (A B*)", {}),
+        ("AFTER MATCH SKIP TO NEXT ROW PATTERN (A B)", "PATTERN (A B)", {}),
+        ("PARTITION BY k PATTERN (A B)", "PATTERN (A B)", {}),
+        ("PATTERN (A) DEFINE A AS s = 'up'", "PATTERN (A) DEFINE A AS s <> 'up'", {}),
+        ("PATTERN (A) DEFINE A AS x > 10.5", "PATTERN (A) DEFINE A AS x > 11", {}),
+        ("PATTERN (A) DEFINE A AS x IS NULL", "PATTERN (A) DEFINE A AS NOT x = x", {}),
+        ("PATTERN (A | B)", "PATTERN (B | A)", {"level": "valuations"}),
+    ],
+)
+def test_a_table_on_which_they_differ_is_found(left: str, right: str, named: Any) -> None:
+    found = asked(left, right, **named)
+    assert isinstance(found, Different)
+    assert found.left_only or found.right_only
+    for clause_, only in ((left, found.left_only), (right, found.right_only)):
+        mine = cerify.match(f"MATCH_RECOGNIZE ({clause_})", found.stream, language="row-pattern")
+        assert {m.events for m in only} <= {m.events for m in mine}
+
+
+def test_where_none_is_found_it_is_undecided() -> None:
+    found = asked(LABELS, TURNED)
+    assert found == Undecided(
+        "no difference on tables of up to 4 rows over a few values; "
+        "the condition of B looks at what the match has so far, not at columns alone"
+    )
+    assert "up to 1 row over" in asked(LABELS, TURNED, bound=1).reason  # type: ignore[union-attr]
+    assert "up to 2 rows" in asked(LABELS, TURNED, bound=2).reason  # type: ignore[union-attr]
+    assert isinstance(asked(FALLS, RISES, budget=Budget(seconds=0)), Undecided)
+
+
+def test_an_error_of_one_alone_is_named() -> None:
+    left, right = (f"AFTER MATCH SKIP TO B PATTERN (A B{q}) DEFINE A AS x = 1, B AS x = 2" for q in ("?", "??"))
+    said = "; on the table (x = 1), (x = 2) the right ends in an error, which is no difference: no row of match 1 is"
+    assert said in asked(left, right).reason  # type: ignore[union-attr]
+    assert "error" not in asked(left, left + " AND SUM(x) > 0").reason  # type: ignore[union-attr]
+
+
+def test_too_many_columns_for_any_table_are_said_to_be_untried() -> None:
+    many = " AND ".join(f"c{i} > SUM(A.c{i})" for i in range(12))
+    found = asked(f"PATTERN (A B) DEFINE B AS {many}", f"PATTERN (A B) DEFINE B AS {many} AND TRUE")
+    assert found.reason.startswith("nothing was tried; ")  # type: ignore[union-attr]
+
+
+def test_what_takes_long_is_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "SECONDS", 0.0)
+    assert asked(LABELS, TURNED).reason.startswith("nothing was tried; ")  # type: ignore[union-attr]
+
+
+def test_contained_asks_for_what_the_left_has() -> None:
+    narrow, wide = (f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {c} AND SUM(x) > 0)" for c in ("x = 1", "x > 0"))
+    assert isinstance(cerify.contained(narrow, wide, languages=LANGUAGES), Undecided)
+    assert isinstance(cerify.contained(wide, narrow, languages=LANGUAGES), Different)
+
+
+def test_the_values_are_those_compared_with_and_some_next_to_them() -> None:
+    q = parse("MATCH_RECOGNIZE (PARTITION BY k PATTERN (A) DEFINE A AS X > 3 AND x < 9 AND s IN ('a', 'b') AND y < 1)")
+    known = values([q], Schema({"row": {"Y": "float"}}))
+    assert known["X"] == [10, 2, 3, 4, 8, 9, None]
+    assert known["s"] == ["a", "a_", "b", "b_", None]
+    assert known["k"] == [0, 1, 2, None]
+    assert known["Y"] == [0, 1, 2, None]  # as the table has it
+    assert len(list(tables({"x": [0, None]}, 3))) == 2 + 4 + 8
+    assert not list(tables({f"x{i}": [0, 1, None] for i in range(40)}, 3))  # 3^40 rows
+
+
+@pytest.mark.parametrize("seed", sampled(range(60), range(0, 60, 15)))
+def test_a_clause_is_not_told_apart_from_itself(seed: int) -> None:
+    text = show(clause(Random(seed), RowProfile(), 4))
+    found = cerify.equivalent(text, text, languages=LANGUAGES, bound=2)
+    assert isinstance(found, Undecided | Equivalent)
+
+
+def test_tables_of_a_schema_have_rows_of_its_types() -> None:
+    """Found by a trial: all rows were of the type `row`, with the columns of any type."""
+    schema = Schema({"A": {"x": "int"}, "B": {"y": "int"}, "C": {"y": "int"}})
+    q = parse("MATCH_RECOGNIZE (PATTERN (P Q) DEFINE P AS type = 'B' AND P.y = 1, Q AS Q.x > SUM(P.y))")
+    rows = {(event.type, *event.attributes) for S in tables(values([q], schema), 1, schema) for event in S}
+    assert rows == {("A", "x"), ("A",), ("B", "y"), ("B",), ("C", "y"), ("C",)}
+    verdict = asked(LABELS, TURNED.replace("<", "<="), schema=Schema({"A": {"x": "int"}, "B": {"x": "int"}}))
+    assert isinstance(verdict, Different)
+    assert {event.type for event in verdict.stream} <= {"A", "B"}

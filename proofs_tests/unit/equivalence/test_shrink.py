@@ -1,23 +1,45 @@
 """Shrinking: what it returns still differs, is smaller, and cannot be made smaller by one more step."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from itertools import pairwise
 from random import Random
 
 import pytest
 
 from cerify.equivalence.generate.cel import EVERYTHING, TYPED, case
+from cerify.equivalence.generate.sase import EVERYTHING as SASE_EVERYTHING
+from cerify.equivalence.generate.sase import case as case_sase
 from cerify.equivalence.rewrite.trees import mapped
+from cerify.equivalence.shrink import cel as shrink_cel
+from cerify.equivalence.shrink import event_expressions, row_pattern
 from cerify.equivalence.shrink.cel import CEL
+from cerify.equivalence.shrink.sase import SASE
 from cerify.equivalence.shrink.shrink import shrink, ways, weight
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.syntax import Formula, show, size, subformulas
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
+from cerify.semantics.event_expressions.parse import parse as parse_expression
+from cerify.semantics.event_expressions.syntax import show as show_expression
 from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.row_pattern.parse import parse as parse_rows
+from cerify.semantics.sase import denote as denote_sase
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.interpreter import matches_of
+from cerify.semantics.sase.parse import parse as parse_sase
+from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sase.syntax import show as show_sase
 from cerify.semantics.trees import children, rebuilt
-from proofs_tests.support import stream
+from proofs_tests.support import sampled, stream
+from proofs_tests.unit.semantics.sase_cases import events
+
+# ---- shrink ----
+#
 
 NOISE = stream("A C B D A B C A B", x=[5, 8, 44, 23, 1, 77, 23, 9, 100], y=[1] * 9)
 QUERY = "(((A IN X ; (B OR C)+) ; B IN Y) FILTER X.x > 3 AND (Y[x < 1000 and not x = 3] OR X.x < Y.x)) OR START(D)"
@@ -151,3 +173,142 @@ def test_on_random_cases_the_descent_is_strict_and_repeatable(seed: int) -> None
     second = shrink(CEL, phi, S, arbitrary)
     assert (first[0], first[1].events) == (second[0], second[1].events)
     assert parse(show(first[0])) == first[0]
+
+
+# ---- shrink sase ----
+# Shrinking queries of SASE+: the smallest that show a difference, down a well-founded order.
+
+Differs = Callable[[sase.SaseQuery, Stream], bool]
+
+
+def between(reading: Reading) -> Differs:
+    def differs(q: sase.SaseQuery, S: Stream) -> bool:
+        return matches_of(q, S, denote_sase.bindings) != matches_of(q, S, denote_sase.bindings, reading)
+
+    return differs
+
+
+def small(text: str, stream: str, differs: Differs) -> tuple[str, str]:
+    q = parse_sase(text)
+    assert isinstance(q, sase.SaseQuery)
+    p, S = shrink(SASE, q, events(stream), differs)
+    return show_sase(p), " ".join(e.type for e in S)
+
+
+def test_what_is_not_needed_goes() -> None:
+    text = (
+        "PATTERN SEQ(~C c, A a, B+ b[]) WHERE strict_contiguity(a) { a.x > 0 } skip_till_any_match(b[]!) { [y] and "
+        "(b[i].x > 1 or b[i].x = a.x) } WITHIN 9 hours HAVING count(b[]) < 9 RETURN NON-OVERLAP a.(x, y), b[].x"
+    )
+    S = "A1/k@1 B2/k@2 C@3 B3/k@4 A1@5"
+    assert small(text, S, lambda q, S: len(S) >= 2) == ("PATTERN SEQ(A b) RETURN b.time", "A A")
+
+    def has_kleene(q: sase.SaseQuery, S: Stream) -> bool:
+        return any(k.kleene for k in q.pattern) and q.within is not None
+
+    assert small(text, S, has_kleene)[0] == "PATTERN SEQ(B+ b[]) WITHIN 1 hour RETURN b[1].time"
+
+
+def test_events_keep_their_time() -> None:
+    """An engine may need it, to order the events of a stream."""
+    q = parse_sase("PATTERN SEQ(A a, B b) WHERE a.x > 0 RETURN a.x")
+    assert isinstance(q, sase.SaseQuery)
+    _, S = shrink(SASE, q, events("A1@3 C2@4 B1@7"), lambda q, S: len(S) >= 2)
+    assert [set(event.attributes) for event in S] == [{"time"}, {"time"}]
+
+
+@pytest.mark.parametrize(
+    ("reading", "events_needed"), [(Reading(window="closed"), 2), (Reading(last_kleene="every"), 2)]
+)
+def test_differences_of_readings_are_small(reading: Reading, events_needed: int) -> None:
+    differs = between(reading)
+    for n in range(300):
+        q, S = case_sase(Random(n), SASE_EVERYTHING, 7, 8)
+        if differs(q, S):
+            p, T = shrink(SASE, q, S, differs)
+            assert differs(p, T)
+            assert weight(SASE, p, T) < weight(SASE, q, S)
+            assert (len(p.pattern), len(T)) == (1, events_needed), show_sase(p)
+            return
+    raise AssertionError("no query differs")
+
+
+@pytest.mark.parametrize("cases", sampled([3, 8], [3]))
+def test_candidates_are_queries_or_are_refused_with_an_error(cases: int) -> None:
+    """Each candidate that the definition evaluates is written by a text that parses to it."""
+    for n in range(cases):
+        q, S = case_sase(Random(n), SASE_EVERYTHING, 8, 3)
+        for way in ways(SASE):
+            for p, T in way(q, S):
+                try:
+                    matches_of(p, T, denote_sase.bindings)
+                except CerifyError:
+                    continue
+                assert parse_sase(show_sase(p)) == p
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN SEQ(A a) WHERE a.x > 1 WITHIN 5 seconds RETURN a.x",
+        "PATTERN SEQ(~B b, A a) WITHIN 5 seconds RETURN a.x",
+    ],
+)
+def test_no_clause_is_left_empty(text: str) -> None:
+    """The only bare predicate goes with its WHERE; the only positive component does not go."""
+    asked: list[str] = []
+
+    def differs(q: sase.SaseQuery, S: Stream) -> bool:
+        asked.append(show_sase(q))
+        return q.within is not None
+
+    q = parse_sase(text)
+    assert isinstance(q, sase.SaseQuery)
+    p, _ = shrink(SASE, q, events("B1 A2"), differs)
+    assert show_sase(p) == "PATTERN SEQ(A a) WITHIN 1 second RETURN a.x"
+    assert all(parse_sase(one) for one in asked)
+
+
+# ---- shrink simpler ----
+# What counts as simpler when a failing case is shrunk: numbers, arguments and words that could be left out.
+
+
+@pytest.mark.parametrize("unit", ["EVENTS", "seconds", "[x]"])
+def test_a_smaller_window_is_simpler(unit: str) -> None:
+    small, large = (shrink_cel.complexity(parse_cel(f"A WITHIN {n} {unit}")) for n in (2, 3))
+    assert small < large
+
+
+@pytest.mark.parametrize(
+    ("text", "complexity"), [("<3> a", 3), ("every <3> a", 3), ("a(1, X)", 2), ("p(I) := a(I); p(1)", 3)]
+)
+def test_numbers_and_arguments_of_an_expression_count(text: str, complexity: int) -> None:
+    assert event_expressions.complexity(parse_expression(text)) == complexity
+
+
+@pytest.mark.parametrize("operator", ["relative", "prior", "sequence"])
+def test_an_operand_is_left_out(operator: str) -> None:
+    smaller = map(show_expression, event_expressions.smaller_expressions(parse_expression(f"{operator}(a, b, c)")))
+    assert {f"{operator}(b, c)", f"{operator}(a, c)", f"{operator}(a, b)"} <= set(smaller)
+
+
+def test_an_event_type_is_no_operator() -> None:
+    assert event_expressions.operators(parse_expression("relative(a, b)")) == {"relative"}
+
+
+@pytest.mark.parametrize(
+    ("simpler", "other"),
+    [
+        ("COUNT(*) > 1", "FINAL COUNT(*) > 1"),
+        ("SUM(x) > 1", "FINAL SUM(x) > 1"),
+        ("x IS NULL", "x IS NOT NULL"),
+        ("x BETWEEN 1 AND 2", "x NOT BETWEEN 1 AND 2"),
+        ("x IN (1)", "x NOT IN (1)"),
+        ("x LIKE 'a'", "x NOT LIKE 'a'"),
+    ],
+)
+def test_words_of_a_clause_that_may_be_left_out_count(simpler: str, other: str) -> None:
+    small, large = (parse_rows(f"MATCH_RECOGNIZE (MEASURES {text} AS m PATTERN (A))") for text in (simpler, other))
+    assert row_pattern.complexity(small) < row_pattern.complexity(large)
+    if "NOT" in other:
+        assert small in [q for reduction in row_pattern.ROW_PATTERN.reductions for q in reduction(large)]

@@ -11,10 +11,14 @@ import pyarrow as pa
 import pytest
 
 from cerify import match
+from cerify.semantics.arrow_columns import arrow_table, stream_table
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.values import Value, parse_time, plain, show_time
+
+# ---- events ----
+#
 
 EVENTS = [
     Event("T", {"id": 1, "tmp": 40.5}),
@@ -195,3 +199,38 @@ def test_text_is_read_as_a_time_under_the_key_time_and_where_the_schema_has_one(
 @pytest.mark.parametrize(("value", "text"), [(2.0, "2"), (0.5, "0.5"), (float("nan"), "null"), ([-1e300, 2], None)])
 def test_a_result_has_whole_numbers_without_point(value: object, text: str | None) -> None:
     assert json.dumps(plain(value)) == (text or f"[{int(-1e300)}, 2]")
+
+
+# ---- arrow columns ----
+# Tables of Arrow as tables of a stream.
+
+
+class NoStream:
+    """An object that claims to have a table and has none."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return None
+
+
+class NoArray:
+    """The same of an array."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> object:
+        return None
+
+
+def test_a_table_whose_columns_have_the_types_of_values_is_not_copied() -> None:
+    table = pa.table({"type": ["A", "B"], "x": [1, 2], "y": [0.5, None], "z": [True, False]})
+    assert stream_table(table, "type") is table
+
+
+def test_a_time_outside_the_years_of_python_is_refused_though_its_type_is_ours() -> None:
+    times = pa.array([0, 2**62], pa.timestamp("us", "UTC"))
+    with pytest.raises(InputError, match=r"row 1.*outside the years"):
+        stream_table(pa.table({"type": ["A", "B"], "t": times}), "type")
+
+
+@pytest.mark.parametrize("kind", [NoStream, NoArray])
+def test_what_only_claims_to_have_a_table_is_an_input_error(kind: type) -> None:
+    with pytest.raises(InputError, match=kind.__name__):
+        arrow_table(kind())

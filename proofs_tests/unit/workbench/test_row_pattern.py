@@ -1,14 +1,18 @@
 """MATCH_RECOGNIZE through the API, the command line and the protocol."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import cerify
-from cerify import protocol
+from cerify import cli, protocol
 from cerify.api import check, compile, count, explain, generate
+from cerify.commands import match as command
 from cerify.commands.engine import answered
 from cerify.explanations.row_pattern import RowRejection
 from cerify.languages import LANGUAGES
@@ -16,12 +20,25 @@ from cerify.languages.language import Options
 from cerify.plan import Want, plan
 from cerify.protocol import EngineInfo
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
+from cerify.semantics.errors import (
+    BudgetExceeded,
+    CerifyError,
+    IllFormed,
+    InputError,
+    ParseError,
+    QueryWarning,
+    Unsupported,
+)
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
+from cerify.semantics.row_pattern.statement import is_statement, parse_statement
 from cerify.semantics.row_pattern.syntax import MatchRecognize
+from cerify.statements import read_pasted, select
 from proofs_tests.conftest import Run
+
+# ---- row pattern ----
+#
 
 LANGUAGE = "row-pattern"
 QUERY = """MATCH_RECOGNIZE (PARTITION BY k MEASURES LAST(DOWN.x) AS bottom, MATCH_NUMBER() AS n
@@ -382,3 +399,223 @@ def test_explain_on_the_command_line(run: Run, tmp_path: Path) -> None:
     assert explain(empty, PRICES, [], at=0, language=LANGUAGE).match.match_number == 1
     with pytest.raises(Unsupported, match="the rows of a match are explained"):
         explain(empty, PRICES, valuation={"B": [1]}, language=LANGUAGE)
+
+
+# ---- row table ----
+# The output table of MATCH_RECOGNIZE from Python, and the time limit of the command.
+
+OUTPUT_TABLE = [{"sym": sym, "price": price} for sym in "AB" for price in (3, 2, 5)]
+FALLS = "PARTITION BY sym MEASURES LAST(U.price) AS top PATTERN (D U) DEFINE D AS price < PREV(price)"
+
+
+@pytest.mark.parametrize("evaluator", [None, "denotational", "automaton"])
+def test_the_table_has_the_partition_and_the_measures(evaluator: str | None) -> None:
+    table = cerify.match(
+        f"MATCH_RECOGNIZE ({FALLS})", OUTPUT_TABLE, language="row-pattern", output="rows", evaluator=evaluator
+    )
+    assert table.columns == ("sym", "top")
+    assert table.rows == (("A", 5), ("B", 5))
+
+
+def test_rows_without_a_match_are_in_the_table() -> None:
+    rows = "ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A) DEFINE A AS x > 1"
+    q = f"MATCH_RECOGNIZE (MEASURES CLASSIFIER() AS label {rows})"
+    table = cerify.match(q, [{"x": 1}, {"x": 2}], language="row-pattern", output="rows")
+    assert table.rows == ((None, 1), ("A", 2))
+    assert table.to_pandas().to_dict("list") == {"label": [None, "A"], "x": [1, 2]}
+
+
+def test_other_languages_have_no_table() -> None:
+    with pytest.raises(Unsupported, match="makes no table"):
+        cerify.match("A", [cerify.Event("A")], output="rows")
+
+
+def test_the_command_stops_after_its_time(tmp_path: Path) -> None:
+    """The search would remember two million failures, which takes minutes."""
+    file = tmp_path / "x.csv"
+    file.write_text("x\n" + "1\n2\n" * 30, encoding="utf-8")
+    define = "DEFINE A AS SUM(A.x) < 1000000, B AS SUM(B.x) <> 3, C AS SUM(A.x) = 77777"
+    query = f"MATCH_RECOGNIZE (PATTERN ((A | B)* C) {define})"
+    arguments = [query, str(file), "--language", "row-pattern", "--time-limit", "0.2"]
+    with pytest.raises(BudgetExceeded, match=r"takes more than 0\.2 seconds.*--time-limit"):
+        CliRunner().invoke(command.match_command, arguments, catch_exceptions=False, standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("test", "rows"),
+    [
+        ("b IS TRUE", [0]),
+        ("b IS NOT TRUE", [1, 2]),
+        ("b IS FALSE", [1]),
+        ("b IS NOT FALSE", [0, 2]),
+        ("b IS UNKNOWN", [2]),
+        ("b IS NOT UNKNOWN", [0, 1]),
+        ("x > 1 IS TRUE", [1]),
+    ],
+)
+def test_truth_is_tested_of_what_is_unknown(test: str, rows: list[int]) -> None:
+    table = [{"b": True, "x": 1}, {"b": False, "x": 2}, {"x": None}]
+    query = f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {test})"
+    assert [match.at for match in cerify.match(query, table, language="row-pattern")] == rows
+
+
+def test_the_time_is_looked_at_among_the_matches_of_one_event(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("type,x\n" + "A,1\n" * 25, encoding="utf-8")  # 16,777,216 matches at the last event
+    arguments = ["(A AS x)+", str(file), "--language", "core-cel", "--time-limit", "0.2", "--json"]
+    with pytest.raises(BudgetExceeded, match="takes more than"):
+        CliRunner().invoke(command.match_command, arguments, catch_exceptions=False, standalone_mode=False)
+
+
+# ---- statements ----
+# SELECT statements around MATCH_RECOGNIZE: what they give, and what is refused with its place.
+
+STATEMENTS_PRICES = [{"sym": "a", "day": i, "price": p} for i, p in enumerate([12, 10, 8, 11, 15, 14, 9, 13])]
+STATEMENTS_PRICES += [{"sym": "b", "day": i, "price": p} for i, p in enumerate([5, 3, 4])]
+CLAUSE = """MATCH_RECOGNIZE (
+    PARTITION BY sym ORDER BY day  -- the days, in ORDER
+    MEASURES A.day AS first_day, LAST(UP.day) AS last_day /* ) */, MATCH_NUMBER() AS n
+    AFTER MATCH SKIP TO LAST UP
+    PATTERN (A DOWN+ UP+) DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price))"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "columns", "rows"),
+    [
+        ("SELECT * FROM t {}", ("sym", "first_day", "last_day", "n"), (("a", 0, 4, 1), ("a", 4, 7, 2), ("b", 0, 2, 1))),
+        ("select m.N, SYM from db.t {} as m order by first_day desc, m.sym;", ("n", "sym"),
+         ((2, "a"), (1, "a"), (1, "b"))),
+        ("SELECT last_day - first_day AS days FROM t {} m WHERE n = 1 ORDER BY days", ("days",), ((2,), (4,))),
+        ("SELECT last_day - first_day days, sym s FROM t {} ORDER BY s DESC LIMIT 1", ("days", "s"), ((2, "b"),)),
+        ("SELECT n FROM t {} WHERE sym <> 'x WHERE, ''FROM' AND n > 1", ("n",), ((2,),)),
+        ("SELECT m.*, n + 1 FROM t {} AS m FETCH FIRST 1 ROW ONLY", ("sym", "first_day", "last_day", "n", "n + 1"),
+         (("a", 0, 4, 1, 2),)),
+        ("SELECT CASE WHEN n > 1 THEN 'x' ELSE NULL END AS c FROM t {} ORDER BY c NULLS FIRST, sym", ("c",),
+         ((None,), (None,), ("x",))),
+        ("SELECT CASE WHEN n > 1 THEN 'x' ELSE NULL END AS c FROM t {} ORDER BY c DESC LIMIT 1", ("c",), ((None,),)),
+        ("SELECT sym FROM t {} WHERE NULLIF(n, 1) = 2", ("sym",), (("a",),)),
+        ("SELECT NOT n FROM t {} WHERE sym = 'b'", ("NOT n",), ((None,),)),
+        ("SELECT sym FROM t {} WHERE NULLIF(n, 1) > 5 OR n IS NULL", ("sym",), ()),
+    ],
+)  # fmt: skip
+def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: tuple[object, ...]) -> None:
+    made = select(statement.format(CLAUSE), STATEMENTS_PRICES)
+    assert (made.columns, made.rows) == (columns, rows)
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "message", "place"),
+    [
+        ("SELECT * FROM t JOIN u {}", Unsupported, "JOIN is not carried", "JOIN"),
+        ("SELECT sym FROM t {} GROUP BY sym", Unsupported, "GROUP BY is not carried", "GROUP BY"),
+        ("SELECT * FROM (SELECT 1) {}", Unsupported, "SELECT is not carried", "SELECT"),
+        ("SELECT DISTINCT sym FROM t {}", Unsupported, "DISTINCT is not carried", "DISTINCT"),
+        ("WITH u AS (t) SELECT * FROM u {}", Unsupported, "WITH is not carried", "WITH"),
+        ("SELECT * FROM t, u {}", Unsupported, "two tables", " t, u "),
+        ("SELECT * {}", ParseError, "FROM is missing", "SELECT * "),
+        ("SELECT * FROM t {} LIMIT 3 WHERE n = 1", ParseError, "in this order", None),
+        ("SELECT * FROM t {} WHERE n = 1 WHERE n = 2", ParseError, "once each", None),
+        ("SELECT * FROM t {} LIMIT n", ParseError, "whole number of rows", " n"),
+        ("SELECT sym, FROM t {}", ParseError, "is missing here", " "),
+        ("SELECT nope FROM t {}", IllFormed, "no column nope; it has sym", "nope"),
+        ("SELECT x.sym FROM t {} AS m", IllFormed, "not called X; it is m", "x.sym"),
+        ("SELECT n + FROM t {}", ParseError, "not expected", None),
+        ("SELECT FIRST(n) FROM t {}", Unsupported, "not around the clause", "FIRST(n)"),
+        ("SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)", ParseError, "not closed", "("),
+        ("SELECT * FROM t", ParseError, "no MATCH_RECOGNIZE", "SELECT * FROM t"),
+        ("SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A B) DEFINE C AS price > )", ParseError, "not expected", ")"),
+    ],
+)
+def test_what_is_refused_is_shown_where_it_is(
+    statement: str, kind: type[CerifyError], message: str, place: str | None
+) -> None:
+    text = statement.format(CLAUSE)
+    with pytest.raises(kind, match=message) as error:
+        select(text, STATEMENTS_PRICES)
+    assert error.value.text == text
+    assert error.value.span is not None
+    if place is not None:
+        assert text[error.value.span.start : error.value.span.end] == place
+
+
+def test_a_refusal_of_a_dialect_has_its_place_in_the_statement() -> None:
+    text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY day PATTERN (A | B C) DEFINE A AS price > 3)"
+    with pytest.raises(Unsupported, match="Flink SQL does not have alternation") as error:
+        read_pasted(text, "flink")
+    assert error.value.span is not None
+    assert text[error.value.span.start : error.value.span.end] == "A | B C"
+
+
+def test_two_measures_of_one_name_are_refused() -> None:
+    with pytest.raises(CerifyError, match="2 times"):
+        select("SELECT * FROM t MATCH_RECOGNIZE (MEASURES A.price AS p, A.day AS p PATTERN (A))", STATEMENTS_PRICES)
+
+
+def test_what_is_a_statement() -> None:
+    assert is_statement("  -- first\n select 1")
+    assert is_statement("WITH a AS (SELECT 1) SELECT * FROM a")
+    assert not is_statement("MATCH_RECOGNIZE (PATTERN (A))")
+    assert parse_statement('SELECT * FROM "a b".c MATCH_RECOGNIZE (PATTERN (A)) "my m"').alias == "my m"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "rows"),
+    [
+        ("snowflake", "SELECT msq, c FROM t MATCH_RECOGNIZE (PARTITION BY sym ORDER BY day MEASURES "
+         "MATCH_SEQUENCE_NUMBER() msq, CLASSIFIER c ALL ROWS PER MATCH PATTERN (A B) DEFINE B AS price < LAG(price)) "
+         "WHERE day < 3 LIMIT 2", ((1, "A"), (2, "B"))),
+        ("bigquery", "SELECT n FROM t MATCH_RECOGNIZE (PARTITION BY `sym` ORDER BY day MEASURES COUNT(A.day) AS n "
+         "PATTERN (A+) DEFINE A AS sym = \"b\")", ((3,),)),
+        ("oracle", "SELECT h FROM t MATCH_RECOGNIZE (ORDER BY day MEASURES A.price / 8 AS h PATTERN (A) "
+         "DEFINE A AS price = 12)", ((1.5,),)),
+        ("trino", "SELECT h FROM t MATCH_RECOGNIZE (ORDER BY day MEASURES A.price / 8 AS h PATTERN (A) "
+         "DEFINE A AS price = 12)", ((1,),)),
+        ("flink", "SELECT f FROM t MATCH_RECOGNIZE (PARTITION BY sym ORDER BY day MEASURES A.day AS f PATTERN (A B) "
+         "DEFINE A AS price < 12, B AS price < 12)", ((1,), (2,), (0,), (1,))),
+    ],
+)  # fmt: skip
+def test_statements_of_dialects(dialect: str, text: str, rows: tuple[object, ...]) -> None:
+    assert select(text, STATEMENTS_PRICES, dialect=dialect).rows == rows
+
+
+def run(*argv: object, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str, str]:
+    monkeypatch.setattr("sys.argv", ["cerify", *map(str, argv)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return (int(ended.value.code or 0), *capfd.readouterr())
+
+
+def test_the_commands_take_statements_and_dialects(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "t.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in STATEMENTS_PRICES), encoding="utf-8")
+    text = f"SELECT n AS k FROM t {CLAUSE} m WHERE n = 2;"
+
+    def match(*more: object) -> tuple[int, str, str]:
+        return run("match", *more, "--language", "row-pattern", "--json", capfd=capfd, monkeypatch=monkeypatch)
+
+    assert json.loads(match(text, file)[1]) == {"columns": ["k"], "rows": [[2]]}
+    assert len(match(text, file, "--output", "matches")[1].splitlines()) == 3
+    halves = "SELECT h FROM t MATCH_RECOGNIZE (MEASURES A.price / 8 AS h PATTERN (A) DEFINE A AS price = 12)"
+    answers = [
+        json.loads(match(halves, file, *more)[1])["rows"]
+        for more in ((), ("--dialect", "oracle"), ("--dialect", "oracle", "--reading", "integer_division=truncated"))
+    ]
+    assert answers == [[[1]], [[1.5]], [[1]]]
+    status, _, err = match(f"SELECT * FROM t {CLAUSE} JOIN u", file)
+    assert status == 2
+    assert "JOIN is not carried" in err
+    asked = ("translate", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > LAG(x))", "--from", "row-pattern")
+    status, out, _ = run(
+        *asked, "--to", "row-pattern", "--dialect", "snowflake", "--to-dialect", "trino", "--json",
+        capfd=capfd, monkeypatch=monkeypatch,
+    )  # fmt: skip
+    assert status == 0
+    assert "x > PREV(x)" in json.loads(out)["query"]
+    status, out, _ = run(
+        *asked, "--to", "row-pattern", "--dialect", "snowflake", "--to-dialect", "flink",
+        capfd=capfd, monkeypatch=monkeypatch,
+    )  # fmt: skip
+    assert status == 1
+    assert "no translation: Flink SQL requires ORDER BY" in out

@@ -2,14 +2,68 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from cerify.conformance.defects import SUSPECTS, Evidence, Piece, causes, evaluate_by_definition, thinned
-from cerify.semantics.errors import ParseError
-from cerify.semantics.events import Event, Stream
-from proofs_tests.support import sampled
+from cerify.commands import fuzz
+from cerify.conformance import cases as cases_second_opinion
+from cerify.conformance.cases import line_of_case, load
+from cerify.conformance.choices import Choices
+from cerify.conformance.defects import (
+    SUSPECTS,
+    Evidence,
+    Piece,
+    causes,
+    defects_behind,
+    evaluate_by_definition,
+    shrink_case,
+    thinned,
+)
+from cerify.conformance.judgement import ChoiceScorer, silent_operators
+from cerify.conformance.model import Case, CaseResult, Defect
+from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
+from cerify.conformance.peeling import ABSENT, Peeler, elements, without
+from cerify.conformance.run import ALIKE, judged_again, reconsidered, same_error, search
+from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
+from cerify.equivalence.differential import CampaignPlan, judge
+from cerify.equivalence.shrink.event_expressions import without_names
+from cerify.equivalence.shrink.shrink import QueryOperations
+from cerify.languages import LANGUAGES
+from cerify.languages.language import Language
+from cerify.languages.sase import Sase
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel import denote, interpreter
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.interpreter import Interpreter
+from cerify.semantics.cel.parse import parse as parse_cel
+from cerify.semantics.errors import IllFormed, InputError, ParseError
+from cerify.semantics.event_expressions.continuations import Machine
+from cerify.semantics.event_expressions.interpreter import takes_place
+from cerify.semantics.event_expressions.parse import parse
+from cerify.semantics.event_expressions.parse import parse as parse_expression
+from cerify.semantics.event_expressions.syntax import show
+from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.sase.syntax import Tree
+from cerify.semantics.values import ValueType
+from proofs_tests.campaigns.causes import composed, identified, judged
+from proofs_tests.conftest import Run
+from proofs_tests.support import sampled, stream
+from proofs_tests.unit.workbench.conformance.test_peeling import cases, defects_of, recorded
+
+# ---- diagnosis ----
+#
 
 QUERY = "(A ; B+ ; C) FILTER A.x > 2 WITHIN 6 EVENTS"
 
@@ -108,3 +162,510 @@ def test_of_an_extra_match_what_forbids_it_stays() -> None:
 def test_a_query_that_does_not_parse() -> None:
     with pytest.raises(ParseError):
         causes("A ;", "cel", [])
+
+
+# ---- judgement ----
+# A cause that contradicts an answer is none; the search for causes ends in time, and at an interrupt at once.
+
+ENGINES = range(40)
+
+
+@pytest.mark.parametrize("seed", sampled(ENGINES, (1, 5, 8)))
+def test_no_cause_of_a_composed_engine_is_wrong(seed: int) -> None:
+    """All: python -m proofs_tests.campaigns.causes; more than four of five defects have their cause."""
+    counted, wrong = judged(composed(seed), hidden=False)
+    assert not wrong
+    assert counted["right"] >= 1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", sampled(ENGINES, (3, 9, 11)))
+def test_a_meaning_without_a_name_gets_none(seed: int) -> None:
+    """The values of the engine are not among those that are searched; all: the campaign with --hidden."""
+    assert not judged(composed(seed), hidden=True)[1]
+
+
+def latest(case: Case, *_: object) -> CaseResult:
+    """What an engine answers that reports of the matches that end at one position the one that begins last, by `;`
+    that takes the next: EQL's sequences."""
+    found = recorded({"seq": "next-from-left"}, case)
+    if found.matches is None:
+        return found
+    kept = {m.at: m for m in sorted(found.matches, key=lambda m: (m.at, m.events))}
+    return CaseResult(case, "passed" if set(kept.values()) == set(case.matches) else "failed", sorted(kept.values()))
+
+
+def simple(case: Case) -> bool:
+    return case.output == "matches" and not any(word in case.query for word in ("LAST", "MAX", "NXT", "ALL", "AND"))
+
+
+@pytest.mark.thorough
+def test_neighbours_are_not_the_cause_of_what_passed_with_events_between() -> None:
+    """Once it was named with 71 of 83 answers: nobody had looked at all that the engine answered rightly."""
+    asked = [case for case in cases() if simple(case)]
+    results = [latest(case) for case in asked]
+    failures = [result for result in results if result.outcome == "failed"]
+    defects = defects_behind(Peeler(latest), failures, results)
+    assert ("seq", "strict") not in {(cause.axis, cause.value) for d in defects for cause in d.causes}
+    judge = ChoiceScorer(Choices("cel", [r.case for r in results if r.outcome == "passed"]), results)
+    weight = judge.weigh(("seq", "strict"), ())
+    assert len(weight.for_) > 20
+    assert not weight.stands
+    assert any(not one.wrong for one in weight.against)
+
+
+@pytest.mark.thorough
+def test_more_evidence_never_gives_a_worse_name() -> None:
+    engine = {"partition": "substream", "in": "last"}
+    right = {*engine.items()}
+    for feature in ("partition", "in", None):
+        asked = [case for case in cases() if feature in (None, case.feature)]
+        defects, _ = defects_of(engine, asked)
+        for defect in defects:
+            names = {(c.axis, c.value) for c in defect.causes} | {
+                tuple(other.split("=")) for c in defect.causes for other in c.alike
+            }
+            assert not names or names & right, (feature, names)
+
+
+def silent_negation(case: Case, *_: object) -> CaseResult:
+    found = [] if "UNLESS" in case.query else list(case.matches)
+    return CaseResult(case, "passed" if set(found) == set(case.matches) else "failed", found)
+
+
+def test_a_construct_that_never_answers_is_no_choice_of_it() -> None:
+    results = [silent_negation(case) for case in cases()]
+    failures = [result for result in results if result.outcome == "failed"]
+    defects = defects_behind(Peeler(silent_negation), failures, results)
+    assert [defect.causes for defect in defects] == [()] * len(defects)
+    assert silent_operators(results, 3) == ["unless"]
+    assert defects[0].description == "the engine gives no match for any query with unless"
+
+
+def test_of_choices_that_nothing_tells_apart_both_are_named() -> None:
+    """An engine of sequences alone, of which each that begins is reported once."""
+
+    def first(case: Case, *_: object) -> CaseResult:
+        if not all(part.strip().isalpha() for part in case.query.split(";")):
+            return CaseResult(case, "skipped")
+        return recorded({"seq": "next-from-left"}, case)
+
+    results = [first(case) for case in cases()]
+    failures = [result for result in results if result.outcome == "failed"]
+    (defect,) = defects_behind(Peeler(first), failures, results)
+    (cause,) = defect.causes
+    assert {f"{cause.axis}={cause.value}", *cause.alike} >= {"seq=next-from-left", "emit=one-per-start"}
+    assert " on A" in cause.apart
+    assert cause.then < cause.now == len(failures)
+
+
+@pytest.mark.thorough
+def test_a_policy_is_offered_only_if_fewer_cases_fail_under_it() -> None:
+    defects, results = defects_of({"loop": "single", "or": "left-first"}, cases())
+    for defect in defects:
+        (cause,) = defect.causes
+        assert cause.helps
+        fails = sum(
+            recorded({"loop": "single", "or": "left-first"}, one.case).matches
+            != recorded({cause.axis: cause.value}, one.case).matches
+            for one in results
+            if one.matches is not None
+        )
+        assert (cause.now, cause.then) == (sum(r.outcome == "failed" for r in results), fails)
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_watch() -> None:
+    watch = Watch(1000.0)
+    watch.check()
+    watch.allowance = -1.0
+    watch.allow()
+    with pytest.raises(AllowanceOver):
+        watch.check()
+    watch.allow_all()
+    watch.check()
+    with pytest.raises(DiagnosisStopped, match="after 0 s"):
+        Watch(0.0).check()
+    watch.stop("enough")
+    with pytest.raises(DiagnosisStopped, match="enough"):
+        watch.check()
+
+
+def failing_somewhere(watch: Watch, ask: Callable[[Case], CaseResult]) -> tuple[list[Defect], int]:
+    results = [ask(case) for case in cases()]
+    failures = [result for result in results if result.outcome == "failed"]
+    return defects_behind(Peeler(lambda case, query, S: ask(case), watch=watch), failures, results), len(failures)
+
+
+def test_a_search_without_time_has_all_cases_all_the_same() -> None:
+    defects, failing = failing_somewhere(Watch(0.0), lambda case: recorded({"loop": "single"}, case))
+    assert sum(len(defect.cases) for defect in defects) == failing
+    assert all("stopped after 0 s" in defect.stopped for defect in defects)
+
+
+def test_a_search_without_an_allowance_shrinks_all_the_same() -> None:
+    defects, failing = failing_somewhere(Watch(allowance=0.2), lambda case: recorded({"loop": "single"}, case))
+    assert sum(len(defect.cases) for defect in defects) == failing
+    assert min(len(defect.result.case.query) for defect in defects) <= 6
+
+
+def test_an_interrupt_anywhere_ends_the_search() -> None:
+    asked = 0
+
+    def ask(case: Case) -> CaseResult:
+        nonlocal asked
+        asked += 1
+        if asked == len(cases()) + 40:
+            raise KeyboardInterrupt
+        assert asked <= len(cases()) + 40, "asked after the interrupt"
+        return recorded({"loop": "single"}, case)
+
+    watch = Watch()
+    defects, failing = failing_somewhere(watch, ask)
+    assert watch.interrupted
+    assert sum(len(defect.cases) for defect in defects) == failing
+
+
+SLOW = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["cmd"] == "start":
+        info = {"name": "slow", "version": "1"}
+        print(json.dumps({"protocol": 1, "engine": info, "languages": ["row-pattern"]}), flush=True)
+    elif m["cmd"] == "run":
+        first = [{"at": 0, "events": [0], "bindings": {"A": [0]}, "match_number": 1}] if m["events"] else []
+        print(json.dumps({"id": m["id"], "matches": first}), flush=True)
+    else:
+        break
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="no SIGTERM")
+def test_sigterm_ends_a_run_with_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
+    command = [sys.executable, "-m", "cerify.cli", "conform", "--language", "row-pattern", "--json", "--"]
+    process = subprocess.Popen(
+        [*command, sys.executable, "slow.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    begun = time.monotonic()
+    while time.monotonic() < begun + 300 and _cpu(process.pid) < 5.0:
+        time.sleep(0.2)
+    used = _cpu(process.pid)
+    process.terminate()
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    summary = json.loads(out.splitlines()[0])["summary"]
+    assert summary["cases"] == len(out.splitlines()) - 1
+    assert "interrupted" in summary["ended"]
+    assert used
+
+
+def _cpu(pid: int) -> float:
+    """The processor time of a process in seconds."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+# --- errors that are alike --------------------------------------------------------------------------------------------
+
+
+def error(number: int, detail: str, outcome: str = "error") -> CaseResult:
+    case = Case(f"c{number}", "f", "", "cel", "A" * (number + 1), None, [], "matches", [Match(0, (0,))])
+    return CaseResult(case, outcome, detail=detail)  # type: ignore[arg-type]
+
+
+def test_errors_that_are_all_alike_are_one() -> None:
+    alike = [error(n, f"internal: KeyError: 'x{n}' at line {n}\nmore {n}") for n in range(ALIKE)]
+    defect = same_error([*alike, CaseResult(alike[0].case, "skipped")])
+    assert defect is not None
+    assert defect.description == f"all {ALIKE} answers are the same error: internal: KeyError: 'x0' at line 0\nmore 0"
+    assert len(defect.cases) == ALIKE
+    assert same_error(alike[1:]) is None
+    assert same_error([*alike, error(99, "internal: ValueError")]) is None
+    assert same_error([*alike, CaseResult(alike[0].case, "passed")]) is None
+
+
+BROKEN = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["cmd"] == "start":
+        print(json.dumps({"protocol": 1, "engine": {"name": "b", "version": "1"}, "languages": ["cel"]}), flush=True)
+    elif m["cmd"] == "run":
+        print(json.dumps({"id": m["id"], "error": {"code": "internal", "message": "KeyError: 'type'"}}), flush=True)
+    else:
+        break
+"""
+
+
+def test_an_adapter_with_one_bug_gives_one_line(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
+    status, out, _ = run("conform", "--feature", "seq", "--", sys.executable, str(tmp_path / "broken.py"))
+    assert status == 1
+    assert "1 defect in 99 failing cases" in out
+    assert "all 99 answers are the same error: internal: KeyError: 'type'" in out
+    status, out, _ = run("identify", "--", sys.executable, str(tmp_path / "broken.py"))
+    assert status == 1
+    assert "the first 10 answers are the same error: internal: KeyError: 'type'" in out
+
+
+@pytest.mark.thorough
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(0, 40, 5))
+def test_a_profile_is_right_or_open(seed: int) -> None:
+    assert not identified(composed(seed), hidden=False)[1]
+    assert not identified(composed(seed), hidden=True)[1]
+
+
+# ---- elements ----
+# What of a case a failure is blamed on, and cases without it.
+
+CEL = LANGUAGES["cel"]
+
+
+@pytest.mark.parametrize("value_type", ["int", "float", "string", "bool", "timestamp"])
+def test_an_absent_value_of_every_type_is_filled_in(value_type: ValueType) -> None:
+    query = CEL.parse("A FILTER A.x = A.x")
+    S = Stream([Event("A")], Schema({"A": {"x": value_type}}))
+    assert ABSENT in elements(CEL, query, S)
+    cases = list(without(CEL, query, S, ABSENT))
+    assert cases
+    for other, filled in cases:
+        assert other == query
+        assert ABSENT not in elements(CEL, other, filled)
+
+
+# ---- shrinking ----
+# Shrinking by language: every language that is served has a way, and what it keeps still fails.
+
+
+def shrunk(language: Language[Any], query: str, S: Stream, said: str, types: str) -> tuple[str, str]:
+    """The last query that has said in its text and over a stream with these types in a row, and the stream."""
+    best = (query, "".join(event.type for event in S))
+
+    def fails(query: str, S: Stream) -> bool:
+        nonlocal best
+        if not len(S):
+            raise IllFormed("an error is no failure")
+        text = "".join(event.type for event in S)
+        if said in query and types in text:
+            best = (query, text)
+            return True
+        return False
+
+    shrink_case(language, query, S, fails, 2_000)
+    return best
+
+
+S = Stream([Event(T, {"n": 3}) for T in "cabac"])
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "said", "small"),
+    [
+        ("cel", "(a ; b+ ; c) FILTER b.n > 2", "+", "a+"),
+        ("core-cel", "NXT(a AS x ; (b AS y ; c AS z)+) FILTER x.n > 2", "+", "(a AS a)+"),
+        ("event-expression", "prior(a, <7> b and !before(c)) | relative(a, c)", "<", "<1> a"),
+        ("event-expression", "p(X) := prior(a(X, 4), b(X)) and X = 9; c or p(3)", "(", "prior(a, b)"),
+    ],
+)
+def test_a_query_and_a_stream_get_smaller(language: str, query: str, said: str, small: str) -> None:
+    found, stream = shrunk(LANGUAGES[language], query, S, said, "a")
+    assert (len(found), found) <= (len(small), small)
+    assert said in found
+    assert stream == "a"
+    LANGUAGES[language].parse(found)
+
+
+class Unknown(Sase):
+    """A language that does not say how its queries get simpler."""
+
+    def operations(self) -> QueryOperations[Tree]:
+        return Language.operations(self)
+
+
+def test_of_a_language_that_nobody_knows_the_stream_gets_shorter() -> None:
+    assert shrunk(Unknown(), "PATTERN SEQ(A a)", S, "SEQ", "ab") == ("PATTERN SEQ(A a)", "ab")
+
+
+@pytest.mark.parametrize(
+    ("text", "written_out"),
+    [
+        ("a", "a"),
+        ("p := a; q := p or b; !q", "!(a or b)"),
+        ("p(I) := prior(a(I), b(I)[n > 1]); p(3) or p(J)", "prior(a(3), b(3)[n > 1]) or prior(a(J), b(J)[n > 1])"),
+    ],
+)
+def test_names_are_written_out(text: str, written_out: str) -> None:
+    assert show(without_names(parse(text))) == written_out
+
+
+# ---- second opinion ----
+# Before a divergence is reported it is judged again: where cerify contradicts itself, the engine is not blamed.
+
+TWICE_QUERY, TWICE_S = "A ; NXT(A ; B)", stream("A A A B")
+ORIGIN = Case("x", "nxt", "", "cel", TWICE_QUERY, None, [], "matches", ())
+
+
+def forget_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plant a fault in what saves the definition time: NXT is taken to have the matches of longer intervals."""
+    monkeypatch.setattr(interpreter, "INHERITING", interpreter.INHERITING | {cel.Next})
+
+
+def right() -> frozenset[Match]:
+    found = second_opinion("cel", parse_cel(TWICE_QUERY), TWICE_S, "matches")
+    assert found is not None
+    return found
+
+
+def test_the_plain_definition_has_no_part_in_what_saves_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = right()
+    forget_next(monkeypatch)
+    interpreter = Interpreter(TWICE_S)
+    assert frozenset({1, 2, 3}) not in map(denote.sup, interpreter.meaning(parse_cel(TWICE_QUERY), 0, 3))
+    assert right() == before
+    assert Match(3, (1, 2, 3)) in before
+
+
+def test_a_right_engine_is_not_blamed_for_a_fault_of_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_next(monkeypatch)
+    case = Oracle().case(parse_cel(TWICE_QUERY), TWICE_S, ORIGIN)
+    found = judged_again(CaseResult(case, "failed", sorted(right())), parse_cel(TWICE_QUERY), TWICE_S)
+    assert found.outcome == "disputed"
+    assert found.second == sorted(right())
+    assert "cerify contradicts itself" in found.detail
+    assert "{1, 2, 3} at 3" in found.detail
+
+
+class Right:
+    """An engine that answers by the plain definition."""
+
+    def run(self, case: Case) -> CaseResult:
+        found = second_opinion("cel", parse_cel(case.query), stream_of(case), "matches")
+        assert found is not None
+        return CaseResult(case, "passed" if found == set(case.matches) else "failed", sorted(found))
+
+
+def test_on_all_short_streams_a_right_engine_is_not_blamed_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_next(monkeypatch)
+    found = search(Right(), LANGUAGES["cel"], TWICE_QUERY, 4, "matches")  # type: ignore[arg-type]
+    assert not found.wrong
+    assert len(found.disputed) == 1
+    assert [event["type"] for event in found.disputed[0].case.events] == ["A", "A", "A", "B"]
+
+
+def test_a_wrong_engine_is_blamed() -> None:
+    case = Oracle().case(parse_cel(TWICE_QUERY), TWICE_S, ORIGIN)
+    failed = CaseResult(case, "failed", ())
+    agreed = replace(failed, second=case.matches)
+    assert judged_again(failed, parse_cel(TWICE_QUERY), TWICE_S) == agreed
+    assert reconsidered(failed) == agreed
+
+
+def test_no_opinion_is_no_contradiction() -> None:
+    assert second_opinion("cel", parse_cel("A+"), stream("A A A A"), "matches", Budget(valuations=3)) is None
+    assert second_opinion("cel", parse_cel("A FILTER p(A)"), stream("A"), "matches") is None
+    assert second_opinion("nobody's", "A", TWICE_S, "matches") is None
+
+
+def test_that_on_event_expressions_searches_for_prefix_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in the state machine with which the interpreter saves time is none of the plain definition."""
+    E, h = parse_expression("prefix(b) and a"), stream("a b a")
+    right = {Match(0, (0,)), Match(2, (2,))}
+    assert second_opinion("event-expression", E, h, "matches") == right
+    monkeypatch.setattr(Machine, "may_accept", lambda machine, state: False)
+    assert takes_place(E, h) == frozenset()
+    assert second_opinion("event-expression", E, h, "matches") == right
+    assert second_opinion("event-expression", parse_expression("prefix(<9> a)"), h, "matches", Budget(99)) is None
+
+
+def test_a_suite_that_expects_something_else_is_refused(tmp_path: Path) -> None:
+    wrong = replace(Oracle().case(parse_cel("A ; B"), stream("A B"), ORIGIN), matches=[Match(1, (1,))])
+    suite = tmp_path / "mine.jsonl"
+    suite.write_text(line_of_case(wrong) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 1: the field 'matches': it contradicts the definition.*\[0,1\]"):
+        load(str(suite))
+
+
+def test_expected_matches_may_be_left_out(tmp_path: Path) -> None:
+    right = Oracle().case(parse_cel("A ; B"), stream("A B"), ORIGIN)
+    line = {name: value for name, value in json.loads(line_of_case(right)).items() if name != "matches"}
+    suite = tmp_path / "mine.jsonl"
+    suite.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert load(str(suite)) == [right]
+
+
+def blowing_up(tmp_path: Path) -> Path:
+    """A suite of a case without matches, which take half a minute."""
+    case = Oracle().case(parse_cel("A"), stream("A"), ORIGIN)
+    line = json.loads(line_of_case(case)) | {"query": "A+ ; B+ ; A+ ; B+", "events": [{"type": R} for R in "AB" * 40]}
+    del line["matches"]
+    suite = tmp_path / "mine.jsonl"
+    suite.write_text(f"{line_of_case(case)}\n{json.dumps(line)}\n", encoding="utf-8")
+    return suite
+
+
+def test_expected_matches_have_the_time_limit_of_a_case(tmp_path: Path, run: Run) -> None:
+    status, _, err = run(
+        "conform", "--suite", str(blowing_up(tmp_path)), "--time-limit", "0.02", "--engine", "automaton"
+    )
+    assert status == 2
+    assert "mine.jsonl, line 2: the field 'query': it takes more than 0.02 seconds; simplify it, or allow more" in err
+
+
+def test_expected_matches_of_a_suite_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases_second_opinion, "SUITE_SECONDS", 0)
+    with pytest.raises(InputError, match="computing the matches up to here took 0 seconds; split the suite"):
+        load(str(blowing_up(tmp_path)))
+
+
+def test_a_case_that_expects_something_else_is_disputed() -> None:
+    """A built-in suite is taken as it is; where it is wrong, the engine is not."""
+    wrong = replace(Oracle().case(parse_cel("A ; B"), stream("A B"), ORIGIN), matches=[Match(1, (1,))])
+    result = reconsidered(CaseResult(wrong, "failed", [Match(1, (0, 1))]))
+    assert result.outcome == "disputed"
+    assert result.second == [Match(1, (0, 1))]
+    assert result.detail == "cerify contradicts itself: it expects {1} at 1, and the definition gives {0, 1} at 1"
+
+
+def test_a_campaign_says_that_cerify_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The automaton is right on NXT inside a formula, the definition with the planted fault is not."""
+    arguments = ["--evaluator", "automaton", "--profile", "everything", "--cases", "3000", "--processes", "1"]
+    arguments += ["--nodes", "6", "--events", "5", "--stop-after", "1", "--json", "--seed", "3"]  # meets it early
+    forget_next(monkeypatch)
+    said = CliRunner().invoke(fuzz.fuzz_command, arguments, standalone_mode=False)
+    assert said.return_value == 1
+    summary, found = map(json.loads, said.stdout.splitlines())
+    assert summary["summary"]["outcomes"]["disputed"] == 1
+    assert summary["summary"]["outcomes"]["disagreed"] == 0
+    assert found["disputed"]
+    assert found["second_opinion"] == found["got"] != found["expected"]
+    assert "NXT" in found["query"]
+    assert len(found["query"]) < 20
+
+
+def test_a_contradiction_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cases that shrink to the same contradiction are one entry with both numbers."""
+    forget_next(monkeypatch)
+    monkeypatch.setattr(CampaignPlan, "made", lambda plan, index: (parse_cel(TWICE_QUERY), TWICE_S))
+    arguments = ["--evaluator", "automaton", "--cases", "2", "--processes", "1"]
+    printed = CliRunner().invoke(fuzz.fuzz_command, arguments, standalone_mode=False).stdout
+    assert printed.count("the plain definition gives") == 1
+    assert "case 0, 1" in printed
+
+
+def test_a_reference_that_fails_is_at_fault_where_there_is_a_second_opinion() -> None:
+    def broken(phi: object, S: Stream, output: str) -> list[Match]:
+        raise ZeroDivisionError
+
+    def none(phi: object, S: Stream, output: str) -> list[Match]:
+        return []
+
+    for opinion, outcome in ((None, "disagreed"), (SecondOpinionIn("cel"), "disputed")):
+        _, verdicts = judge(broken, {"e": none}, parse_cel("A"), TWICE_S, "matches", opinion)
+        assert verdicts["e"].outcome == outcome

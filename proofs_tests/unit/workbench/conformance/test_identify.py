@@ -1,12 +1,15 @@
-"""Engines composed of hypotheses are identified, axis by axis, within 500 questions."""
+"""Engines composed of hypotheses: each value means what its page says, and engines are identified axis by axis."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from random import Random
 
 import pytest
 from click.testing import CliRunner
@@ -16,20 +19,95 @@ from cerify import protocol
 from cerify.cli import cerify
 from cerify.conformance.identification import MOST, Answered, Identification, identified
 from cerify.conformance.oracle import AxisFinding, EngineProfile
-from cerify.conformance.prediction import EngineAnswer
+from cerify.conformance.prediction import AXES, INTERPRETATIONS, EngineAnswer, Predictor, answer
 from cerify.hypotheses import STAGES
-from cerify.hypotheses.interpretation import EngineQuestion
+from cerify.hypotheses.interpretation import Choices, EngineQuestion, choices_of, questions, read_hypothesis
+from cerify.languages import LANGUAGES
+from cerify.languages.language import Options
+from cerify.protocol import Failed, MatchesAnswer
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.events import Event, Stream
 from proofs_tests.conftest import Run
 from proofs_tests.support import sampled
-from proofs_tests.unit.workbench.conformance.random_engines import (
-    ENGINES,
-    composed,
-    departures,
-    identification,
-    predictor,
-    problems,
-    problems_with_one,
-)
+
+# ---- random engines ----
+# Engines composed of hypotheses, and whether what is identified of them is right, axis by axis.
+
+ENGINES = 40
+DEPARTS = 0.2  # the part of the axes in which an engine departs from the definition
+LANGUAGE_OF = ("cel", "cel", "core-cel", "event-expression", "sase")
+
+UNSEEN = {("connectives", "and-as-or"), ("connectives", "or-as-and")}
+"""Values that no query of SASE+ shows: its conditions have no `and` below `or`."""
+
+
+@cache
+def predictor(language: str) -> Predictor:
+    """The answers of all engines in a language; each is computed once."""
+    return Predictor(language)
+
+
+def composed(seed: int) -> tuple[str, Choices]:
+    """An engine composed at random from the axes, with its language."""
+    rng, language = Random(seed), LANGUAGE_OF[seed % len(LANGUAGE_OF)]
+    axes = predictor(language).interpretation.axes.values()
+    return language, {a.name: rng.choice(a.values[1:]) if rng.random() < DEPARTS else a.default for a in axes}
+
+
+def identification(language: str, engine: Choices) -> tuple[Mapping[str, AxisFinding], int]:
+    """The findings about an engine in this process, and the number of questions."""
+    known = predictor(language)
+    state = Identification(known, lambda question: known.answer(question, engine))
+    return state.run(STAGES[language]), len(state.answered)
+
+
+def differs(language: str, engine: Choices, other: Choices) -> bool:
+    """Whether any question of the pool has different answers."""
+    known = predictor(language)
+    templates = (t for stage in STAGES[language] for t in stage.templates)
+    concerned = (t for t in templates if known.chosen(t.query, engine) != known.chosen(t.query, other))
+    pool = (question for template in concerned for question in questions(template))
+    return any(known.answer(question, engine) != known.answer(question, other) for question in pool)
+
+
+def problems(language: str, engine: Choices) -> tuple[int, list[str]]:
+    """The number of questions about an engine, and what is wrong with its profile.
+
+    The profile is right if no question tells it from the engine, nor what it names as alike in one axis.
+    """
+    found, asked = identification(language, engine)
+    axes = predictor(language).interpretation.axes
+    profile = {axis.name: axis.default for axis in axes.values()} | {n: f.value for n, f in found.items() if f.value}
+    wrong = [f"{name} has no value" for name, finding in found.items() if finding.value is None]
+    if asked > MOST:
+        wrong.append(f"{asked} questions")
+    if differs(language, engine, profile):
+        departing = (f"{name}={profile[name]}, not {engine[name]}" for name in axes if profile[name] != engine[name])
+        wrong.append(", ".join(departing))
+    for name, finding in found.items():
+        others = (other for other in finding.alike if differs(language, engine, {**profile, name: other}))
+        wrong += [f"{name}={other} is not alike" for other in others]
+    return asked, wrong
+
+
+def departures(language: str) -> Iterator[tuple[str, str]]:
+    """Each axis with each of its values but the default, as far as a query shows them."""
+    for axis in predictor(language).interpretation.axes.values():
+        yield from ((axis.name, value) for value in axis.values[1:] if (axis.name, value) not in UNSEEN)
+
+
+def problems_with_one(language: str, name: str, value: str) -> list[str]:
+    """What is wrong with the profile of an engine that departs in one axis alone."""
+    default = predictor(language).default
+    found, _ = identification(language, {**default, name: value})
+    own = found[name].value if name in found else "left out"
+    wrong = [] if own == value else [f"{name}={own}, not {value}"]
+    others = {other: f.value for other, f in found.items() if other != name and not f.alike}
+    return wrong + [f"{other}={chosen}" for other, chosen in others.items() if chosen != default[other]]
+
+
+# ---- identify ----
+# Engines composed of hypotheses are identified, axis by axis, within 500 questions.
 
 SCHEMAS = Path(protocol.__file__).parent / "schemas"
 ENGINE = (sys.executable, "-m", "cerify.cli", "engine")
@@ -255,3 +333,266 @@ def test_an_engine_that_answers_nothing_is_not_known(tmp_path: Path, run: Run) -
     status, out, _ = run("identify", "--", sys.executable, str(engine))
     assert status == 1
     assert "Note: the engine answered none of the questions, so nothing is known of what it means." in out
+
+
+# ---- questions ----
+# The pool of questions: each axis has a stage, in which each of its values differs from the definition.
+
+NUMBER = {"cel": 9433, "core-cel": 4739, "sase": 8912, "event-expression": 6144, "row-pattern": 3478}
+"""The questions of each language."""
+
+
+@pytest.mark.parametrize("language", STAGES)
+def test_every_axis_has_a_stage(language: str) -> None:
+    named = {name for stage in STAGES[language] for name in stage.axes}
+    assert named == set(AXES[language])
+
+
+@pytest.mark.parametrize("language", STAGES)
+def test_the_number_of_questions(language: str) -> None:
+    assert sum(1 for stage in STAGES[language] for t in stage.templates for _ in t.streams()) == NUMBER[language]
+
+
+@pytest.mark.parametrize("language", sampled(STAGES, ("core-cel",)))
+def test_every_value_shows_in_a_question_of_its_stage(language: str) -> None:
+    known = Predictor(language)
+    unseen = []
+    for stage in STAGES[language]:
+        pool = [question for template in stage.templates for question in questions(template)]
+        for axis in (known.interpretation.axes[name] for name in stage.axes):
+            for value in axis.values[1:]:
+                other = {**known.default, axis.name: value}
+                if all(known.answer(question, other) == known.answer(question, known.default) for question in pool):
+                    unseen.append((axis.name, value))
+    assert unseen == [("connectives", "and-as-or")] * (language == "sase")  # its conditions have no `and` below `or`
+
+
+def test_every_value_is_described_but_those_of_readings() -> None:
+    for language, axes in AXES.items():
+        for axis in axes.values():
+            if axis.name != "window-default" and not axis.says.startswith("the reading "):
+                assert set(axis.meanings) == set(axis.values), (language, axis.name)
+    assert AXES["cel"]["seq@cseq"].meanings["strict"] == AXES["cel"]["seq"].meanings["strict"] == "the next event"
+    assert AXES["cel"]["loop"].meanings["at-most-5"] == "at most 5"
+
+
+def test_tables_with_partitions_have_two() -> None:
+    templates = [t for stage in STAGES["row-pattern"] for t in stage.templates if "PARTITION BY p" in t.query]
+    assert templates
+    for template in templates:
+        assert {event.get("p") for event in template.letters} == {0, 1}
+
+
+# ---- hypotheses ----
+# The interpreters with choices: at their default they are the definition; each value means what its page says.
+
+Events = set[tuple[int, ...]]
+
+
+def events(types: str, **columns: list[object]) -> Stream:
+    """A stream of these types; None in a column is an absent value."""
+    return Stream(
+        Event(type_, {name: values[i] for name, values in columns.items() if values[i] is not None})  # type: ignore[misc]
+        for i, type_ in enumerate(types.split())
+    )
+
+
+def found(query: str, S: Stream, language: str = "cel", **hypothesis: str) -> Events:
+    """The complex events that an engine reports; seq__cseq stands for the axis seq@cseq."""
+    named = {axis.replace("__", "@").replace("_", "-"): value for axis, value in hypothesis.items()}
+    given = answer(language, query, S, named)
+    assert isinstance(given, MatchesAnswer)
+    return {match.events for match in given.matches}
+
+
+@pytest.mark.parametrize("cases", sampled([60, 150], [60]))
+@pytest.mark.parametrize("language", AXES)
+def test_the_default_of_every_axis_is_the_definition(language: str, cases: int) -> None:
+    plugin, interpretation = LANGUAGES[language], INTERPRETATIONS[language]
+    generator, choices = plugin.generator(), choices_of({}, interpretation.axes)
+    profiles, matched = list(generator.profiles.values()), 0
+    for seed in range(cases):
+        query, S = generator.case(Random(seed), profiles[seed % len(profiles)], 7, 6)
+        output = "valuations" if not plugin.answer else "matches"
+        try:
+            right = frozenset(plugin.matches(query, S, options=Options(output=output)))  # type: ignore[arg-type]
+        except Unsupported:  # an argument of an event of which the stream does not say the attributes
+            continue
+        assert interpretation.matches(query, S, choices, output) == right, plugin.show(query)  # type: ignore[arg-type]
+        matched += bool(right)
+    assert matched > 20 * cases / 150
+
+
+@pytest.mark.parametrize(
+    ("seq", "expected"),
+    [
+        ("any", {(0, 2), (0, 3), (1, 2), (1, 3)}),
+        ("next-from-left", {(0, 2), (1, 2)}),
+        ("next-from-right", {(1, 2), (1, 3)}),
+        ("strict", {(1, 2)}),
+    ],
+)
+@pytest.mark.parametrize(("language", "query"), [("cel", "A ; B"), ("core-cel", "A AS a ; B AS b")])
+def test_sequences(language: str, query: str, seq: str, expected: Events) -> None:
+    assert found(query, events("A A B B"), language, seq=seq) == expected
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("all", {(0, 2), (1, 2), (0, 1, 2)}),
+        ("omit-nothing", {(0, 1, 2), (1, 2)}),
+        ("contiguous", {(0, 2), (1, 2), (0, 1, 2)}),
+        ("greedy", {(0, 1, 2)}),
+        ("at-least-two", {(0, 1, 2)}),
+        ("single", {(0, 2), (1, 2)}),
+        ("until-next", {(0, 2), (1, 2), (0, 1, 2)}),
+    ],
+)
+def test_loops(loop: str, expected: Events) -> None:
+    assert found("A+ ; B", events("A A B"), loop=loop) == expected
+
+
+def test_a_loop_ends_with_the_first_event_of_the_next_step() -> None:
+    S = events("A B A B")
+    assert found("A+ ; B", S) - found("A+ ; B", S, loop="until-next") == {(0, 2, 3)}
+
+
+def test_contiguous_rounds_are_neighbours() -> None:
+    S = events("A C A B")
+    assert found("A+ ; B", S) - found("A+ ; B", S, loop="contiguous") == {(0, 2, 3)}
+
+
+def test_what_a_loop_omits_is_decided_by_what_follows_it() -> None:
+    S = events("C A A B")
+    assert found("C ; A+ ; B", S, loop="greedy") == {(0, 1, 2, 3)}
+    assert found("C ; A+ ; B", S, loop="omit-nothing") == {(0, 1, 2, 3), (0, 2, 3)}
+    assert found("(A+ OR C) ; B", S, loop="omit-nothing") == {(1, 2, 3), (2, 3), (0, 3)}
+    with pytest.raises(Unsupported):
+        found("(A+ AND A) ; B", S, loop="greedy")
+
+
+@pytest.mark.parametrize(
+    ("overlap", "expected"),
+    [
+        ("shared", {(0, 2), (0, 3), (1, 2), (1, 3)}),
+        ("past-last", {(0, 2)}),
+        ("to-next", {(0, 2), (1, 2)}),
+        ("consume", {(0, 2), (1, 3)}),
+    ],
+)
+def test_which_matches_may_overlap(overlap: str, expected: Events) -> None:
+    assert found("A ; B", events("A A B B"), overlap=overlap) == expected
+
+
+@pytest.mark.parametrize(
+    ("emit", "expected"),
+    [
+        ("complete", {(0, (0,)), (1, (1,)), (1, (0, 1))}),
+        ("one-per-position", {(0, (0,)), (1, (0, 1))}),
+        ("shortest-per-position", {(0, (0,)), (1, (1,))}),
+        ("one-per-start", {(0, (0,)), (1, (1,))}),
+        ("at-end", {(1, (0,)), (1, (1,)), (1, (0, 1))}),
+        ("at-first-event", {(0, (0,)), (1, (1,)), (0, (0, 1))}),
+        ("one-later", {(1, (0,))}),
+    ],
+)
+def test_which_matches_are_reported_and_when(emit: str, expected: set[tuple[int, tuple[int, ...]]]) -> None:
+    given = answer("cel", "A+", events("A A"), {"emit": emit})
+    assert isinstance(given, MatchesAnswer)
+    assert {(m.at, m.events) for m in given.matches} == expected
+
+
+@pytest.mark.parametrize(
+    ("window", "spans"), [("closed", {1, 2}), ("open", {1}), ("off-by-one", {1, 2, 3}), ("tumbling", {1})]
+)
+def test_windows(window: str, spans: set[int]) -> None:
+    inside = {
+        k for k in range(1, 5) if found("A ; B WITHIN 2 seconds", events("A B", time=[1, 1 + k]), window__time=window)
+    }
+    assert inside == spans - ({1} if window == "tumbling" else set())
+    count = {
+        k for k in range(2, 6) if found("A ; B WITHIN 3 EVENTS", events("A " + "C " * (k - 2) + "B"), window=window)
+    }
+    assert count == {k + 1 for k in {1, 2} ^ ({2} if window == "open" else {3} if window == "off-by-one" else set())}
+
+
+def test_a_window_where_none_is_asked() -> None:
+    S = events("A B B", time=[0, 60, 61])
+    assert found("A ; B", S, window_default="60") == {(0, 1)}
+    assert found("A ; B WITHIN 1 hours", S, window_default="60") == {(0, 1), (0, 2)}
+
+
+def test_partitions() -> None:
+    S = events("A A A", k=[1, 2, 1])
+    assert found("A : A PARTITION BY [k]", S) == set()
+    assert found("A : A PARTITION BY [k]", S, partition="substream") == {(0, 2)}
+
+
+def test_filters_on_loops() -> None:
+    S = events("A A B", x=[1, 0, None])
+    expected = {"every": {(0, 2)}, "some": {(0, 2), (0, 1, 2)}, "first": {(0, 2), (0, 1, 2)}, "last": {(0, 2)}}
+    for value, right in expected.items():
+        assert found("(A+ ; B) FILTER A[x > 0]", S, filter_loop=value) == right, value
+
+
+def test_absent_attributes() -> None:
+    S = events("A A", x=[None, 1])
+    query = "(A ; A IN B) FILTER A.x = A.y"
+    assert found("A FILTER A[not x > 1]", S) == {(0,), (1,)}
+    assert found("A FILTER A[not x > 1]", S, absent="unknown") == {(1,)}
+    assert found("A FILTER A.x = 0", S, absent="zero") == {(0,)}
+    assert found("A FILTER A.x != 1", S, absent="null-equal") == {(0,)}
+    assert found("A FILTER A.y = A.z", S, absent="null-equal") == {(0,), (1,)}
+    assert found("A FILTER A.x != 1", S, absent="null-unequal") == {(0,)}
+    assert found("A FILTER A.y != A.z", S, absent="null-unequal") == {(0,), (1,)}
+    assert found("A FILTER A.y = A.z", S, absent="null-unequal") == set()
+    assert isinstance(answer("cel", query, S, {"absent": "error"}), Failed)
+
+
+def test_division_of_integers() -> None:
+    S = events("A A A", x=[3, -3, 3.0])
+    assert found("A FILTER A[x / 2 = 1]", S, integer_division="truncating") == {(0,)}
+    assert found("A FILTER A[x / 2 = -1]", S, integer_division="truncating") == {(1,)}
+    assert found("A FILTER A[x / 2 = 1.5]", S) == {(0,), (2,)}
+
+
+def test_where_unless_looks() -> None:
+    S = events("B A B C")
+    expected = {"all": set(), "next": set(), "any-between": set(), "whole": {(1, 3)}, "ignored": {(1, 3)}}
+    for value, right in expected.items():
+        assert found("(A ; C) UNLESS B", S, negation=value) == right, value
+    assert found("(A ; C) UNLESS B", events("B A C"), negation="any-between") == {(1, 2)}
+    assert found("(A ; C) UNLESS B", events("A D B C"), negation="next") == {(0, 3)}
+
+
+def test_a_general_name_means_every_operator_that_has_the_value() -> None:
+    S = events("A A B B")
+    assert found("NXT(A ; B)", S, selection="ignored") == found("A ; B", S)
+    assert found("NXT(A ; B)", S, selection__nxt="last") == found("LAST(A ; B)", S)
+
+
+def test_sase() -> None:
+    S = events("A B A B", time=[0, 1, 2, 3])
+    query = "PATTERN SEQ(A+ a[], B b) WHERE skip_till_any_match(a[]!, b) { } WITHIN 3 seconds RETURN b.time"
+    assert (0, 2, 3) not in found(query, S, "sase")
+    assert (0, 1) in found(query, S, "sase") == found(query, S, "sase", loop="until-next")
+    assert (0, 3) in found(query, S, "sase", window="closed")
+    assert (0, 2, 3) in found(query, S, "sase", window="closed", cut="ignored")
+
+
+def test_event_expressions() -> None:
+    S = events("A A B")
+    assert found("relative(A, A)", S, "event-expression") == {(1,)}
+    assert found("relative(A, A)", S, "event-expression", relative="last") == set()
+
+
+def test_what_is_no_hypothesis() -> None:
+    with pytest.raises(InputError, match="there is no axis 'sequence'"):
+        answer("cel", "A", events("A"), {"sequence": "any"})
+    with pytest.raises(InputError, match="the axis seq has the values any, next-from-left"):
+        read_hypothesis(["seq=some"], AXES["cel"])
+    with pytest.raises(InputError, match="no AXIS=VALUE"):
+        read_hypothesis(["seq"], AXES["cel"])
+    with pytest.raises(Unsupported):
+        answer("toy", "A", events("A"), {})

@@ -20,7 +20,7 @@ from cerify.spark.answers import OnError, answer_batches
 from cerify.spark.rows import Columns
 from cerify.spark.runs import SparkQuery, concatenated
 from proofs_tests.support import sampled
-from proofs_tests.unit.workbench.spark.pairs import pair
+from proofs_tests.unit.workbench.spark.spark_cases import pair
 
 KEY, ORDER, ID = "key_", "order_", "id_"
 BUDGET = Budget(matches=2_000, valuations=100_000, seconds=5)

@@ -26,8 +26,9 @@ from cerify.spark.row_patterns import recognition
 from cerify.spark.runs import SparkQuery
 from cerify.spark.transport import WorkerError, deserialize_error
 from proofs_tests.support import sampled
-from proofs_tests.unit.automata.row_pattern.test_compiled import FLOATS, INTS, TEXTS, TIMES, WORDS
-from proofs_tests.unit.workbench.spark.row_tables import SCHEMA, Row, arrow, by_partition, case, expected, grouped
+from proofs_tests.unit.automata.test_row_pattern_compiled import FLOATS, INTS, TEXTS, TIMES, WORDS
+from proofs_tests.unit.workbench.spark.spark_cases import SCHEMA, Row, arrow, by_partition, expected, grouped
+from proofs_tests.unit.workbench.spark.spark_cases import case_row_tables as case
 
 
 def found(q: MatchRecognize, data: list[Row], rng: Random, schema: pa.Schema = SCHEMA) -> dict[Row, list[Row]]:

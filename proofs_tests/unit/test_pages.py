@@ -1,0 +1,365 @@
+"""Pages and pictures that a command writes: they are those that it writes today."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proofs_tests import robustness
+from proofs_tests.benchmarks import keys, page, peers, recognize
+from proofs_tests.benchmarks.figure import Figure
+from proofs_tests.pictures import FOLDER, GROWING, PICTURES, THEORY, row_preference, theory
+from proofs_tests.robustness import SECTIONS, store
+from proofs_tests.robustness import page as page_robustness
+from proofs_tests.robustness import stored as stored_robustness
+from proofs_tests.tools import engine_board
+from proofs_tests.tools.engine_board import FINDINGS, Finding, cell, stored
+
+# ---- engine board ----
+# The board of engines: made from the stored runs, and every difference in it has a finding with a section.
+
+FEATURE = {"cases": 5, "passed": 1, "skipped": 1, "not_passed": {"a/1": "failed", "a/2": "failed", "a/3": "timeout"}}
+
+
+def test_the_page_is_that_of_the_stored_runs() -> None:
+    assert engine_board.PAGE.read_text() == engine_board.page(
+        engine_board.results(), engine_board.findings(), engine_board.fuzz_runs(), engine_board.profiles()
+    )
+
+
+def test_the_comparison_is_that_of_the_stored_runs() -> None:
+    page = engine_board.COMPARISON.read_text()
+    assert page == engine_board.compared(engine_board.results(), engine_board.findings())
+
+
+def test_of_two_runs_of_one_day_that_of_the_later_version_is_the_newest() -> None:
+    versions = ("5.1.9", "5.1.30", "5.1.27", "5.2.1")
+    runs = [{"engine": {"name": "e", "version": version}, "date": "2026-11-23"} for version in versions]
+    assert engine_board.newest(runs)[0]["engine"]["version"] == "5.2.1"
+    assert engine_board.newest(runs[:3])[0]["engine"]["version"] == "5.1.30"
+    assert engine_board.newest([*runs, runs[0] | {"date": "2026-11-24"}])[0]["engine"]["version"] == "5.1.9"
+
+
+def test_a_run_held_to_choices_is_among_all_runs_alone() -> None:
+    """It is compared with the version before that was held to the same."""
+
+    def run(version: str, failing: str, **held: str) -> dict[str, Any]:
+        feature = {"cases": 4, "passed": 4 - len(failing), "skipped": 0, "not_passed": dict.fromkeys(failing, "failed")}
+        engine = {"name": "e", "version": version}
+        return {"engine": engine, "date": "2026-11-23", "features": {"seq": feature}, "answers": {}, **held}
+
+    runs = [run("2", "bc"), run("1", "ab"), run("2", "c", held_to="cel with seq=x"), run("1", "a")]
+    runs[3]["held_to"] = "cel with seq=x"
+    assert engine_board.newest(runs) == [runs[0]]
+    assert list(engine_board.history(runs)) == [
+        ["e 1", "2026-11-23", "", "2 of 4", "4", "", ""],
+        ["e 2", "2026-11-23", "", "2 of 4", "4", "1", "1"],
+        ["e 1", "2026-11-23", "cel with seq=x", "3 of 4", "4", "", ""],
+        ["e 2", "2026-11-23", "cel with seq=x", "3 of 4", "4", "1", "1"],
+    ]
+    summary = {"engine": runs[0]["engine"], "held_to": "cel with seq=x"}
+    assert stored([json.dumps({"summary": summary})], "2026-11-23")["held_to"] == "cel with seq=x"
+
+
+def test_a_cell_of_the_comparison_is_what_was_stored() -> None:
+    run = {"engine": {"name": "esper", "version": "9"}, "date": "2026-11-22", "features": {}}
+    answers = {"cel/seq/001": "passed", "cel/seq/007": "{0, 1, 3} at 3", "cel/cseq/001": "skipped"}
+    finding = Finding("esper", "late", "defect", frozenset({"cel/seq/007"}))
+    page = engine_board.compared([run | {"answers": answers}], [finding])
+    ends = {line.split("`")[1]: line.split(" | ")[-1].removesuffix(" |") for line in page.splitlines() if "| `" in line}
+    assert ends["cel/seq/001"] == "as defined"
+    assert ends["cel/seq/007"] == "{0, 1, 3} at 3: [late](../findings/esper/README.md#late)"
+    assert ends["cel/cseq/001"] == "skipped"
+    assert ends["cel/plus/002"] == "not checked"
+    assert ends["sase/sase-any/001"] == "not spoken"
+
+
+def test_every_finding_has_its_section() -> None:
+    for finding in engine_board.findings():
+        assert finding.kind in ("defect", "choice")
+        page = (FINDINGS / finding.engine / "README.md").read_text()
+        headings = {line[3:].lower().replace(" ", "-") for line in page.splitlines() if line.startswith("## ")}
+        assert finding.id in headings
+
+
+def test_a_cell_counts_what_each_finding_explains_and_what_none_does() -> None:
+    known = [
+        Finding("esper", "late", "defect", frozenset({"a/1", "other"})),
+        Finding("esper", "no", "choice", frozenset()),
+    ]
+    text = "1 of 4; 1 by defect [late](esper/README.md#late); 1 failed, not explained; 1 timeout, not explained"
+    assert cell(FEATURE, known) == text
+
+
+@pytest.mark.parametrize(("feature", "text"), [(None, "not spoken"), ({"cases": 2, "skipped": 2}, "not claimed")])
+def test_a_cell_without_claimed_cases(feature: dict[str, int] | None, text: str) -> None:
+    assert cell(feature, []) == text
+
+
+def test_a_run_is_stored_in_short() -> None:
+    engine = {"name": "esper", "version": "9"}
+    results = [
+        {"id": "a/1", "feature": "a", "outcome": "passed"},
+        {"id": "a/2", "feature": "a", "outcome": "skipped"},
+        {"id": "a/3", "feature": "a", "outcome": "failed"},
+        {"id": "cel/seq/001", "feature": "seq", "outcome": "failed", "got": [{"at": 3, "events": [0, 3]}]},
+    ]
+    lines = [json.dumps(line) for line in ({"summary": {"engine": engine}}, *results)]
+    assert stored(lines, "2026-11-22") == {
+        "engine": engine,
+        "date": "2026-11-22",
+        "features": {
+            "a": {"cases": 3, "passed": 1, "skipped": 1, "not_passed": {"a/3": "failed"}},
+            "seq": {"cases": 1, "passed": 0, "skipped": 0, "not_passed": {"cel/seq/001": "failed"}},
+        },
+        "answers": {"cel/seq/001": "{0, 3} at 3"},
+    }
+
+
+def test_a_profile_is_a_row_of_what_departs() -> None:
+    as_defined = {"value": "any", "answers": 9, "explained": 9}
+    axes = {"seq": as_defined, "emit": as_defined | {"value": "one-later", "explained": 8}, "loop": {"value": None}}
+    profile = {"engine": {"name": "toy", "version": "1"}, "date": "2026-11-22", "language": "cel", "questions": 40}
+    (row,) = engine_board.profile_rows([profile | {"axes": axes}])
+    assert row == ["toy 1", "2026-11-22", "cel", "40", "`emit=one-later` 8 of 9", "`loop`"]
+
+
+def test_a_run_of_random_cases_is_a_row() -> None:
+    outcomes = {"unsupported": 4, "disagreed": 1}
+    summary = {
+        "tested": "toy 1",
+        "profile": "core",
+        "seed": 3,
+        "cases": 10,
+        "agreed": 5,
+        "outcomes": outcomes,
+        "more": 0,
+    }
+    run = engine_board.stored_fuzz([json.dumps({"summary": summary}), "{}"], "2026-11-22")
+    assert "| toy 1 | 2026-11-22 | core, 3 | 10 | 6 | 5 | 1 |" in engine_board.page([], [], [run])
+
+
+# ---- peers ----
+# The page of speed beside other engines: made from what was measured, without times where the matches differ.
+
+ROW: dict[str, Any] = {
+    "engine": "toy",
+    "version": "1",
+    "date": "2026-11-23",
+    "query": "Q1",
+    "events": 1000,
+    "matches": 7,
+    "found": 7,
+    "theirs": {"thread": 0.5, "process": 1.0},
+    "ours": {"thread": 0.01, "process": 0.02},
+    "ratio": 50.0,
+    "spread": [40.0, 60.0],
+}
+
+
+def test_the_page_is_that_of_what_was_measured() -> None:
+    run = json.loads((FINDINGS / "speed.json").read_text())
+    assert (FINDINGS / "speed.md").read_text() == peers.page(run)
+
+
+def test_a_row_has_the_times_of_both() -> None:
+    assert peers.cells(ROW) == ["Q1", "1,000", "7", "500 ms", "1,000 ms", "20 ms", "1,000", "50 (40 to 60)"]
+
+
+def test_where_the_matches_differ_or_there_is_no_answer_there_are_no_times() -> None:
+    assert peers.cells(ROW | {"found": 6}) == ["Q1", "1,000", "6, where there are 7", *[""] * 5]
+    assert peers.cells({"query": "Q1", "why": "no words | for it"})[2:] == ["no words \\| for it", *[""] * 5]
+
+
+# ---- performance page ----
+# The pages with tables about speed have the figures that are stored, and no others.
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("name", page.PAGES)
+def test_the_tables_are_made_from_the_stored_figures(name: str) -> None:
+    text = (DOCS / name).read_text(encoding="utf-8")
+    figures, others = page.read(DOCS), page.peers(DOCS)
+    again = "python -m proofs_tests.benchmarks --write docs --from docs/guide/performance.jsonl"
+    assert page.rendered(text, figures, others) == text, again
+
+
+def test_another_figure_makes_another_page() -> None:
+    text = (DOCS / page.PAGES[0]).read_text(encoding="utf-8")
+    changed = [one | {"value": 1.5 * one["value"]} for one in page.read(DOCS)]
+    assert page.rendered(text, changed, page.peers(DOCS)) != text
+
+
+def test_every_stored_figure_is_on_a_page_once_and_says_where_it_is_from() -> None:
+    text = "".join((DOCS / name).read_text(encoding="utf-8") for name in page.PAGES)
+    names = [one["name"] for one in page.read(DOCS)]
+    assert len(names) == len(set(names))
+    for one in page.read(DOCS):
+        group = one["name"].partition(".")[0]
+        part = f"<!-- table: {group} -->" if group in page.SHARES else f"| `{one['name']}` |"
+        assert text.count(part) == 1, one["name"]
+        assert {"machine", "version", "date", "load"} <= one.keys()
+        assert {"cpu", "cores", "python"} <= one["machine"].keys()
+
+
+def test_the_parts_of_an_identity_on_spark() -> None:
+    """By the CPU, in parentheses by the wall; what is below its target is in bold type."""
+    turns = {"matches": [(4.0, 2.0)], "count": [(1.0, 1.0)], "group": [(2.0, 1.0)], "plan": [(8.0, 4.0)]}
+    figures = [one.as_json() for one in keys.figures(10, 1, 1_000_000, turns)]
+    text = page.rendered("<!-- table: keys -->\n<!-- end of table -->", figures, [])
+    lines = text.splitlines()
+    assert lines[2].count("|") == lines[4].count("|") == 10
+    assert lines[4] == (
+        "| 10 | 1 | 500,000 | 50&nbsp;% (50&nbsp;%) | 200&nbsp;% (200&nbsp;%) "
+        "| 1&nbsp;M | 100&nbsp;% (200&nbsp;%) | 400&nbsp;% (800&nbsp;%) | 200&nbsp;% (400&nbsp;%) |"
+    )
+    slow = [one | {"ratio": 0.4, "met": False} if one["name"] == "keys.count.plan.10.1.cpu" else one for one in figures]
+    assert "**40&nbsp;%** (800&nbsp;%)" in page.rendered(text, slow, [])
+
+
+def test_the_figures_of_clauses_on_spark_are_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recognize, "watched", lambda plan: (1.0, 2.0))
+    figures = [one.as_json() for one in recognize.figures(None, 500_000, 100)]  # type: ignore[arg-type]
+    lines = page.rendered("<!-- table: recognize -->\n<!-- end of table -->", figures, []).splitlines()
+    assert lines[2].startswith(
+        "| rows in a partition | cores | a row per match: rows/CPU s | of groups | of the same plan | all"
+    )
+    assert lines[4] == (
+        "| 100 | 2 | 250,000 | 100&nbsp;% (100&nbsp;%) | 100&nbsp;% (100&nbsp;%) "
+        "| 250,000 | 100&nbsp;% (100&nbsp;%) | 100&nbsp;% (100&nbsp;%) |"
+    )
+
+
+def test_figures_take_the_place_of_earlier_ones(tmp_path: Path) -> None:
+    for folder in ("guide", "findings"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / page.PEERS).write_text('{"rows": []}')
+    for name in page.PAGES:
+        (tmp_path / name).write_text("# Speed\n\n<!-- table: cores text -->\n<!-- end of table -->\nafter\n")
+    slow = Figure("cores.keys", 2e6, "events/s", "one thread", 1.5, 9, (1e6, 3e6), "≥ 1.8 ×", False)
+    other = Figure("text.csv", 0.25, "s", "Arrow's reader", 1.3, 5, (0.25, 0.25))
+    page.write(tmp_path, [slow.as_json(), other.as_json()])
+    page.write(tmp_path, [replace(slow, value=4.21e6, ratio=1.91, met=True).as_json()])
+    lines = (tmp_path / page.PAGES[0]).read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if line.startswith("| `")]
+    assert rows == [
+        "| `cores.keys` | 4.21 M events/s (1 M to 3 M) | 1.91 × as fast as one thread | ≥ 1.8 × | met |",
+        "| `text.csv` | 0.25 s | 1.3 × Arrow's reader |  |  |",
+    ]
+    assert lines[-1] == "after"
+    assert sum(line.startswith("Measured on") for line in lines) == 1
+
+
+# ---- robustness ----
+# The page of what long campaigns have seen: made from what they have stored, and fuzzers add to theirs.
+
+
+@pytest.mark.skipif(not robustness.STORED.exists(), reason="nothing is stored")
+def test_the_page_is_that_of_the_stored_figures() -> None:
+    assert robustness.PAGE.read_text(encoding="utf-8") == page_robustness(stored_robustness())
+
+
+def test_figures_of_fuzzers_are_added_and_others_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "figures.json"
+    for inputs, memory in ((10, 7), (5, 6)):
+        figures = {"runs": 1, "inputs": inputs, "seconds": 60.0, "crashes": 1, "memory": memory}
+        store("fuzz", "csv", figures, path)
+        store("soak", "queries", {"done": inputs}, path)
+    store("faults", "claims", {"killed": "the same"}, path)
+    store("faults", "claims", {"disk full": "refused"}, path)
+    found = stored_robustness(path)
+    fuzzed = found["fuzz"]["csv"]
+    assert (fuzzed["runs"], fuzzed["inputs"], fuzzed["seconds"], fuzzed["memory"]) == (2, 15, 120.0, 7)
+    assert found["soak"]["queries"]["done"] == 5
+    assert (found["faults"]["claims"]["killed"], found["faults"]["claims"]["disk full"]) == ("the same", "refused")
+    assert "| `csv` | 15 | 2.0 | 7 | 2 |" in page_robustness({"fuzz": found["fuzz"]})
+
+
+def test_every_campaign_that_stores_figures_has_a_section() -> None:
+    texts = "".join(
+        path.read_text(encoding="utf-8")
+        for path in Path(robustness.__file__).parent.rglob("*.py")
+        if "unit" not in path.parts
+    )
+    for name in SECTIONS:
+        assert f'store("{name}", ' in texts or f'command("{name}", ' in texts, name
+
+
+# ---- findings ----
+# The programs that reproduce findings: each is short, and uses the engine without cerify.
+
+MOST = 40
+PROGRAMS = sorted(p for p in FINDINGS.glob("*/*") if p.suffix in (".java", ".py", ".cpp", ".hpp"))
+COMMENTS = re.compile(r'\A""".*?"""|^\s*/\*.*?\*/|^\s*(//|#(?!include)).*?$', re.DOTALL | re.MULTILINE)
+
+
+def code(text: str) -> list[str]:
+    """The lines of a program without comments and blank lines."""
+    return [line for line in COMMENTS.sub("", text).splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_program_has_forty_lines_at_most_and_does_not_use_cerify(path: Path) -> None:
+    lines = code(path.read_text(encoding="utf-8"))
+    assert len(lines) <= MOST
+    assert not [line for line in lines if re.search(r"\b(import|include|from)\b.*cerify", line)]
+
+
+def test_every_engine_with_findings_has_a_program() -> None:
+    assert {path.parent for path in FINDINGS.glob("*/findings.json")} == {path.parent for path in PROGRAMS}
+
+
+def test_comments_and_blank_lines_do_not_count() -> None:
+    assert code("/** A\n * b. */\nclass A {\n\n    // c\n}\n") == ["class A {", "}"]
+    assert code('"""Doc.\n\nMore."""\n# c\nimport cerify\n') == ["import cerify"]
+    assert code("#include <a>\n") == ["#include <a>"]
+
+
+# ---- pictures ----
+# The pictures of guide and theory are those that the project draws today, and the pages show all of them.
+
+PAGE = FOLDER.parent / "event-expression-examples.md"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_up_to_date(name: str) -> None:
+    assert (FOLDER / f"{name}.svg").read_text(encoding="utf-8") == PICTURES[name].svg()
+
+
+def test_the_guide_shows_each_picture_once_and_says_what_it_shows() -> None:
+    shown = re.findall(r"!\[([^]]+)\]\(pictures/([\w-]+)\.svg\)", PAGE.read_text(encoding="utf-8"))
+    assert sorted(name for _, name in shown) == sorted(PICTURES)
+    assert sorted(path.stem for path in FOLDER.iterdir()) == sorted([*PICTURES, "row-preference"])
+
+
+def test_the_tree_of_labellings_is_up_to_date() -> None:
+    assert (FOLDER / "row-preference.svg").read_text(encoding="utf-8") == row_preference()
+    assert "(pictures/row-preference.svg)" in (FOLDER.parent / "row-patterns.md").read_text(encoding="utf-8")
+
+
+def test_the_pictures_of_the_theory_are_up_to_date() -> None:
+    """Those that are there are the automata and the evaluators' runs of today, and there are no others."""
+    assert {path.name: path.read_text(encoding="utf-8") for path in THEORY.iterdir()} == theory()
+
+
+def test_the_chapters_show_each_picture_and_say_what_it_shows() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in sorted(THEORY.parent.glob("*.md")))
+    shown = re.findall(r"!\[([^]]+)\]\(pictures/([\w-]+\.svg)\)", text)
+    assert {file for _, file in shown} == {path.name for path in THEORY.iterdir()}
+    assert len(shown) == text.count("](pictures/")
+    assert len({said for said, _ in shown}) == len(shown)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "matches"),
+    [("lists", 6, 5), ("iteration", 7, 7), ("keys", 7, 3), ("buffer", 6, 3), ("shared", 6, 7)],
+)
+def test_what_the_growing_pictures_show(name: str, nodes: int, matches: int) -> None:
+    run = GROWING[name].run()
+    assert (len(run.nodes), sum(len(step.found) for step in run.steps)) == (nodes, matches)
