@@ -144,7 +144,7 @@ def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Bud
     """
     with depth_limited(phi.span):
         expanded = cel.expanded(phi)
-        measures = Measures.of((expanded,), schema)
+        measures = Measures.from_formulas((expanded,), schema)
         if measures.entangled:
             raise Unsupported("a filter asks for the attribute of a window, or compares that of a key with others")
         if any(width >= LONGEST / 4 for widths in measures.widths.values() for width in widths):

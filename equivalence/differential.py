@@ -220,7 +220,7 @@ class CampaignPlan:
     def case(self, index: int) -> tuple[Query, Stream]:
         """The query and the stream of that index."""
         if self.together == 1:
-            return self.made(index)
+            return self.make_case(index)
         first = index - index % self.together
         phi, S = _make_case(self, first)
         if index == first:
@@ -229,7 +229,7 @@ class CampaignPlan:
         length = max(rng.randint(1, self.events), rng.randint(1, self.events))  # longer ones are more frequent
         return phi, self.stream(rng, self.profile, length, phi)
 
-    def made(self, index: int) -> tuple[Query, Stream]:
+    def make_case(self, index: int) -> tuple[Query, Stream]:
         """The random query of that index, and a stream for it."""
         return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
 
@@ -258,7 +258,7 @@ class Summary:
         return self.outcomes.total()
 
     @property
-    def found(self) -> int:
+    def disagreement_count(self) -> int:
         """Return the number of disagreements and disputes."""
         return len(self.disagreements) + len(self.disputes)
 
@@ -340,7 +340,7 @@ def campaign(
                 if len(causes) >= stop_after:
                     summary.stopped = f"stopped after {stop_after} causes, at case {index}"
                     break
-                if disagreement is not None and summary.found >= most:
+                if disagreement is not None and summary.disagreement_count >= most:
                     summary.stopped = f"stopped after {most} disagreements, at case {index}"
                     break
                 if seconds is not None and summary.seconds >= seconds:
@@ -370,7 +370,7 @@ def one_case(plan: CampaignPlan, index: int) -> Summary:
 @lru_cache(maxsize=4)
 def _make_case(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
     """The case of that index; kept, since others may share the query, and be evaluated together if it is the same."""
-    return plan.made(index)
+    return plan.make_case(index)
 
 
 def compare(plan: CampaignPlan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None]:
@@ -560,7 +560,7 @@ class Checkpoint:
             whole = content[: content.rfind(b"\n") + 1]
             lines = whole.decode().split("\n")[:-1]  # not splitlines: JSON may have the other line ends inside a string
             for number, line in enumerate(lines, 1):
-                self._read(line, number, header, plan)
+                self._read_line(line, number, header, plan)
             if not whole and not _line(header).startswith(content):  # more than a killed run leaves of its first line
                 raise self._foreign()
             if whole != content:
@@ -589,7 +589,7 @@ class Checkpoint:
         except OSError as error:
             raise InputError(f"cannot write {self.path}: {error.strerror}; resume from it once there is room") from None
 
-    def _read(self, line: str, number: int, header: dict[str, Any], plan: CampaignPlan) -> None:
+    def _read_line(self, line: str, number: int, header: dict[str, Any], plan: CampaignPlan) -> None:
         where = f"{self.path}, line {number}"
         obj = parse_json(line, where)
         if number == 1:

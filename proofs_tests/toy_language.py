@@ -41,7 +41,7 @@ class Toy(Language[Word]):
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Word]]:
-        return {"denotational": BuiltIn.of(_denotational), "automaton": BuiltIn.of(_scan)}
+        return {"denotational": BuiltIn.from_matches(_denotational), "automaton": BuiltIn.from_matches(_scan)}
 
 
 def _denotational(word: Word, S: Stream, options: Options) -> Iterator[Match]:

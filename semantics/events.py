@@ -77,7 +77,7 @@ class Result:
     attributes: Mapping[str, Any] = field(compare=False, repr=False)
 
     @property
-    def written(self) -> str:
+    def ordered_text(self) -> str:
         """The text with the attributes in the order of RETURN."""
         return json.dumps(plain(self.attributes), ensure_ascii=False)
 

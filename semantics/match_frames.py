@@ -161,7 +161,7 @@ class Matches(list[Match]):
             return table_of_columns(MatchColumns(self, stream, attributes, self.open).columns())
         from cerify.semantics.match_tables import RESULT, table_of_matches
 
-        written = [None if m.result is None else m.result.written for m in self]
+        written = [None if m.result is None else m.result.ordered_text for m in self]
         return table_of_matches(self).set_column(3, RESULT.field("result"), pa.array(written, pa.string()))
 
     def to_pandas(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:

@@ -283,16 +283,17 @@ def combined(
 ) -> T:
     """Combine the results of `of_atom` for the atomic predicates as these are combined in the predicate."""
 
-    def of(P: Predicate) -> T:  # no cycle of references, which would keep what of_atom holds, such as a table of events
+    # no cycle of references, which would keep what of_atom holds, such as a table of events
+    def combine(P: Predicate) -> T:
         return combined(P, of_atom, negation, conjunction, disjunction)
 
     match predicate:
         case Not(inner):
-            return negation(of(inner))
+            return negation(combine(inner))
         case Both(left, right):
-            return conjunction(of(left), of(right))
+            return conjunction(combine(left), combine(right))
         case Either(left, right):
-            return disjunction(of(left), of(right))
+            return disjunction(combine(left), combine(right))
         case Anything() | OfType() | Comparison() | OneOf() | InRange() | Like():
             return of_atom(predicate)
         case _:

@@ -401,7 +401,7 @@ def read_csv(source: CsvSource, known: Mapping[str, ValueType], unread: dict[str
     def place(row: int) -> str:
         return line_of(source, row)
 
-    table = _named(source, table)
+    table = _drop_unnamed(source, table)
     names = table.column_names
     table = pa.Table.from_arrays(  # at once: a table with one column replaced is a copy of all of them
         [
@@ -446,7 +446,7 @@ def _parsed(source: CsvSource, column_types: Mapping[str, pa.DataType]) -> pa.Ta
     return table
 
 
-def _named(source: CsvSource, table: pa.Table) -> pa.Table:
+def _drop_unnamed(source: CsvSource, table: pa.Table) -> pa.Table:
     """The table without the columns that have neither a name nor a value. Raises InputError for one with a value."""
     unnamed = [i for i, name in enumerate(table.column_names) if not name.strip()]
     for i in unnamed:

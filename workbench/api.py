@@ -574,7 +574,7 @@ def explain(
         with errors_in(text):
             warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
             explainer = lang.explainer(tree, S, lang.show(tree))
-            explanation = explainer.one(request)
+            explanation = explainer.explain_request(request)
             if explanation is None:
                 raise InputError("name the positions of a match, or what variables bind")
             return explanation

@@ -107,7 +107,7 @@ def explanation(
     lang, tree, S = read_query_and_events(query, events, language)
     explainer = lang.explainer(tree, S, query)
     request = Request(None if match is None else frozenset(match))
-    found = explainer.one(request)
+    found = explainer.explain_request(request)
     listing = explainer.all(request) if found is None else None
     return Page(render(explainer, [found] if listing is None else listing.found, listing), f"Why: {query}")
 
@@ -205,7 +205,7 @@ def _table(matches: Sequence[Match]) -> str:
     rows = "".join(
         f'<tr><th scope="row">{match.at}</th><td>{braces(match.events)}</td>'
         f"{f'<td>{escape(match_text(match))}</td>' if bound else ''}"
-        f"{f'<td>{escape(match.result.written)}</td>' if match.result else ''}</tr>"
+        f"{f'<td>{escape(match.result.ordered_text)}</td>' if match.result else ''}</tr>"
         for match in matches[:MOST_LISTED]
     )
     heads = ["at", "events", *(["variables"] if bound else []), *(["result"] if matches[0].result else [])]

@@ -83,7 +83,7 @@ def line(message: Mapping[str, Any]) -> str:
     return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def read(text: str | bytes, message: Message, where: str = "the message") -> Json:
+def parse_message(text: str | bytes, message: Message, where: str = "the message") -> Json:
     """The message that a line holds, checked against its schema. Raises InputError."""
     return checked(parse_json(text, where), message, where)
 

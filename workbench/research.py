@@ -80,7 +80,7 @@ def random_formulas(sizes: Iterable[int], each: int, profile: str = "everything"
     return generator
 
 
-def given(queries: Mapping[str, Any], stream: Stream, language: LanguageName | str = DEFAULT) -> Generator:
+def use_queries(queries: Mapping[str, Any], stream: Stream, language: LanguageName | str = DEFAULT) -> Generator:
     """The queries, texts or syntax trees, by name, each on the same stream. Raises ParseError, IllFormed."""
     trees = {
         name: cerify.parse(query, language) if isinstance(query, str) else query for name, query in queries.items()

@@ -254,9 +254,9 @@ class Derivations:
             return None
         if key_of(phi, self.schema) == key_of(psi, self.schema):
             return RuleProof("same")
-        return self._decided(phi, psi, claim, level) or self._by_parts(phi, psi, claim, level)
+        return self._decide(phi, psi, claim, level) or self._by_parts(phi, psi, claim, level)
 
-    def _decided(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
+    def _decide(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
         try:
             if compilable(phi) and compilable(psi):
                 decide = equivalent if claim == "equivalent" else contained

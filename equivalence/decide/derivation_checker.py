@@ -61,7 +61,7 @@ class DerivationCheck:
                 if not self.alike(phi, psi):
                     raise RuleFails("two parts are said to be the same, and are not")
             case "decided", ():
-                self._decided(by.certificate, phi, psi, claim, level)
+                self._check_decided(by.certificate, phi, psi, claim, level)
             case "both", (there, back):
                 self.follow(there, phi, psi, "contained", level)
                 self.follow(back, psi, phi, "contained", level)
@@ -79,7 +79,7 @@ class DerivationCheck:
             case _:
                 raise RuleFails(f"the rule {by.rule!r} does not fit what it is used for")
 
-    def _decided(
+    def _check_decided(
         self, leaf: Certificate | None, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
     ) -> None:
         if leaf is None or leaf.derivation is not None:

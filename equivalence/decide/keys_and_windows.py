@@ -203,7 +203,7 @@ class Measures:
     schema: Schema | None
 
     @classmethod
-    def of(cls, formulas: Sequence[Formula], schema: Schema | None) -> Measures:
+    def from_formulas(cls, formulas: Sequence[Formula], schema: Schema | None) -> Measures:
         """The measures of expanded formulas. Raises Unsupported for names of attributes that are reserved here."""
         keys: dict[str, list[Predicate]] = {}
         widths: dict[str, set[Width]] = {}
@@ -647,7 +647,7 @@ def compare_reduced(
     """
     with depth_limited(phi.span):
         left, right = cel.expanded(phi), cel.expanded(psi)
-        measures = Measures.of((left, right), schema)
+        measures = Measures.from_formulas((left, right), schema)
         holds = order if needs_order(left, schema) or needs_order(right, schema) else "any"
         cases: list[PieceProof] = []
         shortest: tuple[int, Different] | None = None
@@ -682,7 +682,7 @@ def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non
     try:
         with depth_limited(phi.span):
             expanded = cel.expanded(phi)
-            measures = Measures.of((expanded,), schema)
+            measures = Measures.from_formulas((expanded,), schema)
             Reduction(measures, dict.fromkeys(measures.keys), order).reduced(expanded)
     except (Unsupported, BudgetExceeded):
         return False

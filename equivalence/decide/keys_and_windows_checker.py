@@ -112,7 +112,7 @@ class ComparedAttributes:
         """Which tests of a key a value passes."""
         return tuple(pred.satisfied(test, lambda _: value) for test in self.tests[key])
 
-    def needed(self, key: str) -> set[Truths]:
+    def find_truths(self, key: str) -> set[Truths]:
         """The truths of the tests for which some value that equals itself is known."""
         value_type = self.type_of(key)
         if value_type == "":
@@ -378,7 +378,7 @@ def flaw_in_cases(certificate: Certificate, budget: Budget) -> str | None:
             return "a case is of other keys than the queries have"
         if any(t is not None and len(t) != len(compared.tests[k]) for k, t in case.keys):
             return "a case is of other tests than the queries have"
-    choices = [[None, *sorted(compared.needed(key))] for key in compared.tests]
+    choices = [[None, *sorted(compared.find_truths(key))] for key in compared.tests]
     for chosen in product(*choices):
         if tuple(sorted(zip(compared.tests, chosen, strict=True))) not in given:
             return f"there is no case for the keys {dict(zip(compared.tests, chosen, strict=True))}"

@@ -66,7 +66,7 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     try:
         for q in (left, right):
             require_wellformed(q)
-        clauses = ClausePair.of(left, right, certificate.schema)
+        clauses = ClausePair.from_clauses(left, right, certificate.schema)
     except (IllFormed, Unsupported) as error:
         return error.message
     facts = certificate.facts or ()
@@ -129,10 +129,10 @@ class _Followed:
             true = dict(zip(asked, truths, strict=True))
             letters = self._recent(now, frozenset(true.items()))
             if not self._impossible(letters, last=False):
-                after = [self._taken(i, taken, match, true) for i, (taken, match) in enumerate(options)]
+                after = [self._take_row(i, taken, match, true) for i, (taken, match) in enumerate(options)]
                 yield CheckedState(_numbered(*after), letters)
 
-    def _taken(
+    def _take_row(
         self, i: int, options: list[tuple[str, Rest, Hashable]], match: Hashable, true: dict[int, bool]
     ) -> CheckedSide:
         """A side after a row."""

@@ -139,10 +139,10 @@ class SeparationSearch:
             letter = frozenset(zip(asked, truths, strict=True))
             known = known_after(facts, now.known, letter, now.begins)
             if known is not None:
-                left, right = (self._taken(i, side, dict(letter)) for i, side in enumerate(now.threads))
+                left, right = (self._take_row(i, side, dict(letter)) for i, side in enumerate(now.threads))
                 yield letter, SearchState(_numbered(left, right), known, row_taken=True)
 
-    def _taken(self, i: int, side: OrderedThreads, true: Mapping[int, bool]) -> OrderedThreads:
+    def _take_row(self, i: int, side: OrderedThreads, true: Mapping[int, bool]) -> OrderedThreads:
         """The threads of an automaton after a row."""
         A, known = self.automata[i], self.clauses.of_variables[i]
         labels = A.variables if self.level == "valuations" else ("",) * len(A.variables)
@@ -205,7 +205,7 @@ def compare(
     have the same matches, wherever AFTER MATCH SKIP goes. Whether matches that start at different rows are contained is
     decided for TO NEXT ROW.
     """
-    asked = ClauseComparison(ClausePair.of(left, right, schema), claim, level, schema, budget)
+    asked = ClauseComparison(ClausePair.from_clauses(left, right, schema), claim, level, schema, budget)
     if claim == "contained" and (found := asked.difference("contained")) is not None:
         return found
     contained = claim == "contained" and asked.clauses.match_at_each_row
@@ -224,7 +224,7 @@ def shortest_match(q: MatchRecognize, schema: Schema | None, budget: Budget) -> 
     """
     anywhere = replace(q, skip=RowSkip("next row"))
     nowhere = replace(anywhere, pattern=rows.RowConcatenation(q.pattern, _NEVER))
-    found = ClauseComparison(ClausePair.of(anywhere, nowhere, schema), "contained", "events", schema, budget)
+    found = ClauseComparison(ClausePair.from_clauses(anywhere, nowhere, schema), "contained", "events", schema, budget)
     difference = found.difference("contained")
     return None if difference is None else difference.stream
 
@@ -335,7 +335,7 @@ def _same(q: MatchRecognize, left: rows.Pattern, right: rows.Pattern, schema: Sc
         )
 
     try:
-        known = ClausePair.of(q, q, schema).left
+        known = ClausePair.from_clauses(q, q, schema).left
         conditions = {A: on_row(e, A) for A, e in known.conditions.items()}
         return isinstance(compare(clause(left), clause(right), "equivalent", "valuations", schema, LIMIT), Equivalent)
     except Unsupported:

@@ -51,7 +51,7 @@ class ClausePair:
     right: MatchRecognize
 
     @classmethod
-    def of(cls, left: MatchRecognize, right: MatchRecognize, schema: Schema | None) -> ClausePair:
+    def from_clauses(cls, left: MatchRecognize, right: MatchRecognize, schema: Schema | None) -> ClausePair:
         left, right = at_fixed_distances(left), at_fixed_distances(right)
         known = {TYPE: TYPE} | ({} if schema is None else {name.lower(): name for name in schema.attributes})
         for one in (*columns_in(left), *columns_in(right)):
@@ -244,7 +244,7 @@ class SymbolicRows:
 
     # --- rows and cells -----------------------------------------------------------------------------------------------
 
-    def there(self, r: int) -> Any:
+    def has_row(self, r: int) -> Any:
         """Whether the partition has a row r."""
         return z3.Bool(f"there {r}")
 
@@ -256,20 +256,20 @@ class SymbolicRows:
         """A literal that stands for the truth of a condition in a row."""
         return z3.Bool(f"condition {i} {r}") if true else z3.Not(z3.Bool(f"condition {i} {r}"))
 
-    def known(self, word: Word, first: bool, last: bool) -> list[Any]:
+    def collect_literals(self, word: Word, first: bool, last: bool) -> list[Any]:
         """The literals of rows that are there; first, last: as the first, the last rows of a partition."""
-        ends = [z3.Not(self.there(-1))] * first + [z3.Not(self.there(len(word)))] * last
+        ends = [z3.Not(self.has_row(-1))] * first + [z3.Not(self.has_row(len(word)))] * last
         literals = [self.literal(i, true, r) for r, letter in enumerate(word) for i, true in letter]
-        return [*ends, *literals, *(self.there(r) for r in range(len(word)))]
+        return [*ends, *literals, *(self.has_row(r) for r in range(len(word)))]
 
     def rules(self) -> Iterator[Any]:
         """Rows have no gaps, columns their kinds, partitions one key and an order; conditions are what they say."""
         for r, after in pairwise(self.around):
-            known = z3.And(self.there(r), self.there(after))
+            known = z3.And(self.has_row(r), self.has_row(after))
             if r < 0:
-                yield z3.Implies(self.there(r), self.there(after))
+                yield z3.Implies(self.has_row(r), self.has_row(after))
             if after >= self.number:
-                yield z3.Implies(self.there(after), self.there(r))
+                yield z3.Implies(self.has_row(after), self.has_row(r))
             for one in self.clauses.left.partition:
                 mine, other = self.cell(one.name, r), self.cell(one.name, after)
                 yield z3.Implies(known, z3.And(mine.kind == other.kind, mine.at == other.at))
@@ -307,7 +307,7 @@ class SymbolicRows:
                 return self.cell(name, r)
             case rows.Physical(function, argument, offset):
                 other = r + (offset if function == "NEXT" else -offset)
-                return _either(self.there(other), self._value(argument, other), self.null)
+                return _either(self.has_row(other), self._value(argument, other), self.null)
             case _ if not rows.lookups(e):
                 return self._constant(_folded(e))
             case rows.RowCase(condition, result, otherwise):
@@ -545,7 +545,7 @@ class Solver:
     def refuted(self, word: Word) -> Fact | None:
         """A fact that the word of a whole partition goes against; None if there is none, or none was found."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(word), exact=False))
-        there, literal = asked.rows.there, asked.rows.literal
+        there, literal = asked.rows.has_row, asked.rows.literal
         known: dict[Any, tuple[int, tuple[int, bool] | None]] = {there(r): (r, None) for r in range(len(word))}
         known |= {literal(i, true, r): (r, (i, true)) for r, letter in enumerate(word) for i, true in letter}
         first, last = z3.Not(there(-1)), z3.Not(there(len(word)))
@@ -561,12 +561,12 @@ class Solver:
     def holds(self, fact: Fact) -> bool:
         """Whether no partition has the rows of a fact, as far as z3 can tell."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(fact.rows), exact=False))
-        return bool(asked.answer(asked.rows.known(fact.rows, fact.first, fact.last)) == z3.unsat)
+        return bool(asked.answer(asked.rows.collect_literals(fact.rows, fact.first, fact.last)) == z3.unsat)
 
     def tables(self, word: Word) -> Iterator[Stream]:
         """Tables of one partition that may have a word: those without NULLs and with small numbers first."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(word), exact=True))
-        known = asked.rows.known(word, True, True)
+        known = asked.rows.collect_literals(word, True, True)
         for simpler in asked.simpler():
             if asked.answer([*known, *simpler]) == z3.sat:
                 try:

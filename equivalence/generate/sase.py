@@ -200,7 +200,7 @@ class Maker:
 
     def _atom(self, k: sase.Component, edge: Edge) -> pred.Predicate:
         name, pool = self.rng.choice(self.profile.attributes)
-        left, values = self._left(k, edge, name, pool)
+        left, values = self._choose_left(k, edge, name, pool)
         if self._share(0.1) and not isinstance(values[0], bool):
             low, high = sorted(self.rng.choices(values, k=2))
             p: pred.Predicate = pred.InRange(left, low, high)
@@ -211,7 +211,7 @@ class Maker:
             )
         return pred.Not(p) if self._share(0.1) else p
 
-    def _left(
+    def _choose_left(
         self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]
     ) -> tuple[pred.Term, tuple[Value, ...]]:
         """The last identifier of a condition on that edge, and the values it may have."""

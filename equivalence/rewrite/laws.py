@@ -186,7 +186,7 @@ class Rule:
         bound = Binding()
         if not bound.matches(self.left, phi) or not self._allowed(bound):
             return None
-        return bound.written(self.right)
+        return bound.substitute(self.right)
 
     def _allowed(self, bound: Binding) -> bool:
         """The side conditions of the law, of the names that its own stand for."""
@@ -238,9 +238,9 @@ class Binding:
         """Whether two nodes of one class agree in what is no operand."""
         match pattern, phi:
             case cel.EventAtom(R), cel.EventAtom(T):
-                return self._named(R, T)
+                return self._bind_name(R, T)
             case cel.In(_, A), cel.In(_, B):
-                return self._named(A, B)
+                return self._bind_name(A, B)
             case cel.Filter(_, c), cel.Filter(_, d):
                 return self._condition(c, d)
             case cel.Project(L, _), cel.Project(M, _):
@@ -255,15 +255,17 @@ class Binding:
                 return rebuilt(pattern, children(phi)) == phi
         return isinstance(pattern, cel.Plain)
 
-    def written(self, pattern: Formula) -> Formula:
+    def substitute(self, pattern: Formula) -> Formula:
         """The pattern with what its letters and names stand for."""
         if isinstance(pattern, cel.EventAtom):
             R = pattern.type
             return self.formulas[R] if R in LETTERS else cel.EventAtom(self.names[R])
-        below = [self.written(child) for child in children(pattern)]
-        return with_names(pattern, below, self.names.__getitem__, self.attributes.__getitem__, self._written)
+        below = [self.substitute(child) for child in children(pattern)]
+        return with_names(
+            pattern, below, self.names.__getitem__, self.attributes.__getitem__, self._substitute_condition
+        )
 
-    def _named(self, schematic: str, name: str) -> bool:
+    def _bind_name(self, schematic: str, name: str) -> bool:
         if schematic not in self.names and name in self.names.values():
             return False
         return self.names.setdefault(schematic, name) == name
@@ -276,7 +278,8 @@ class Binding:
     def _variables(self, L: frozenset[str], M: frozenset[str]) -> bool:
         """Variables that are not bound yet are taken in order: one way of several, which may miss a match."""
         return len(L) == len(M) and all(
-            self._named(A, B) for A, B in zip(sorted(L, key=self._bound), sorted(M, key=self._bound_to), strict=True)
+            self._bind_name(A, B)
+            for A, B in zip(sorted(L, key=self._bound), sorted(M, key=self._bound_to), strict=True)
         )
 
     def _bound(self, schematic: str) -> tuple[bool, str]:
@@ -293,9 +296,9 @@ class Binding:
     def _condition(self, pattern: Condition, condition: Condition) -> bool:
         match pattern, condition:
             case cel.Named(P, (A,)), cel.Every(B, Q):
-                return self._named(A, B) and self.predicates.setdefault(P, Q) == Q
+                return self._bind_name(A, B) and self.predicates.setdefault(P, Q) == Q
             case cel.Every(A, P), cel.Every(B, Q):
-                return self._named(A, B) and self._predicate(P, Q)
+                return self._bind_name(A, B) and self._predicate(P, Q)
             case cel.Correlated(P), cel.Correlated(Q):
                 return self._predicate(P, Q)
             case (cel.Conjunction(c, d), cel.Conjunction(e, f)) | (cel.Disjunction(c, d), cel.Disjunction(e, f)):
@@ -310,14 +313,14 @@ class Binding:
         for a, b in zip(schematic, found, strict=True):
             if (a.variable is None) != (b.variable is None) or not self._attribute(a.name, b.name):
                 return False
-            if a.variable is not None and b.variable is not None and not self._named(a.variable, b.variable):
+            if a.variable is not None and b.variable is not None and not self._bind_name(a.variable, b.variable):
                 return False
         return mapped_predicate(P, self._mention, lambda value: value) == Q
 
     def _mention(self, a: Attribute) -> Attribute:
         return Attribute(self.attributes[a.name], a.variable and self.names[a.variable])
 
-    def _written(self, condition: Condition) -> Condition:
+    def _substitute_condition(self, condition: Condition) -> Condition:
         match condition:
             case cel.Named(P, (A,)):
                 return cel.Every(self.names[A], self.predicates[P])
@@ -326,7 +329,7 @@ class Binding:
             case cel.Correlated(P):
                 return cel.Correlated(mapped_predicate(P, self._mention, lambda value: value))
             case cel.Conjunction(left, right) | cel.Disjunction(left, right):
-                return type(condition)(self._written(left), self._written(right))
+                return type(condition)(self._substitute_condition(left), self._substitute_condition(right))
             case cel.Named():
                 raise ValueError("the predicates of a law are on one event")
             case _:

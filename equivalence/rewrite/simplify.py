@@ -73,26 +73,26 @@ def places(phi: Formula) -> Iterator[Subformula]:
 
 
 def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
-    def put(other: Formula) -> Formula:
+    def put_part(other: Formula) -> Formula:
         return place.put(rebuilt(place.psi, (*below[:i], other, *below[i + 1 :])))
 
     looked, blind, chained = place.looked, place.blind, type(below[i]) is type(place.psi)
     match place.psi:
         case cel.And():
-            return Subformula(below[i], put, EVERYTHING, False, chained)
+            return Subformula(below[i], put_part, EVERYTHING, False, chained)
         case cel.Filter(_, condition):
             more = frozenset(A for atom in cel.atoms(condition) for A in variables_of(atom))
-            return Subformula(below[i], put, looked if looked is None else looked | more, False)
+            return Subformula(below[i], put_part, looked if looked is None else looked | more, False)
         case cel.Project(L, _):
-            return Subformula(below[i], put, looked if looked is None else looked | L, False)
+            return Subformula(below[i], put_part, looked if looked is None else looked | L, False)
         case cel.Derived():  # its expansion may look at anything
-            return Subformula(below[i], put, EVERYTHING, False)
+            return Subformula(below[i], put_part, EVERYTHING, False)
         case (
             cel.In() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Unless() | cel.Plus()
             | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within()
             | cel.PartitionBy() | cel.PerKey()
         ):  # fmt: skip
-            return Subformula(below[i], put, looked, blind, chained)
+            return Subformula(below[i], put_part, looked, blind, chained)
         case cel.EventAtom():
             raise AssertionError("an event type has no operand")
         case _:
@@ -302,7 +302,7 @@ class _Search:
     def simplified(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
         """The formula made smaller until nothing more is found."""
         if is_decided(phi, self.schema):
-            return self._decided(phi, level)
+            return self._shrink_by_decider(phi, level)
         steps: list[RewriteStep] = []
         settled: set[Formula] = set()
         while not self.ended() and (step := self._part(phi, level, settled, steps) or self._law(phi, level)):
@@ -322,14 +322,14 @@ class _Search:
         """The first of the greatest unary parts that can be made smaller, made so; its steps are added."""
         for place in _unary_parts(phi):
             if place.psi not in settled:
-                smaller, taken = self._decided(place.psi, level if place.blind else "valuations")
+                smaller, taken = self._shrink_by_decider(place.psi, level if place.blind else "valuations")
                 settled |= {place.psi, smaller}
                 if taken:
                     steps += taken
                     return None, place.put(smaller)
         return None
 
-    def _decided(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
+    def _shrink_by_decider(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
         """A unary formula made smaller, by all that the decider agrees to."""
         steps: list[RewriteStep] = []
         witnesses: list[Stream] = []

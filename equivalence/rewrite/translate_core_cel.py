@@ -37,10 +37,10 @@ class Names:
         """A name that is not in use, made of this one and a number. It is in use from now on."""
         name = next(name for i in count(2) if (name := f"{like}{i}") not in self._used)
         self._used.add(name)
-        self._written[name] = self.written(like)
+        self._written[name] = self.find_original(like)
         return name
 
-    def written(self, name: str) -> str:
+    def find_original(self, name: str) -> str:
         """Return the name in the given formula of the variable that has this name now, for messages."""
         return self._written.get(name, name)
 
@@ -277,7 +277,7 @@ class _Translation:
                 return (_sequenced(one, two) for one in lefts for two in rights if not one.held & two.held)
             case core.CorePlus(psi):
                 rounds = self.alternatives(psi, NOTHING, anchored=False)
-                return self.iterated([self.round(one, defined_outside_iteration(psi)) for one in rounds])
+                return self.translate_iteration([self.round(one, defined_outside_iteration(psi)) for one in rounds])
             case core.CoreStrict(psi):
                 return (one.around(cel.Strict) for one in self.alternatives(psi, asked, anchored))
             case core.CoreNext() | core.CoreLast() | core.CoreMax():
@@ -285,7 +285,7 @@ class _Translation:
             case _:
                 assert_never(phi)
 
-    def iterated(self, rounds: Sequence[_Alternative]) -> Iterator[_Alternative]:
+    def translate_iteration(self, rounds: Sequence[_Alternative]) -> Iterator[_Alternative]:
         """The alternatives of an iteration, one for each set of constraints about the variables around it only."""
         rounds = [self.apart(one, rounds) for one in rounds]
         for guards in self.unions({_guards(one) for one in rounds}):
@@ -303,8 +303,8 @@ class _Translation:
             about = [a.variable for a in _mentions(constraint.atom) if a.variable in many]
             if len(about) > 1:
                 why = (
-                    f"the filter compares {self.listed(constraint.single - local)} with "
-                    f"{', '.join(map(self.names.written, about))} of one round; a filter of CEL would compare "
+                    f"the filter compares {self.show_all(constraint.single - local)} with "
+                    f"{', '.join(map(self.names.find_original, about))} of one round; a filter of CEL would compare "
                     "the events of different rounds too"
                 )
                 self.refuse(Unsupported(why, constraint.atom.span))
@@ -348,7 +348,7 @@ class _Translation:
         for one in found:
             for constraint in _ordered(one.pending):
                 why = (
-                    f"{name} compares here only what passes a filter on {self.listed(constraint.single - one.held)}, "
+                    f"{name} compares here only what passes a filter on {self.show_all(constraint.single - one.held)}, "
                     "which is defined outside it; in CEL a filter speaks of what it stands around"
                 )
                 self.refuse(Unsupported(why, constraint.atom.span))
@@ -364,14 +364,14 @@ class _Translation:
     def looks_ahead(self, constraint: PendingConstraint, unbound: Variables) -> Unsupported:
         """The refusal of a filter on variables that need not hold an event."""
         return Unsupported(
-            f"{self.listed(unbound)} need not hold an event of the match here, so that any event, even a later one, "
+            f"{self.show_all(unbound)} need not hold an event of the match here, so that any event, even a later one, "
             "may pass the filter, and CEL does not look ahead: define it on every way through the filtered formula",
             constraint.atom.span,
         )
 
-    def listed(self, variables: Variables) -> str:
+    def show_all(self, variables: Variables) -> str:
         """The variables as the user calls them."""
-        return ", ".join(sorted(set(map(self.names.written, variables))))
+        return ", ".join(sorted(set(map(self.names.find_original, variables))))
 
 
 def _either(one: _Alternative, two: _Alternative) -> _Alternative:
@@ -490,7 +490,7 @@ class _Translated:
     held_by: Holders
     chosen: frozenset[str] = frozenset()
 
-    def of(self, A: str) -> list[str]:
+    def find_holders(self, A: str) -> list[str]:
         """The holders of a CEL variable."""
         return [x for x, held in self.held_by.items() if A in held]
 
@@ -573,7 +573,7 @@ class _CoreTranslation:
                 result = replace(found, phi=core.CoreOr(one.phi, two.phi))
             case cel.Every(A, predicate):
                 result = reduce(
-                    _attach_atom, (core.Unary(x, predicate, span=condition.span) for x in found.of(A)), found
+                    _attach_atom, (core.Unary(x, predicate, span=condition.span) for x in found.find_holders(A)), found
                 )
             case cel.Correlated(predicate):
                 result = reduce(_attach_atom, _choices(found, predicate, condition.span), found)
@@ -630,7 +630,7 @@ def _is_interval(phi: cel.Formula) -> bool:
 def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Iterator[core.Atom]:
     """The predicate on single events, for each choice of a holder for each mention."""
     single = defined_outside_iteration(found.phi)
-    for holders in product(*(found.of(a.variable or "") for a in mentions(predicate))):
+    for holders in product(*(found.find_holders(a.variable or "") for a in mentions(predicate))):
         if len([x for x in holders if x not in single]) > 1:
             raise Unsupported("the filter compares events of different rounds of an iteration with each other", span)
         remaining = iter(holders)

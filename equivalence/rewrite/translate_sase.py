@@ -269,20 +269,20 @@ class _Translation:
         if not k.kleene:
             return cel.In(self.limited_first(n, self.event(k.type, first)), names.all)
         if not alone and how != "skip_till_next_match" and not self.is_split(n):
-            return cel.In(self.iterated(how, self.event(k.type, first)), names.all)
+            return cel.In(self.translate_closure(how, self.event(k.type, first)), names.all)
         one = self.limited_first(n, self.event(k.type, [*first, *ends]))
-        one = self.named(self.named(one, names.first), names.last)
+        one = self.name_formula(self.name_formula(one, names.first), names.last)
         if alone:
             return cel.In(one, names.all)
         each = shape.at(n, "each")
         following, final = self.event(k.type, each), self.event(k.type, [*each, *ends])
         more, last = self.limited(how, following, following), self.limited(how, following, final)
-        rest = self.iterated(how, more)
+        rest = self.translate_closure(how, more)
         if ends or names.last in self.asked:
-            last = self.named(last, names.last)
+            last = self.name_formula(last, names.last)
             rest = cel.Or(last, self.sequenced(how, rest, last))
-        begun = self.named(self.limited_first(n, self.event(k.type, first)), names.first)
-        several = self.sequenced(how, begun, self.named(rest, names.rest))
+        begun = self.name_formula(self.limited_first(n, self.event(k.type, first)), names.first)
+        several = self.sequenced(how, begun, self.name_formula(rest, names.rest))
         return cel.In(cel.Or(one, several), names.all)
 
     def is_split(self, n: int) -> bool:
@@ -296,7 +296,7 @@ class _Translation:
     def sequenced(self, how: sase.Strategy, left: cel.Formula, right: cel.Formula) -> cel.Formula:
         return (cel.ContiguousSeq if how == "strict_contiguity" else cel.Seq)(left, right)
 
-    def iterated(self, how: sase.Strategy, phi: cel.Formula) -> cel.Formula:
+    def translate_closure(self, how: sase.Strategy, phi: cel.Formula) -> cel.Formula:
         return (cel.ContiguousPlus if how == "strict_contiguity" else cel.Plus)(phi)
 
     def limited(self, how: sase.Strategy, skipped: cel.Formula, phi: cel.Formula) -> cel.Formula:
@@ -329,7 +329,7 @@ class _Translation:
             phi = cel.Filter(phi, cel.Every(R, mapped_predicate(p, lambda a: pred.Attribute(a.name))))
         return phi
 
-    def named(self, phi: cel.Formula, name: str) -> cel.Formula:
+    def name_formula(self, phi: cel.Formula, name: str) -> cel.Formula:
         return cel.In(phi, name) if name in self.asked else phi
 
     def name(self, a: pred.Attribute) -> str:

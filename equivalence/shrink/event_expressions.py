@@ -106,17 +106,17 @@ def without_names(E: Expression) -> Expression:
         return E
     known: dict[str, expr.ExpressionDefinition] = {}
 
-    def written(F: Expression, values: Mapping[str, expr.Argument]) -> Expression:
+    def substitute_values(F: Expression, values: Mapping[str, expr.Argument]) -> Expression:
         match F:
             case expr.ExpressionNamed(name, arguments) if name in known:
                 given = (values.get(X, X) if isinstance(X, str) else X for X in arguments)
-                return written(known[name].body, dict(zip(known[name].parameters, given, strict=True)))
+                return substitute_values(known[name].body, dict(zip(known[name].parameters, given, strict=True)))
             case expr.Primitive(T, arguments, mask):
                 return expr.Primitive(T, tuple(values.get(X, X) if isinstance(X, str) else X for X in arguments), mask)
-        return expr.rebuilt(F, tuple(written(G, values) for G in expr.children(F)))
+        return expr.rebuilt(F, tuple(substitute_values(G, values) for G in expr.children(F)))
 
     known.update((definition.name, definition) for definition in E.definitions)
-    return written(E.body, {})
+    return substitute_values(E.body, {})
 
 
 def predicates(E: Expression) -> Iterator[Predicate]:

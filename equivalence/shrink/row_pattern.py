@@ -120,13 +120,13 @@ def _simpler(p: rows.Pattern, variables: tuple[str, ...]) -> Iterator[rows.Patte
 def smaller_expressions(q: MatchRecognize) -> Iterator[MatchRecognize]:
     """A part of a condition or a measure in the place of one around it; then simpler navigation."""
 
-    def others(e: rows.Expression) -> Iterator[rows.Expression]:
+    def find_smaller(e: rows.Expression) -> Iterator[rows.Expression]:
         yield from EXPRESSION.parts_instead(e)
         yield from EXPRESSION.at_each_node(e, _plainer)
 
-    for define in varied(q.define, lambda one: (replace(one, condition=e) for e in others(one.condition))):
+    for define in varied(q.define, lambda one: (replace(one, condition=e) for e in find_smaller(one.condition))):
         yield replace(q, define=define)
-    for measures in varied(q.measures, lambda one: (replace(one, expression=e) for e in others(one.expression))):
+    for measures in varied(q.measures, lambda one: (replace(one, expression=e) for e in find_smaller(one.expression))):
         yield replace(q, measures=measures)
 
 

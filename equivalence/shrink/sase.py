@@ -164,14 +164,14 @@ def fewer_parts(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
 def without(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
     """The query without a component, and without what mentions it; another component is positive."""
 
-    def kept(c: sase.Conjunct) -> bool:
+    def is_kept(c: sase.Conjunct) -> bool:
         return isinstance(c.condition, sase.Equivalence) or not _mentions(c.condition, variable)
 
     blocks = tuple(
         sase.Block(
             b.strategy,
             tuple(argument for argument in b.arguments if argument.variable != variable),
-            tuple(filter(kept, b.conjuncts)),
+            tuple(filter(is_kept, b.conjuncts)),
         )
         for b in q.where
     )
@@ -206,7 +206,7 @@ def simpler_components(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
 def single(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
     """The query in which the variable is no array any more."""
 
-    def one(a: Attribute) -> Attribute:
+    def rename_variable(a: Attribute) -> Attribute:
         return sase.Reference(a.name or TIME, variable) if a.variable == variable else a
 
     def change(node: sase.SaseNode) -> sase.SaseNode:
@@ -217,7 +217,7 @@ def single(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
                 return replace(node, cut=False)
             case sase.Item(output) if variable in _variables(output):
                 return sase.Item(sase.Simple(sase.Reference(TIME, variable)))
-        return with_conditions(node, lambda p: mapped_predicate(p, one))
+        return with_conditions(node, lambda p: mapped_predicate(p, rename_variable))
 
     return with_changes(q, change)
 

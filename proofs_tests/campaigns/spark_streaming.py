@@ -78,7 +78,7 @@ def committed(folder: Path) -> int:
 def run(folders: Sequence[Path]) -> None:
     """A driver: all streams at a time, until there is nothing more to read; then what they have written."""
     from cerify.spark.session import session
-    from cerify.spark.streaming import late, match_stream, matches, rest, supervised
+    from cerify.spark.streaming import late, match_rest, match_stream, matches, supervised
 
     spark = session(MASTER, **SETTINGS)
     spark.sparkContext.setLogLevel("OFF")
@@ -97,7 +97,7 @@ def run(folders: Sequence[Path]) -> None:
         list(threads.map(partial(supervised, attempts=20, pause=1.0), starts))
     for folder, (query, df, told) in streams.items():
         answer = spark.read.parquet(str(folder / "out"))
-        left = rest(df, query.text, checkpoint=str(folder / "checkpoint"), **told)
+        left = match_rest(df, query.text, checkpoint=str(folder / "checkpoint"), **told)
         result = {
             "matches": [row.asDict(True) for row in matches(answer).collect()],
             "late": [row["id"] for row in late(answer).select("id").collect()],

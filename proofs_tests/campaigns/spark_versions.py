@@ -137,7 +137,7 @@ def sql(spark: SparkSession, df: DataFrame) -> Any:
 def stream(spark: SparkSession, df: DataFrame) -> Any:
     """A stream in two runs, and what its checkpoint holds."""
     from cerify.spark import match_stream, matches
-    from cerify.spark.streaming import rest, supervised
+    from cerify.spark.streaming import match_rest, supervised
 
     with tempfile.TemporaryDirectory() as name:
         given = {"event_time": "at", "partition_by": "k", "id_col": "id"}
@@ -151,7 +151,7 @@ def stream(spark: SparkSession, df: DataFrame) -> Any:
             supervised(partial(writer.start, f"{name}/out"), pause=0)
         found = matches(spark.read.parquet(f"{name}/out")).collect()
         assert [row["events"] for row in found] == [["e0", "e1"]]
-        left = matches(rest(rows, "A ; B", checkpoint=f"{name}/checkpoint", **given)).collect()
+        left = matches(match_rest(rows, "A ; B", checkpoint=f"{name}/checkpoint", **given)).collect()
         assert [row["events"] for row in left] == [["e0", "e2"]]
 
 

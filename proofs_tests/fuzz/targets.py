@@ -314,13 +314,13 @@ def resealed(data: bytes) -> object:
 
 def answered(data: bytes) -> object:
     """An engine's answer, as the harness reads it."""
-    obj = protocol.read(data, "answer")
+    obj = protocol.parse_message(data, "answer")
     return protocol.answer_of_json(obj, "valuations", 3)
 
 
 def started(data: bytes) -> object:
     """The answer to start, and what it claims, as the harness reads them."""
-    info = protocol.info_of_json(protocol.read(data, "started"))
+    info = protocol.info_of_json(protocol.parse_message(data, "started"))
     return [claims_of_json(info.claims, name).described for name in LANGUAGES]
 
 

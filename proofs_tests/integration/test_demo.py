@@ -70,7 +70,7 @@ def test_a_day_begins_at_midnight_in_new_york_around_the_change_of_the_clocks(da
 def test_a_cut_keeps_the_events_of_its_days_only(day, types):
     """What happens at midnight sharp, or after a delay past it, belongs to the second day."""
     cut = flights.Cut(days=(date(2013, 1, day), date(2013, 1, day)))
-    assert [event.type for event in cut.of(small_table())] == types
+    assert [event.type for event in cut.cut_table(small_table())] == types
 
 
 def test_without_the_package_the_message_says_how_to_get_it(monkeypatch):
@@ -112,7 +112,7 @@ def test_a_window_too_dear_for_the_definition_is_shortened_and_not_skipped():
     stream = Stream.from_table(pa.table({"type": ["Departure"] * 30, "dep_delay": delays}))
     asked, window = case(example, SampleWindow(tuple(range(30))), stream)
     assert 0 < len(window.positions) < 30
-    assert asked.matches == matches_of(parse(example.query), window.of(stream), "matches", BUDGET)
+    assert asked.matches == matches_of(parse(example.query), window.cut_stream(stream), "matches", BUDGET)
 
 
 @installed

@@ -145,10 +145,10 @@ def matches_of(
 
     Raises Unsupported for a predicate that is not registered, and BudgetExceeded.
     """
-    return list(found(phi, S, output, budget, predicates))
+    return list(iterate_matches(phi, S, output, budget, predicates))
 
 
-def found(
+def iterate_matches(
     phi: cel.Formula, S: Stream, output: Literal["matches", "valuations"], budget: Budget, predicates: Predicates
 ) -> Iterator[Match]:
     """Yield the matches of `matches_of`, position by position."""

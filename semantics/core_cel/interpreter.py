@@ -140,7 +140,7 @@ def maximal(Cs: set[ComplexEvent], interpreter: CoreInterpreter) -> set[ComplexE
     """Those that no other one includes; only a larger set can."""
     found: set[ComplexEvent] = set()
     for _, same_size in groupby(sorted(Cs, key=len, reverse=True), key=len):
-        found |= {C for C in same_size if not any(other > C for other in interpreter.counted(found))}
+        found |= {C for C in same_size if not any(other > C for other in interpreter.limit_items(found))}
     return found
 
 
@@ -194,7 +194,7 @@ class CoreInterpreter:
         if (pairs := self._meanings.get(key)) is None:
             self._alive[id(phi)] = phi
             try:
-                pairs = frozenset(self.counted(clause(phi, self.S, i, self)))
+                pairs = frozenset(self.limit_items(clause(phi, self.S, i, self)))
             except RecursionError:
                 raise BudgetExceeded("the stream is too long for a formula nested this deeply", phi.span) from None
             self._meanings[key] = pairs
@@ -210,9 +210,9 @@ class CoreInterpreter:
 
     def extended(self, nu: Valuation, U: Variables) -> Iterator[Valuation]:
         """The extensions of nu to the variables."""
-        return self.counted(extensions(nu, U, self.S))
+        return self.limit_items(extensions(nu, U, self.S))
 
-    def counted(self, items: Iterable[T]) -> Iterator[T]:
+    def limit_items(self, items: Iterable[T]) -> Iterator[T]:
         """The items, as long as the budget lasts."""
         for item in items:
             self._count(1)

@@ -59,7 +59,7 @@ def _of_body(
     match body:
         case eql.EventFilter():
             test = filter_test(body, reading)
-            return (Match(p, (p,)) for p, e in enumerate(meter.counted(S)) if test(e))
+            return (Match(p, (p,)) for p, e in enumerate(meter.limit_items(S)) if test(e))
         case eql.EventSequence():
             return (Match(run[-1], run) for run in _of_sequence(body, S, reading, meter))
         case eql.EventSample():
@@ -106,7 +106,7 @@ def _by_key(
     """The positions of the events that pass the step's filter, by their key for the step."""
     test, fields = filter_test(step.filter, reading), eql.step_keys(query, step)
     found: dict[Key, list[int]] = {}
-    for p, e in enumerate(meter.counted(S)):
+    for p, e in enumerate(meter.limit_items(S)):
         if test(e) and (K := key_of(e, fields, reading)) is not None:
             found.setdefault(K, []).append(p)
     return found
@@ -117,7 +117,7 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
     for begin in view.steps[0]:
         run = [begin]
         for places in view.steps[1:]:
-            after = next((p for p in meter.counted(places) if p > run[-1]), None)
+            after = next((p for p in meter.limit_items(places) if p > run[-1]), None)
             if after is None:
                 break
             run.append(after)
@@ -164,7 +164,7 @@ def _choice(places: list[list[int]], meter: _Meter, taken: frozenset[int] = froz
     """The first choice of different positions, one from each list; None if there is none."""
     if not places:
         return ()
-    for p in meter.counted(places[0]):
+    for p in meter.limit_items(places[0]):
         if p not in taken and (rest := _choice(places[1:], meter, taken | {p})) is not None:
             return (p, *rest)
     return None
@@ -176,7 +176,7 @@ class _Meter:
     def __init__(self, budget: Budget) -> None:
         self.budget, self.count = budget, 0
 
-    def counted(self, items: Iterable[T]) -> Iterator[T]:
+    def limit_items(self, items: Iterable[T]) -> Iterator[T]:
         """The items, as long as the budget lasts. Raises BudgetExceeded."""
         for item in items:
             self.count += 1

@@ -43,7 +43,7 @@ Names: TypeAlias = frozenset[str]
 def resolved(raw: expr.Expression) -> expr.Expression:
     """The expression with each name taken for what it stands for. Raises ParseError for a name used in two senses."""
     if not isinstance(raw, expr.Let):
-        return _Scope.of(raw, (), {}, frozenset()).resolve(raw, frozenset())
+        return _Scope.from_body(raw, (), {}, frozenset()).resolve(raw, frozenset())
     all_names = frozenset(definition.name for definition in raw.definitions)
     known: dict[str, int] = {}
     definitions = []
@@ -52,10 +52,10 @@ def resolved(raw: expr.Expression) -> expr.Expression:
             raise ParseError(f"{definition.name} is defined twice", definition.span)
         if len(set(definition.parameters)) < len(definition.parameters):
             raise ParseError(f"two parameters of {definition.name} have the same name", definition.span)
-        scope = _Scope.of(definition.body, definition.parameters, known, all_names - known.keys())
+        scope = _Scope.from_body(definition.body, definition.parameters, known, all_names - known.keys())
         definitions.append(replace(definition, body=scope.resolve(definition.body, frozenset())))
         known[definition.name] = len(definition.parameters)
-    body = _Scope.of(raw.body, (), known, frozenset()).resolve(raw.body, frozenset())
+    body = _Scope.from_body(raw.body, (), known, frozenset()).resolve(raw.body, frozenset())
     return replace(raw, definitions=tuple(definitions), body=body)
 
 
@@ -67,7 +67,9 @@ class _Scope:
     later: Names  # those defined here or below
 
     @classmethod
-    def of(cls, body: expr.Expression, parameters: tuple[str, ...], known: Mapping[str, int], later: Names) -> _Scope:
+    def from_body(
+        cls, body: expr.Expression, parameters: tuple[str, ...], known: Mapping[str, int], later: Names
+    ) -> _Scope:
         attributes = frozenset(parameters) | {X for node in expr.subexpressions(body) for X in _arguments(node)}
         return cls(attributes, frozenset(_unbound(body, attributes, frozenset())), dict(known), later)
 

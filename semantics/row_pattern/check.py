@@ -152,7 +152,7 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
     def kind_of(operand: rows.Expression) -> ValueKind | None:
         return kind_of_type(type_of(operand, types))
 
-    def of(wanted: ValueKind, *operands: rows.Expression) -> Iterator[Problem]:
+    def find_problems(wanted: ValueKind, *operands: rows.Expression) -> Iterator[Problem]:
         for operand in operands:
             if (found := kind_of(operand)) not in (None, wanted):
                 rule = {"number": "arithmetic", "string": "like"}.get(wanted, "kind")
@@ -169,7 +169,7 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
                 yield Problem("kind", message, operand.span, advice=AN_INTERVAL if spans else None)
 
     if condition:
-        yield from of("bool", e)
+        yield from find_problems("bool", e)
     operands = rows.below(e) if e.operands else ()
     match e:
         case rows.RowConstant() | rows.RowColumn() | rows.Classifier() | rows.RowMatchNumber() | rows.Count():
@@ -182,15 +182,15 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
                 yield Problem("kind", message, e.span, advice="use a column of the other kind, as a time in seconds")
         case rows.RowAggregate(function, argument):
             if function in ("SUM", "AVG") and kind_of(argument) != "interval":
-                yield from of("number", argument)
+                yield from find_problems("number", argument)
         case rows.Negative(operand) | rows.Absolute(operand):
             if kind_of(operand) != "interval":
-                yield from of("number", operand)
+                yield from find_problems("number", operand)
         case rows.Sum(left, operator, right) | rows.Product(left, operator, right):
             if operator == "||":
-                yield from of("string", left, right)
+                yield from find_problems("string", left, right)
             elif {"timestamp", "interval"}.isdisjoint(map(kind_of, (left, right))):
-                yield from of("number", left, right)
+                yield from find_problems("number", left, right)
             elif type_of(e, types) is None and None not in map(kind_of, (left, right)):
                 message = f"there is no {kind_of(left)} {operator} {kind_of(right)}"
                 yield Problem("arithmetic", message, e.span, advice=AN_INTERVAL)
@@ -198,19 +198,19 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
             yield from alike(*arguments)
         case rows.RowCall(function, arguments):
             for wanted, argument in zip(FUNCTIONS[function].kinds, arguments, strict=False):
-                yield from of(wanted, argument)
+                yield from find_problems(wanted, argument)
         case rows.Extract(_, operand):
             if kind_of(operand) != "interval":
-                yield from of("timestamp", operand)
+                yield from find_problems("timestamp", operand)
         case rows.RowCase(tested, result, otherwise):
-            yield from of("bool", tested)
+            yield from find_problems("bool", tested)
             yield from alike(result, otherwise)
         case rows.RowComparison() | rows.RowBetween() | rows.RowIn():
             yield from alike(*operands)
         case rows.RowLike(operand, pattern):
-            yield from of("string", operand, pattern)
+            yield from find_problems("string", operand, pattern)
         case rows.RowNot() | rows.RowAnd() | rows.RowOr():
-            yield from of("bool", *operands)
+            yield from find_problems("bool", *operands)
         case _:
             assert_never(e)
     for operand in operands:

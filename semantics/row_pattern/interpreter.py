@@ -154,7 +154,7 @@ class RowOutput:
         return tuple(dict.fromkeys([*(one.name for one in self.q.partition), *order]))
 
     @cached_property
-    def others(self) -> tuple[str, ...]:
+    def other_columns(self) -> tuple[str, ...]:
         """The columns that come after the measures: the rest of the table's, if the output has all."""
         return tuple(name for name in columns_of(self.S) if self.q.all_columns and name not in self.keys)
 
@@ -162,10 +162,12 @@ class RowOutput:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns. Raises IllFormed where a measure is called as a column of the table."""
         for one in self.q.measures:
-            if (doubled := next((name for name in self.others if name.lower() == one.name.lower()), None)) is not None:
+            if (
+                doubled := next((name for name in self.other_columns if name.lower() == one.name.lower()), None)
+            ) is not None:
                 message = f"the output has two columns {one.name}: a measure, and {doubled} of the table"
                 raise IllFormed(f"{message}; give the measure another name", one.span)
-        return (*self.keys, *(one.name for one in self.q.measures), *self.others)
+        return (*self.keys, *(one.name for one in self.q.measures), *self.other_columns)
 
     def rows(self, found: Iterable[NumberedMatch]) -> Iterator[OutputRow]:
         """The rows of the table, of all matches of the clause."""
@@ -226,7 +228,7 @@ class RowOutput:
 
     def _row(self, place: int, measures: OutputRow) -> OutputRow:
         row = self.table[place]
-        return (*(row.get(name) for name in self.keys), *measures, *(row.get(name) for name in self.others))
+        return (*(row.get(name) for name in self.keys), *measures, *(row.get(name) for name in self.other_columns))
 
 
 def labels_of(match: NumberedMatch) -> tuple[str, ...]:

@@ -213,7 +213,7 @@ def _is_nan(value: Value) -> bool:
 def _guarded(name: str, operation: Operation) -> Operation:
     """The operation; where its functions fail, or give what is no value, it raises IllFormed."""
 
-    def tried(function: Callable[..., Any]) -> Callable[..., Any]:
+    def guard(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
             try:
                 return function(*arguments)
@@ -224,12 +224,12 @@ def _guarded(name: str, operation: Operation) -> Operation:
         return call
 
     def result(state: State) -> Value | None:
-        value = tried(operation.result)(state)
+        value = guard(operation.result)(state)
         if value is not None and not isinstance(value, get_args(Value)):
             raise IllFormed(f"the aggregate {name} gave {value!r}; it has to give a number, string, bool, time or None")
         return cast("Value | None", value)
 
-    return Operation(operation.identity, tried(operation.lift), tried(operation.combine), result)
+    return Operation(operation.identity, guard(operation.lift), guard(operation.combine), result)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -112,13 +112,13 @@ def answered(text: bytes, info: protocol.EngineInfo, served: Served) -> dict[str
         command_ = message.get("cmd") if isinstance(message, dict) else None
         match command_:
             case "start":
-                protocol.read(text, "start")
+                protocol.parse_message(text, "start")
                 return protocol.json_of_info(info)
             case "stop":
                 return None
             case "run":
                 id_ = message.get("id") if isinstance(message.get("id"), str) else None
-                return {"id": id_} | run(protocol.read(text, "run"), served)
+                return {"id": id_} | run(protocol.parse_message(text, "run"), served)
             case _:
                 raise InputError(f"a message is an object whose cmd is start, run or stop, not {command_!r}")
     except CerifyError as error:

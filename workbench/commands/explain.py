@@ -100,7 +100,7 @@ def explain_command(args: ExplainArguments) -> int:
             args.limit,
             args.output,
         )
-        found = explainer.one(request)
+        found = explainer.explain_request(request)
         listing = explainer.all(request) if found is None else None
         shown = [found] if listing is None else listing.found
         if args.html_file is not None:

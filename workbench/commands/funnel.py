@@ -91,7 +91,7 @@ def funnel_command(args: FunnelArguments) -> int:
 
 def _run_funnel(args: FunnelArguments) -> Funnel:
     """Return the answer; warnings are written to standard error, or with --strict the first is an error."""
-    S = args.source.read(args.file)
+    S = args.source.read_stream(args.file)
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("error" if args.source.strict else "always", QueryWarning)
         try:

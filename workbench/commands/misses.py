@@ -55,7 +55,7 @@ def misses_command(args: MissesArguments) -> int:
     if args.as_json:
         echo(json.dumps(funnel.json(), ensure_ascii=False))
     else:
-        for line in funnel.written():
+        for line in funnel.show_sentences():
             echo(line)
         if funnel.misses:
             echo_lines(_table(funnel))

@@ -314,7 +314,7 @@ class FileSource:
                 )
         return sorted_by_time(S) if self.sort else S
 
-    def read(self, file: str | tuple[str, ...], default_type: str | None = None) -> Stream:
+    def read_stream(self, file: str | tuple[str, ...], default_type: str | None = None) -> Stream:
         """The events of a file, or of several; of standard input if it is called -. Raises InputError."""
         schema = self.schema
         with _notes():

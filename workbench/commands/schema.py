@@ -47,7 +47,7 @@ def schema_command(args: SchemaArguments) -> int:
     except InputError:
         if args.source.type_column != TYPE:
             raise
-        S, typed = args.source.read(args.file, UNTYPED), False
+        S, typed = args.source.read_stream(args.file, UNTYPED), False
     if args.as_schema:
         echo(json.dumps(json_of_schema(observed(S)), ensure_ascii=False))
         return 0

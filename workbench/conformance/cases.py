@@ -291,7 +291,7 @@ class Claims:
         events = (event_of_json(event, None, case.id) for event in case.events)
         return self.objection(case.language, case.query, events, case.output)
 
-    def asked(self, case: Case) -> Case:
+    def restrict_case(self, case: Case) -> Case:
         """The case as the engine is asked it: for its matches alone if results are more than it claims."""
         if not self.only_matches(case.language):
             return case

@@ -158,7 +158,7 @@ def explained(result: CaseResult, match: Match) -> str:
     case = result.case
     language = LANGUAGES[case.language]
     explainer = language.explainer(language.parse(case.query), stream_of(case), case.query)
-    found = explainer.one(Request(events=frozenset(match.events), at=match.at))
+    found = explainer.explain_request(Request(events=frozenset(match.events), at=match.at))
     if found is None:
         return ""
     text = "\n".join(line.text.rstrip() for line in explanation_lines(explainer, found))
@@ -214,7 +214,7 @@ def defects_behind(
         own = [kernel for kernel in kernels if kernel.signature.language == language]
         failing = [result for result in failures if result.case.language == language]
         empty = always_empty([result for result in results if result.case.language == language])
-        choices = Choices(language, passed, peeler.oracle.held(language), excluded=empty, watch=peeler.watch)
+        choices = Choices(language, passed, peeler.oracle.find_choices(language), excluded=empty, watch=peeler.watch)
         answered = [result for result in results if result.case.language == language]
         choices.silent = frozenset() if empty else frozenset(silent_operators(answered, EMPTY))
         if empty:

@@ -139,7 +139,7 @@ class EngineProcess:
         self._looked = 0.0
         self._drainer = threading.Thread(target=self._drain, daemon=True)
         self._drainer.start()
-        for work in (self._read, self._write):
+        for work in (self._read_output, self._write):
             threading.Thread(target=work, daemon=True).start()
 
     def ask(self, text: str, seconds: float, meanwhile: Callable[[], object] | None = None) -> bytes:
@@ -284,7 +284,7 @@ class EngineProcess:
                 raise EngineFailure("memory", f"used {used / 2**20:.0f} MiB of memory; the cap is {cap:.0f} MiB")
         self._looked = time.monotonic()
 
-    def _read(self) -> None:
+    def _read_output(self) -> None:
         out = self._pipe(self._process.stdout)
         while True:
             line = out.readline(LONGEST_LINE)
@@ -454,7 +454,7 @@ class Engine:
         """
         self._then = then
         claims = claims_of_json(self.info.claims, case.language)
-        case = claims.asked(case)
+        case = claims.restrict_case(case)
         self._translation = ""
         started = time.perf_counter()
         outcome, detail, matches = self._outcome(case, claims)
@@ -527,7 +527,7 @@ class Engine:
         if self._process is None or (text := self._process.early(seconds)) is None:
             return
         with contextlib.suppress(InputError):
-            if self._is_second(protocol.read(text, "answer"), text):
+            if self._is_second(protocol.parse_message(text, "answer"), text):
                 return
         raise EngineFailure("protocol", f"wrote a line that nobody asked for: {excerpt(text)}")
 
@@ -547,7 +547,7 @@ class Engine:
         if len(text) > LONGEST_START:
             raise EngineFailure("protocol", f"its answer to start has {len(text):,} bytes, more than {LONGEST_START:,}")
         try:
-            return protocol.info_of_json(protocol.read(text, "started", "the answer to start"))
+            return protocol.info_of_json(protocol.parse_message(text, "started", "the answer to start"))
         except InputError as error:
             raise EngineFailure("protocol", _wrong(error, text)) from None
 
@@ -560,7 +560,7 @@ class Engine:
         text = self._process.ask(self._message(case), self.limits.run_seconds, self._prepare)
         try:
             with self._reading.timed():
-                return self._read(case, text)
+                return self._parse_answer(case, text)
         except BudgetExceeded:
             why = f"its answer of {len(text):,} bytes takes more than {self.limits.run_seconds:g} s to read"
             raise EngineFailure("timeout", why) from None
@@ -578,10 +578,10 @@ class Engine:
     def _prepare(self) -> None:
         """Make the line that asks the next case."""
         if (case := self._then) is not None and case.language in self.info.languages:
-            case = claims_of_json(self.info.claims, case.language).asked(case)
+            case = claims_of_json(self.info.claims, case.language).restrict_case(case)
             self._prepared = case, protocol.line(message_of(case))
 
-    def _read(self, case: Case, text: bytes) -> protocol.Answer | ProtocolBreach | None:
+    def _parse_answer(self, case: Case, text: bytes) -> protocol.Answer | ProtocolBreach | None:
         """Return the answer in a line; None if it answers an earlier case again.
 
         Raises EngineFailure, BudgetExceeded.

@@ -381,7 +381,7 @@ class Pool:
                 if (
                     question.query not in self.skipped
                     and question.query not in without
-                    and predictor.chosen(question.query, one) != predictor.chosen(question.query, other)
+                    and predictor.choose_values(question.query, one) != predictor.choose_values(question.query, other)
                     and predictor.answer(question, one) != predictor.answer(question, other)
                 ):
                     return self.by_length[length].pop(number)

@@ -45,7 +45,7 @@ class Oracle:
     budget: Budget = BUDGET
 
     @property
-    def decided(self) -> bool:
+    def is_decided(self) -> bool:
         """Whether the expected matches are those of the built-in suites."""
         return self.reading == DECIDED and not any(self.choices.values())
 
@@ -64,7 +64,7 @@ class Oracle:
             self.reading != DECIDED and "reading" in LANGUAGES[language].settings
         )
 
-    def held(self, language: str) -> Mapping[str, str]:
+    def find_choices(self, language: str) -> Mapping[str, str]:
         """The choices for a language that are not the definition's, by axis."""
         if not self.concerns(language):
             return {}
@@ -79,7 +79,7 @@ class Oracle:
         """The expected matches. Raises Unsupported, BudgetExceeded."""
         language = LANGUAGES[case.language]
         if self.choices.get(case.language):
-            found = answer(case.language, language.show(query), S, self.held(case.language), case.output)
+            found = answer(case.language, language.show(query), S, self.find_choices(case.language), case.output)
             if isinstance(found, Failed):
                 raise Unsupported(f"an engine with these choices reports an error: {found.message}")
             return list(found.matches)

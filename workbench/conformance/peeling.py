@@ -477,10 +477,10 @@ class Peeler:
             self.watch.check(self.watch.shrinking if self.shrinks else 1.0)
             self.answered[key] = None
             with suppress(CerifyError):
-                self.answered[key] = self._asked(query, S, origin)
+                self.answered[key] = self._ask(query, S, origin)
         return self.answered[key]
 
-    def _asked(self, query: Any, S: Stream, origin: Case) -> CaseResult | None:
+    def _ask(self, query: Any, S: Stream, origin: Case) -> CaseResult | None:
         if len(self.answered) > QUESTIONS:
             self.stopped = f"the search for smaller cases stopped after {QUESTIONS:,} questions"
             return None
@@ -516,7 +516,7 @@ class Peeler:
                 final, explaining = signature, None
             explained[signature] = explaining or final
             if explained[signature] not in kernels:
-                kernels[final] = Kernel(final, self._named(small), small.origin, (), (), self.stopped)
+                kernels[final] = Kernel(final, self._canonize(small), small.origin, (), (), self.stopped)
         cases = assigned(groups, explained)
         return clustered(replace(kernel, cases=cases.get(signature, ())) for signature, kernel in kernels.items())
 
@@ -659,7 +659,7 @@ class Peeler:
             self.stop(error)
         return best
 
-    def _named(self, failing: Failing) -> CaseResult:
+    def _canonize(self, failing: Failing) -> CaseResult:
         """Return the engine's result on the case with canonical names; on the case as it is if that fails otherwise."""
         origin = failing.origin.case
         language = LANGUAGES[origin.language]

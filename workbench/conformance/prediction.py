@@ -102,17 +102,17 @@ class MatchPredictor:
 
     def axes_of(self, query: str) -> list[Axis]:
         """The axes that bear on a query."""
-        return self._read(query).bearing
+        return self._parse(query).bearing
 
-    def chosen(self, query: str, choices: Choices) -> Chosen:
+    def choose_values(self, query: str, choices: Choices) -> Chosen:
         """The values of the axes that bear on a query: engines that agree on these give the same answers to it."""
-        return self._read(query).values(choices)
+        return self._parse(query).values(choices)
 
     def classes(self, query: str, hypotheses: Iterable[Choices]) -> list[tuple[Choices, int]]:
         """One of each kind of hypotheses that give the same answers to a query, and how many of the kind there are."""
         found: dict[Chosen, list[Choices]] = {}
         for hypothesis in hypotheses:
-            found.setdefault(self.chosen(query, hypothesis), []).append(hypothesis)
+            found.setdefault(self.choose_values(query, hypothesis), []).append(hypothesis)
         return [(some[0], len(some)) for some in found.values()]
 
     def matches(
@@ -122,7 +122,7 @@ class MatchPredictor:
 
         Raises ParseError, IllFormed.
         """
-        parsed = self._read(query)
+        parsed = self._parse(query)
         key = query, name, output, parsed.values(choices)
         if key not in self._matches:
             given = dict(self.default) | {axis.name: choices[axis.name] for axis in parsed.bearing}
@@ -146,7 +146,7 @@ class MatchPredictor:
                 self._found[key] = "unmodelled"
         return self._found[key]
 
-    def _read(self, query: str) -> Parsed:
+    def _parse(self, query: str) -> Parsed:
         if query not in self._parsed:
             phi = self.language.parse(query)
             self.interpretation.require(phi)
@@ -174,7 +174,7 @@ class Predictor(MatchPredictor):
 
     def answer(self, question: EngineQuestion, choices: Choices) -> EngineAnswer:
         """The answer of an engine with these choices."""
-        key = question.query, question.key, self.chosen(question.query, choices)
+        key = question.query, question.key, self.choose_values(question.query, choices)
         if key not in self._answers:
             found = self.matches(question.query, question.S, question.key, choices, self.interpretation.compared)
             self._answers[key] = found if isinstance(found, str) else self.compared_part(found)

@@ -396,8 +396,8 @@ def render(report: Report) -> str:
         unasked=unasked_sentence(report),
         label=LABEL,
         explanation=EXPLANATION,
-        features=[FeatureView.of(feature, report) for feature in features(report)],
-        defects=[DefectView.of(defect, report) for defect in report.defects],
+        features=[FeatureView.from_report(feature, report) for feature in features(report)],
+        defects=[DefectView.from_report(defect, report) for defect in report.defects],
         disputed=report.disputed,
         reasons=list(reasons(report)),
     )
@@ -429,7 +429,7 @@ class FeatureView:
     first: Defect | None
 
     @classmethod
-    def of(cls, name: str, report: Report) -> FeatureView:
+    def from_report(cls, name: str, report: Report) -> FeatureView:
         own = [r for r in report.results if r.case.feature == name]
         totals: Counter[Outcome] = Counter(r.outcome for r in own)
         ids = {r.case.id for r in own}
@@ -454,7 +454,7 @@ class DefectView:
     issue: str
 
     @classmethod
-    def of(cls, defect: Defect, report: Report) -> DefectView:
+    def from_report(cls, defect: Defect, report: Report) -> DefectView:
         rows = rows_of(defect.result)
         svg = timeline(columns_of(defect.result.case.events), rows[:DRAWN])
         words = sentence(defect.result)

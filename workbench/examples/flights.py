@@ -77,7 +77,7 @@ class Cut:
     tailnum: str | None = None
     days: tuple[date, date] | None = None
 
-    def of(self, table: pa.Table) -> Stream:
+    def cut_table(self, table: pa.Table) -> Stream:
         """The substream of the table of all events."""
         keep = pc.is_in(table[TYPE], pa.array(self.types, pa.string()))
         if self.origin is not None:
@@ -280,7 +280,7 @@ class SampleWindow:
 
     positions: Sequence[int]
 
-    def of(self, S: Stream) -> Stream:
+    def cut_stream(self, S: Stream) -> Stream:
         """The window as a stream of its own."""
         return Stream.from_table(S.table.take(list(self.positions)), S.schema)
 
@@ -320,7 +320,7 @@ def case(example: DemoQuery, window: SampleWindow, S: Stream) -> tuple[Case, Sam
     """
     phi = parse(example.query)
     while True:
-        part = window.of(S)
+        part = window.cut_stream(S)
         try:
             expected = matches_of(phi, part, "matches", BUDGET)
             break
@@ -389,7 +389,7 @@ def find(example: DemoQuery, table: pa.Table, engine: Runner | None = None) -> D
 
     seconds is the time of the automaton over the whole substream: classify every event, count every match.
     """
-    stream, phi = example.cut.of(table), parse(example.query)
+    stream, phi = example.cut.cut_table(table), parse(example.query)
     started = time.perf_counter()
     total = sum(count_matches(phi, stream))
     seconds = time.perf_counter() - started
@@ -401,7 +401,7 @@ def find(example: DemoQuery, table: pa.Table, engine: Runner | None = None) -> D
 def sampled(example: DemoQuery, window: SampleWindow, stream: Stream, engine: Runner | None) -> Sample:
     """The same window given to the definition, the automaton and the engine."""
     asked, window = case(example, window, stream)
-    reported = matches(parse(example.query), window.of(stream))
+    reported = matches(parse(example.query), window.cut_stream(stream))
     outcome = CaseResult(asked, "passed" if reported == list(asked.matches) else "failed", reported)
     return Sample(window, outcome, engine.run(asked) if engine is not None else None)
 
@@ -486,7 +486,7 @@ def drawing_of_match(match: Match, stream: Stream) -> Markup:
 
 def drawing_of_result(result: CaseResult, sample: Sample, finding: DemoFinding) -> Markup:
     """A sample with the expected and the reported matches; its positions are its own, from 0."""
-    window = sample.window.of(finding.stream)
+    window = sample.window.cut_stream(finding.stream)
     return markup(timeline([column(position, event) for position, event in enumerate(window)], rows_of(result)))
 
 

@@ -236,7 +236,7 @@ class CelExplainer(Explainer[Explanation]):
     def __init__(self, phi: Formula, S: Stream) -> None:
         self.phi, self.S, self.query = phi, S, show(phi)
 
-    def one(self, request: Request) -> Explanation | None:
+    def explain_request(self, request: Request) -> Explanation | None:
         if request.at is not None:
             self.require_on_stream(request.at, "--at")
         if not request.single:

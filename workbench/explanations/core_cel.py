@@ -311,8 +311,8 @@ class CoreExplainer(PlainExplainer):
         super().__init__(matches, S, query)
         self.phi, self.oracle = phi, CoreInterpreter(S)
 
-    def one(self, request: Request) -> MembershipAnswer | None:
-        found = super().one(request)
+    def explain_request(self, request: Request) -> MembershipAnswer | None:
+        found = super().explain_request(request)
         return None if found is None else self._explained(found, request.count)
 
     def all(self, request: Request) -> Listing[MembershipAnswer]:

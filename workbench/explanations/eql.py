@@ -67,7 +67,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
             return sorted(self.funnel.found)
         return list(SlotMachine(self.rule).evaluate(self.S))
 
-    def one(self, request: Request) -> EqlAnswer | None:
+    def explain_request(self, request: Request) -> EqlAnswer | None:
         if request.valuation is not None:
             raise Unsupported("a match of EQL is its events; there are no variables that bind them")
         if request.events is None:

@@ -71,7 +71,7 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
     def because(why: str) -> Iterator[NonOccurrence]:
         yield NonOccurrence(E, h[0], e, why)
 
-    def of(F: expr.Expression, part: History = h) -> Iterator[NonOccurrence]:
+    def explain_part(F: expr.Expression, part: History = h) -> Iterator[NonOccurrence]:
         if e not in known.events(F, part, b):
             yield from _why(known, F, part, e, b)
 
@@ -87,20 +87,24 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
         ):  # fmt: skip
             yield from because(_fact(known, E, h, e, b))
         case expr.ExpressionAnd(left, right) | expr.ExpressionOr(left, right):
-            yield from of(left)
-            yield from of(right)
+            yield from explain_part(left)
+            yield from explain_part(right)
         case expr.Relative() | expr.Prior() | expr.Sequence():
             yield from _one_after_another(known, E, h, e, b)
         case expr.Pipe(left, right):
             part = tuple(sorted(known.events(left, h, b)))
-            yield from of(right, part) if e in part else of(left)
+            yield from explain_part(right, part) if e in part else explain_part(left)
         case expr.Nth(_, F) | expr.EveryNth(_, F):
-            yield from of(F)
+            yield from explain_part(F)
             if e in (found := sorted(known.events(F, h, b))):
                 yield from because(f"it is number {found.index(e) + 1} of the events of {show(F)}")
         case expr.After(left, right):
             ends = before(right)
-            yield from of(left, after(h, ends[0])) if ends else because(f"{show(right)} does not take place before it")
+            yield from (
+                explain_part(left, after(h, ends[0]))
+                if ends
+                else because(f"{show(right)} does not take place before it")
+            )
         case expr.ExpressionBetween(left, right):
             yield from _in_segment(known, E, right, h, e, b, left)
         case expr.FirstAfter(opening, event, closing):
@@ -111,11 +115,11 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
                     return
             yield from _in_segment(known, E, opening, h, e, b, event)
         case expr.ExpressionSeries(left, right):
-            yield from of(right)
+            yield from explain_part(right)
             if odd := [d for d in h if d < e and d not in known.events(left, h, b)]:
                 yield from because(f"{show(left)} does not take place at {_events(odd[:1])} before it")
         case expr.Equated(F, x):
-            yield from because(f"{x} is event {position_of(x, b)}") if e != position_of(x, b) else of(F)
+            yield from because(f"{x} is event {position_of(x, b)}") if e != position_of(x, b) else explain_part(F)
         case expr.Exists(x, F):
             places = [p for p in h if p <= e]
             if len(places) == 1:
@@ -337,7 +341,7 @@ class ExpressionExplainer(Explainer[Found]):
     def __init__(self, E: expr.Expression, S: Stream, query: str) -> None:
         self.E, self.S, self.query = E, S, query
 
-    def one(self, request: Request) -> Found | None:
+    def explain_request(self, request: Request) -> Found | None:
         at = request.at
         if request.events is not None:
             if len(request.events) != 1 or at not in (None, *request.events):

@@ -339,7 +339,7 @@ class Explainer(ABC, Generic[E]):
     in_order: bool = True
 
     @abstractmethod
-    def one(self, request: Request) -> E | None:
+    def explain_request(self, request: Request) -> E | None:
         """The explanation of what the request names; None if it names nothing, so that all matches are explained.
 
         Raises InputError, Unsupported, BudgetExceeded.
@@ -400,7 +400,7 @@ class PlainExplainer(Explainer[MembershipAnswer]):
     def __init__(self, matches: Sequence[Match], S: Stream, query: str) -> None:
         self.matches, self.S, self.query = matches, S, query
 
-    def one(self, request: Request) -> MembershipAnswer | None:
+    def explain_request(self, request: Request) -> MembershipAnswer | None:
         if request.valuation is not None:
             raise Unsupported("of this language only the positions of a match are explained, not what variables bind")
         if request.events is None:

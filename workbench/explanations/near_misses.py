@@ -104,7 +104,7 @@ class NearMissReport:
             "unread": self.unread,
         }
 
-    def written(self) -> Iterator[str]:
+    def show_sentences(self) -> Iterator[str]:
         """The funnel in sentences, one for each step."""
         yield f"{self.starts:,} {_events(self.starts)} {_takes(self.starts)} the first step, {self.steps[0]}"
         for k in range(1, len(self.steps)):
@@ -274,13 +274,13 @@ class _Search:
             if not self._inside(start, p):
                 found.over = True
                 break
-            self._read(found, p, start)
+            self._extend(found, p, start)
             found.last = p
             if found.alive[n] is not None or not any((*found.alive, *found.looping)):
                 break
         return found
 
-    def _read(self, found: _Partial, p: int, start: int) -> None:
+    def _extend(self, found: _Partial, p: int, start: int) -> None:
         """One more event after a start."""
         alive, taken = found.alive, self.takes[p] if self._may_take(p) and self.parts[p] == self.parts[start] else 0
         for k in range(1, len(self.steps)):

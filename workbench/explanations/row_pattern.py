@@ -247,7 +247,7 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
         self.in_order = not q.order
         self.matches = sorted(find_matches(q, S))
 
-    def one(self, request: Request) -> RowExplanation | NotMatched | None:
+    def explain_request(self, request: Request) -> RowExplanation | NotMatched | None:
         if request.valuation is not None:
             raise Unsupported("of MATCH_RECOGNIZE the rows of a match are explained, not what variables bind")
         if request.events is None:

@@ -521,7 +521,7 @@ class SaseExplainer(Explainer[Found]):
         self.runs, self.query = SaseRuns(q, S), query
         self.S = self.runs.S
 
-    def one(self, request: Request) -> Found | None:
+    def explain_request(self, request: Request) -> Found | None:
         if not request.single:
             return None
         bound = None if request.valuation is None else bindings_of(request.valuation)

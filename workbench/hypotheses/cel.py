@@ -264,9 +264,9 @@ class CelVariant:
             case cel.ContiguousSeq(left, right):
                 return self.sequenced(left, right, i, j, choices["seq@cseq"], follow)
             case cel.Plus(psi):
-                return self.iterated(phi, psi, i, j, choices["loop"], follow)
+                return self.iterate(phi, psi, i, j, choices["loop"], follow)
             case cel.ContiguousPlus(psi):
-                return self.iterated(phi, psi, i, j, choices["loop@cplus"], follow)
+                return self.iterate(phi, psi, i, j, choices["loop@cplus"], follow)
             case cel.Project(L, psi):
                 mus = self.meaning(psi, i, j, follow)
                 if choices["project"] == "ignored":
@@ -357,7 +357,7 @@ class CelVariant:
                     if allowed:
                         yield k, mu1, mu2
 
-    def iterated(
+    def iterate(
         self, phi: cel.Formula, psi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
     ) -> Iterable[Valuation]:
         """psi+ or psi:+, whose rounds are as the choice says."""

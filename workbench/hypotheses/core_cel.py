@@ -90,10 +90,10 @@ class CoreVariant:
     def meaning(self, phi: core.Formula) -> Pairs:
         """The pairs of phi. Raises BudgetExceeded."""
         if (pairs := self._computed.get(id(phi))) is None:
-            pairs = self._computed[id(phi)] = frozenset(self.counted(self.clause(phi)))
+            pairs = self._computed[id(phi)] = frozenset(self.limit_items(self.clause(phi)))
         return pairs
 
-    def counted(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+    def limit_items(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """The pairs, as long as the budget lasts."""
         for pair in pairs:
             self._made += 1
@@ -121,7 +121,7 @@ class CoreVariant:
             case core.CoreSeq(left, right):
                 return self.sequenced(left, right)
             case core.CorePlus(psi):
-                return self.iterated(psi)
+                return self.iterate(psi)
             case core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
                 return self.selected(phi, psi)
             case _:
@@ -159,7 +159,7 @@ class CoreVariant:
                 outside = without(nu, defined_outside_iteration(left))
                 return not any(max(C1) < max(C) < min(C2) and is_function(outside | mu) for C, mu in self.meaning(left))
 
-    def iterated(self, psi: core.Formula) -> Iterator[Pair]:
+    def iterate(self, psi: core.Formula) -> Iterator[Pair]:
         """psi+: the variables that psi defines hold other events in each round."""
         U = defined_outside_iteration(psi)
         rounds = {(C, without(nu, U)) for C, nu in self.meaning(psi)}
@@ -181,7 +181,7 @@ class CoreVariant:
                 and (loop != "omit-nothing" or not self.occurs(psi, C1, C2, nu1 | nu2))
             } - (reached if loop != "at-least-two" else set())
             reached |= made
-            yield from self.counted(made)
+            yield from self.limit_items(made)
 
     def occurs(self, psi: core.Formula, C1: ComplexEvent, C2: ComplexEvent, nu: Valuation) -> bool:
         """Whether psi has a complex event between C1 and C2, under a valuation that agrees with nu."""

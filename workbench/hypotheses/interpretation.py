@@ -395,13 +395,16 @@ class ConditionVariant:
                 return self.compared(comparator, self.value(left, value_of), self.value(right, value_of))
             case pred.OneOf(term, values):
                 value = self.value(term, value_of)
-                return self.either([self.compared("=", value, self.written(v)) for v in values])
+                return self.either([self.compared("=", value, self.write_constant(v)) for v in values])
             case pred.InRange(term, low, high):
                 value = self.value(term, value_of)
                 above: Comparator = "<" if self.choices["range"] == "open-below" else "<="
                 below: Comparator = "<" if self.choices["range"] == "open-above" else "<="
                 return self.both(
-                    [self.ordered(above, self.written(low), value), self.ordered(below, value, self.written(high))]
+                    [
+                        self.ordered(above, self.write_constant(low), value),
+                        self.ordered(below, value, self.write_constant(high)),
+                    ]
                 )
             case pred.Like(term, pattern):
                 return self.like(pattern, self.value(term, value_of))
@@ -472,9 +475,9 @@ class ConditionVariant:
         match term:
             case Attribute():
                 found = value_of(term)
-                return 0 if found is None and self.choices["absent"] == "zero" else self.read(found)
+                return 0 if found is None and self.choices["absent"] == "zero" else self.read_value(found)
             case pred.Constant(value):
-                return self.written(value)
+                return self.write_constant(value)
             case pred.Arithmetic(symbol, left, right):
                 a, b = self.value(left, value_of), self.value(right, value_of)
                 if a is None or b is None:
@@ -485,13 +488,13 @@ class ConditionVariant:
             case _:
                 assert_never(term)
 
-    def written(self, value: Value) -> Value | None:
+    def write_constant(self, value: Value) -> Value | None:
         """A constant of the query as the engine reads it."""
         if isinstance(value, float) and self.choices["constants"] == "truncated" and abs(value) < float("inf"):
-            return self.read(int(value))
-        return self.read(value)
+            return self.read_value(int(value))
+        return self.read_value(value)
 
-    def read(self, value: Value | None) -> Value | None:
+    def read_value(self, value: Value | None) -> Value | None:
         """A value as the engine reads it."""
         match value:
             case str() if self.choices["strings"] == "any-case":

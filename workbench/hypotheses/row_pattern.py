@@ -95,7 +95,7 @@ class Departure:
     counts_on: bool = False
     reported: Callable[[RowMatch], bool] = lambda found: True
 
-    def answers(self, q: MatchRecognize, S: Stream, budget: Budget) -> list[NumberedMatch]:
+    def list_matches(self, q: MatchRecognize, S: Stream, budget: Budget) -> list[NumberedMatch]:
         """The matches with their results. Raises IllFormed where a skip leads nowhere, BudgetExceeded."""
         q, table = self.clause(resolved(q, columns_of(S))), interpreter.table_of(S)
         parts = self.parts(q, table, self.reading)
@@ -196,12 +196,12 @@ def name_of_union(q: MatchRecognize) -> MatchRecognize:
     """CLASSIFIER of a union is the union's name."""
     unions = {one.name for one in q.subsets}
 
-    def named(e: Any) -> Any:
+    def replace_classifier(e: Any) -> Any:
         if isinstance(e, rows.Classifier) and e.variable in unions:
             return rows.RowCase(rows.IsNull(e), NULL, rows.RowConstant(e.variable))
         return e
 
-    return in_expressions(named)(q)
+    return in_expressions(replace_classifier)(q)
 
 
 def any_sequence(p: Any) -> Any:
@@ -434,7 +434,7 @@ def find_matches(q: MatchRecognize, S: Stream, choices: Choices, output: Output,
     made = departure(choices)
     try:
         require_wellformed(q, made.reading)
-        return list(made.answers(q, S, budget))
+        return list(made.list_matches(q, S, budget))
     except IllFormed as error:
         raise EngineError(error.message) from None
 

@@ -151,7 +151,9 @@ def spans(window: sase.SaseWindow, first: Event, last: Event, how: str) -> bool 
 
 def _agree(name: str, event: Event, other: Event, conditions: ConditionVariant) -> bool:
     """An equivalence test of two events."""
-    return conditions.ordered("=", conditions.read(event.get(name)), conditions.read(other.get(name))) is True
+    return (
+        conditions.ordered("=", conditions.read_value(event.get(name)), conditions.read_value(other.get(name))) is True
+    )
 
 
 class _Definition(SaseDefinition):

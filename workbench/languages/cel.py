@@ -188,10 +188,10 @@ def _denotational(phi: Formula, schema: Schema | None, options: Options) -> Eval
     Raises IllFormed for a registered predicate that is no function, or of a wrong arity.
     """
     from cerify.semantics.cel.denote import unregistered
-    from cerify.semantics.cel.interpreter import found
+    from cerify.semantics.cel.interpreter import iterate_matches
 
     def evaluate(S: Stream) -> Iterator[Match]:
-        return found(phi, S, options.output, options.budget, options.predicates)
+        return iterate_matches(phi, S, options.output, options.budget, options.predicates)
 
     return unregistered(phi, options.predicates) or evaluate
 

@@ -85,7 +85,7 @@ class CoreCel(BuiltInLanguage[Formula]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
         return {
-            "denotational": BuiltIn.of(_denotational, _no_valuations),
+            "denotational": BuiltIn.from_matches(_denotational, _no_valuations),
             "automaton": BuiltIn.guarded(_prepare_automaton, _no_valuations, False, _readable_batches),
             "kernel": BuiltIn.guarded(_prepare_loops, _no_valuations, True, _compiled_batches),
         }

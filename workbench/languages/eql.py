@@ -108,9 +108,9 @@ class Eql(Language[eql.EqlQuery]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[eql.EqlQuery]]:
         return {
-            "denotational": BuiltIn.of(_denotational, _why_not),
-            "automaton": BuiltIn.of(_by_machine, _why_not, batches=_machine),
-            "kernel": BuiltIn.of(_by_columns, _why_not_compiled, True),
+            "denotational": BuiltIn.from_matches(_denotational, _why_not),
+            "automaton": BuiltIn.from_matches(_by_machine, _why_not, batches=_machine),
+            "kernel": BuiltIn.from_matches(_by_columns, _why_not_compiled, True),
         }
 
     def waits(self, query: eql.EqlQuery) -> bool:

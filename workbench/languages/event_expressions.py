@@ -86,9 +86,9 @@ class EventExpressions(BuiltInLanguage[Expression]):
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[Expression]]:
         return {
-            "denotational": BuiltIn.of(_denotational, _no_valuations),
-            "automaton": BuiltIn.of(_automaton, _no_valuations, batches=_readable),
-            "kernel": BuiltIn.of(_kernel, _no_valuations, True, _compiled),
+            "denotational": BuiltIn.from_matches(_denotational, _no_valuations),
+            "automaton": BuiltIn.from_matches(_automaton, _no_valuations, batches=_readable),
+            "kernel": BuiltIn.from_matches(_kernel, _no_valuations, True, _compiled),
         }
 
     def waits(self, query: Expression) -> bool:

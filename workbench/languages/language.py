@@ -181,7 +181,7 @@ class BuiltIn(Generic[F]):
         return cls(guard(prepare), compiled, None if batches is None else guard(batches))
 
     @classmethod
-    def of(
+    def from_matches(
         cls,
         matches: Callable[[F, Stream, Options], Iterable[Match]],
         why_not: Made[F, Unsupported | None] = no_objection,

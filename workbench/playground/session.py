@@ -307,7 +307,7 @@ def languages(asked: Json) -> Json:
     }
 
 
-def read(asked: Json) -> Json:
+def read_pasted_rows(asked: Json) -> Json:
     """The rows of a stream that was pasted as text."""
     rows, message = read_rows(asked["text"], language_named(asked["language"]).row_type)
     return {"rows": rows, "message": message}
@@ -386,7 +386,7 @@ def explain(asked: Json) -> Json:
     chosen = frozenset(asked["events"] or ())
     with errors_in(asked["query"]), BUDGET.timed():
         explainer = language.explainer(query, S, asked["query"])
-        found = explainer.one(Request(None if language.takes_place else chosen, at=asked["at"]))
+        found = explainer.explain_request(Request(None if language.takes_place else chosen, at=asked["at"]))
         view = explainer.view(found)
     alone = "Of the events chosen, the last alone is explained. It " if language.takes_place and len(chosen) > 1 else ""
     return {
@@ -478,7 +478,7 @@ def grade(asked: Json) -> Json:
 
 
 REQUESTS: Mapping[str, Callable[[Json], Json]] = {
-    one.__name__: one for one in (languages, read, evaluate, explain, compare, draw, step, tasks, grade)
+    one.__name__: one for one in (languages, read_pasted_rows, evaluate, explain, compare, draw, step, tasks, grade)
 }
 
 

@@ -62,10 +62,10 @@ def answer_batches(
         valid = ValidRows(columns, parsed.schema, run.ascending) if on_error == "aside" else None
         reader = OneByOne(make, output, valid) if together is None else Together(together, output, valid)
         some, fields = gathered(batches), None
-        for rows in rows_of(some if valid is None else valid.of(some), columns, parsed.schema, run.classes):
+        for rows in rows_of(some if valid is None else valid.filter_batches(some), columns, parsed.schema, run.classes):
             if valid is not None and fields is None:
                 fields = answer_fields(rows.batch.schema, columns, output, parsed.plugin.results)
-            yield from batches_of(_with_aside(reader.read(rows), valid, fields))
+            yield from batches_of(_with_aside(reader.answer_rows(rows), valid, fields))
         yield from batches_of(_with_aside(reader.finish(), valid, fields))
 
 
@@ -85,7 +85,7 @@ def answer_fields(schema: pa.Schema, columns: Columns, output: Output, results: 
             fields = [pa.field("match", pa.int64()), pa.field("at", place), pa.field("event", place)]
         case _:
             fields = list(match_schema(place))[: 4 if results else 3]
-    row = pa.struct([schema.field(name).with_nullable(True) for name in columns.needed])
+    row = pa.struct([schema.field(name).with_nullable(True) for name in columns.all_columns])
     keys = [pa.field(name, schema.field(name).type) for name in columns.keys]
     return pa.schema([*keys, *fields, (KIND, pa.string()), (MESSAGE, pa.string()), (ROW, row)])
 
@@ -136,7 +136,7 @@ class Reader(ABC):
     """
 
     @abstractmethod
-    def read(self, rows: RowsOfKeys) -> list[pa.Table]:
+    def answer_rows(self, rows: RowsOfKeys) -> list[pa.Table]:
         """The rows of the answer that some rows complete."""
 
     @abstractmethod
@@ -152,21 +152,21 @@ class OneByOne(Reader):
         self._stream: Answering | None = None
         self._failed = False
 
-    def read(self, rows: RowsOfKeys) -> list[pa.Table]:
+    def answer_rows(self, rows: RowsOfKeys) -> list[pa.Table]:
         """See Reader."""
         found = []
         for part in rows.streams():
             if part.begins or self._stream is None:
                 found += self.finish()
                 self._stream, self._failed = Answering(self._make(), part.key, self._output), False
-            found += self._tried(partial(Answering.push, rows=part))
+            found += self._try(partial(Answering.push, rows=part))
         return found
 
     def finish(self) -> list[pa.Table]:
         """See Reader."""
-        return self._tried(Answering.finish)
+        return self._try(Answering.finish)
 
-    def _tried(self, step: Callable[[Answering], pa.Table]) -> list[pa.Table]:
+    def _try(self, step: Callable[[Answering], pa.Table]) -> list[pa.Table]:
         stream = self._stream
         if stream is None or self._failed:
             return []
@@ -207,7 +207,7 @@ class Together(Reader):
         self._failed = False  # the last stream
         self._last: dict[str, pa.Array] | None = None  # the key of the last stream
 
-    def read(self, rows: RowsOfKeys) -> list[pa.Table]:
+    def answer_rows(self, rows: RowsOfKeys) -> list[pa.Table]:
         """See Reader."""
         if not rows.firsts.size:
             return []
@@ -216,7 +216,7 @@ class Together(Reader):
             self._ids.add(rows.ids)
         first, failures = rows.origins(self._run.position), _FailedStreams(rows, self._valid, self._failed)
         try:
-            found = (self._counted if self._output == "count" else self._matched)(rows, first, failures)
+            found = (self._count if self._output == "count" else self._matched)(rows, first, failures)
         except Unordered as error:
             if error.row < 0:
                 raise
@@ -234,7 +234,7 @@ class Together(Reader):
             return []
         return [pa.table(self._last | counts(np.array([self._number], object)))]
 
-    def _counted(self, rows: RowsOfKeys, first: Longs, failures: Failures) -> list[pa.Table]:
+    def _count(self, rows: RowsOfKeys, first: Longs, failures: Failures) -> list[pa.Table]:
         """The numbers of the streams that have ended; that of the last one is remembered."""
         before = [] if rows.before else self.finish()
         totals: NDArray[Any] = np.zeros(len(first), np.int64)
@@ -263,7 +263,7 @@ class Together(Reader):
         if self._ids is None:
             places, events_ = pa.array(at - first[streams]), pa.array(events - first[streams[parents]])
         else:
-            places, events_ = self._ids.of(pa.array(at)), self._ids.of(pa.array(events))
+            places, events_ = self._ids.take_ids(pa.array(at)), self._ids.take_ids(pa.array(events))
         if self._output == "events":
             numbers = np.arange(len(at)) - np.searchsorted(streams, streams)
             if rows.before:
@@ -315,7 +315,7 @@ class Answering:
             if self.output == "count":
                 self._number += self.run.count(rows.table, rows.classes)
                 return pa.table({})
-            found = self._named(self.run.push(rows.table, rows.classes))
+            found = self._add_key_and_ids(self.run.push(rows.table, rows.classes))
         except CerifyError as error:
             raise _place(error, self.key) from None
         if self._ids is not None:
@@ -326,17 +326,17 @@ class Answering:
         """The rows of the answer that the end of the stream completes."""
         try:
             if self.output != "count":
-                return self._named(self.run.finish())
+                return self._add_key_and_ids(self.run.finish())
             self._number += self.run.finish_count()
         except CerifyError as error:
             raise _place(error, self.key) from None
         return self._keyed(counts(np.array([self._number], object)))
 
-    def _named(self, found: pa.Table) -> pa.Table:
+    def _add_key_and_ids(self, found: pa.Table) -> pa.Table:
         """The rows of the answer for some matches: with the key, and with ids in place of positions."""
         if not found.num_rows:
             return pa.table({})
-        named = found if self._ids is None else map_positions(found, self._ids.kind, self._ids.of)
+        named = found if self._ids is None else map_positions(found, self._ids.kind, self._ids.take_ids)
         at, events, bindings, result = (named.column(i).combine_chunks() for i in range(4))
         if self.output == "events":
             parents = pc.list_parent_indices(events)
@@ -363,7 +363,7 @@ class _Ids:
         # a copy, so that the batch of which the ids are a slice can be freed
         self._parts.append(pa.concat_arrays([ids, ids.slice(0, 0)]))
 
-    def of(self, positions: pa.Array) -> pa.Array:
+    def take_ids(self, positions: pa.Array) -> pa.Array:
         found = pa.chunked_array(self._parts).take(pc.subtract(positions, self._first))
         return found.combine_chunks() if found.num_chunks != 1 else found.chunk(0)
 

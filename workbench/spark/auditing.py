@@ -168,7 +168,7 @@ def _spans(
         if row["kind"] != "malformed"
         for one in {row["at"], row["reported_at"], *row["events"]} - {None}
     ]
-    log = events.select(*map(column, columns.needed), column(id_).alias(ID), struct_of(columns).alias(PLACE))
+    log = events.select(*map(column, columns.all_columns), column(id_).alias(ID), struct_of(columns).alias(PLACE))
     kinds = [*(log.schema[name] for name in keys), T.StructField(NUMBER, T.IntegerType()), log.schema[ID]]
     names = F.broadcast(events.sparkSession.createDataFrame(named, T.StructType(kinds)))
     ends = (
@@ -178,7 +178,7 @@ def _spans(
     )
     inside = log.join(F.broadcast(ends), keys) if keys else log.crossJoin(F.broadcast(ends))
     inside = inside.where(F.col(PLACE).between(F.col("cerify_first"), F.col("cerify_last")))
-    wanted = inside.orderBy(NUMBER, PLACE).select(NUMBER, ID, *map(column, columns.needed))
+    wanted = inside.orderBy(NUMBER, PLACE).select(NUMBER, ID, *map(column, columns.all_columns))
     return dict(_by_number(wanted.toArrow(), columns))
 
 

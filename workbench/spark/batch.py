@@ -190,7 +190,7 @@ def count_kinds(*kinds: str) -> list[Column]:
 
 def _group_rows(df: DataFrame, columns: Columns, clustered: bool) -> DataFrame:
     """All rows, grouped by key and sorted; those without a key are spread over the tasks, to be set aside."""
-    some = df.select(*map(column, columns.needed))
+    some = df.select(*map(column, columns.all_columns))
     order = [*map(column, columns.order)]
     if not columns.keys:
         warnings.warn(ONE_TASK, stacklevel=3)
@@ -204,7 +204,7 @@ def _with_aside(df: DataFrame, answer: T.StructType, columns: Columns) -> T.Stru
     """The schema of an answer with what is set aside. Raises InputError if a column of the key has such a name."""
     if taken := [name for name in (KIND, MESSAGE, ROW) if name in answer.names]:
         raise InputError(f"the answer has a column {taken[0]!r}; rename the column of the key")
-    row = T.StructType([T.StructField(name, df.schema[name].dataType) for name in columns.needed])
+    row = T.StructType([T.StructField(name, df.schema[name].dataType) for name in columns.all_columns])
     more = [T.StructField(KIND, T.StringType()), T.StructField(MESSAGE, T.StringType()), T.StructField(ROW, row)]
     return T.StructType([*(T.StructField(field.name, field.dataType) for field in answer), *more])
 

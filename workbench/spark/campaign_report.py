@@ -171,7 +171,9 @@ def render(found: CampaignVerdicts) -> str:
             (name, counts, found.of_evaluators[name] / max(1, counts.total()) * 1000)
             for name, counts in found.by_evaluator.items()
         ],
-        examples=[CampaignExample.of(number, group) for number, group in enumerate(found.groups.values(), start=1)],
+        examples=[
+            CampaignExample.from_group(number, group) for number, group in enumerate(found.groups.values(), start=1)
+        ],
         causes=_ordered(found.causes),
         reasons=_ordered(found.reasons)[:REASONS],
     )
@@ -189,7 +191,7 @@ class CampaignExample:
     undrawn: int
 
     @classmethod
-    def of(cls, number: int, group: Sequence[Row]) -> CampaignExample:
+    def from_group(cls, number: int, group: Sequence[Row]) -> CampaignExample:
         row = group[0]
         result = result_of(row)
         rows = rows_of(result)

@@ -244,12 +244,12 @@ class ChunkRun(SparkRun):
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """The matches that these events complete, if reported at an event that the chunk owns."""
-        own = self._own(table)
+        own = self._select_own(table)
         return self._own_matches(self._run.push(own)) if own.num_rows else NOTHING
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
         """The number of these matches."""
-        own = self._own(table)
+        own = self._select_own(table)
         return self._run.count(own) if own.num_rows else 0
 
     def finish(self) -> pa.Table:
@@ -266,7 +266,7 @@ class ChunkRun(SparkRun):
         """Return the least position that a match not yet reported by the run may have."""
         return self._run.reaches
 
-    def _own(self, table: pa.Table) -> pa.Table:
+    def _select_own(self, table: pa.Table) -> pa.Table:
         """The events that the chunk owns; the run reads the others, which come before, without a report."""
         foreign = max(0, min(table.num_rows, self._before - self._read))
         self._read += table.num_rows
@@ -372,7 +372,7 @@ def _effects(
             return
         transfer = transfer_of(query, budget, begins=c == 0)
         parts = (some.table for some in rows_of(gathered(rows), columns, SparkQuery.from_json(query).schema))
-        known = transfer is not None and all(transfer.read(part) for part in parts)
+        known = transfer is not None and all(transfer.advance(part) for part in parts)
         effect = transfer.effect().to_json() if known and transfer is not None else None
         yield pa.record_batch({"chunk": pa.array([c], pa.int64()), "effect": pa.array([effect], pa.string())})
 

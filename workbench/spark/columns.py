@@ -186,7 +186,7 @@ def fields(schema: T.StructType) -> dict[str, str]:
 
 def selected(df: DataFrame, columns: Columns) -> DataFrame:
     """The needed columns of the data frame, without the rows that have no key."""
-    some = df.select(*map(column, columns.needed))
+    some = df.select(*map(column, columns.all_columns))
     for name in columns.keys:
         some = some.where(~keyless(df, name))
     return some
@@ -334,7 +334,7 @@ def resolved(
             raise InputError(f"{purpose}: two columns would have the name {name!r}; give one of them another by alias")
         return name
 
-    def named(purpose: str, one: ColumnName) -> str:
+    def require_name(purpose: str, one: ColumnName) -> str:
         require_kind(purpose, one, ColumnName, "a name of a column")
         if isinstance(one, Column):
             return add(purpose, name_of(_value(purpose, one)), one)
@@ -346,12 +346,12 @@ def resolved(
         return add(purpose, name, one)
 
     given: dict[str, Any] = {
-        purpose: [named(purpose, one) for one in list_columns(purpose, names.get(purpose))]
+        purpose: [require_name(purpose, one) for one in list_columns(purpose, names.get(purpose))]
         for purpose in ("order_by", "partition_by")
     }
     for purpose in ("type_col", "id_col"):
         if (one := names.get(purpose)) is not None:
-            given[purpose] = named(purpose, one)
+            given[purpose] = require_name(purpose, one)
     for name, one in names.get("attributes", {}).items():
         require_kind(f"attributes, {name}", one, ColumnName, "a name of a column")
         if isinstance(one, Column):

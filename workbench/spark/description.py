@@ -57,7 +57,7 @@ def _described_match(given: Prepared) -> dict[str, str]:
         "streams": f"one for each {', '.join(columns.keys)}" if columns.keys else "one, of all rows",
         "order": ", ".join(columns.order),
         "tasks": _tasks(given),
-        "shuffled": _types(T.StructType([df.schema[name] for name in columns.needed])),
+        "shuffled": _types(T.StructType([df.schema[name] for name in columns.all_columns])),
         "evaluation": _evaluation(query, given.budget, given.output == "count"),
         "answer": _types(given.answer),
     }
@@ -71,12 +71,12 @@ def _warnings(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTy
 
 def _described_stream(prepared: PreparedStream) -> dict[str, str]:
     df, plan = prepared.df, prepared.plan
-    idle = plan.idle_timeout
+    idle, held = plan.idle_timeout, ", ".join(plan.held_schema.names)
     lines = {
         "streams": f"one for each {', '.join(plan.columns.keys)}, in Spark's state store",
         "order": f"{', '.join(plan.columns.order)}, once the watermark has passed {plan.event_time}",
         "shuffled": _types(df.schema),
-        "kept": f"rows until the watermark has passed them ({', '.join(plan.held.names)}); {plan.compiled.state}",
+        "kept": f"rows until the watermark has passed them ({held}); {plan.compiled.state}",
         "silent keys": "kept for ever" if idle is None else f"forgotten after {idle / MICROSECONDS:g} seconds",
         "answer": _types(prepared.answer),
     }
@@ -165,7 +165,7 @@ class _Key:
         self._rows, self._matches, self._seconds = 0, 0, 0.0
         self._error: str | None = None
 
-    def read(self, rows: SparkRows) -> None:
+    def evaluate(self, rows: SparkRows) -> None:
         """Evaluate some rows."""
         self._rows += rows.table.num_rows
         self._timed(lambda: self._run.count(rows.table) if self._counts else len(self._run.push(rows.table)))
@@ -209,6 +209,6 @@ def _costs(
                     if current is not None:
                         yield current.finish()
                     current = _Key(make(), rows.key, counts)
-                current.read(rows)
+                current.evaluate(rows)
         if current is not None:
             yield current.finish()

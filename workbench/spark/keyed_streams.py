@@ -456,15 +456,15 @@ class StreamPlan:
         return TIME if self.columns.time == self.event_time else self.event_time
 
     @cached_property
-    def held(self) -> pa.Schema:
+    def held_schema(self) -> pa.Schema:
         """The schema of the rows that are held until the watermark passes them."""
-        return pa.schema([self.schema.field(name) for name in self.columns.needed])
+        return pa.schema([self.schema.field(name) for name in self.columns.all_columns])
 
     @cached_property
     def order(self) -> list[tuple[str, str]]:
         """The sort keys of events. Events that agree on all of them are equal for the query."""
         ids = () if self.columns.id is None else (self.columns.id,)
-        return [(name, "ascending") for name in dict.fromkeys((*self.columns.order, *ids, *self.columns.needed))]
+        return [(name, "ascending") for name in dict.fromkeys((*self.columns.order, *ids, *self.columns.all_columns))]
 
     @cached_property
     def idle_timeout(self) -> int | None:
@@ -489,7 +489,7 @@ class StreamPlan:
 
     @property
     def _types(self) -> list[tuple[str, str]]:
-        return [(field.name, str(field.type)) for field in self.held]
+        return [(field.name, str(field.type)) for field in self.held_schema]
 
     def to_json(self) -> str:
         """The plan as JSON."""
@@ -532,7 +532,7 @@ class Ids:
         positions = pa.array(np.arange(position, position + len(ids)))
         self._ids = pa.concat_tables([self._ids, pa.table([positions, ids], schema=self._schema)])
 
-    def of(self, matches: pa.Table) -> pa.Table:
+    def replace_positions(self, matches: pa.Table) -> pa.Table:
         """The matches with ids in place of positions."""
         known = self._ids[POSITION_FIELD].to_numpy()
         ids = self._ids[ID].combine_chunks()
@@ -597,7 +597,7 @@ def received(
     if good.num_rows:
         first = pc.min(micros(good[plan.event_time])).as_py()
         kept = replace(kept, first=first if kept.first is None else min(first, kept.first))
-    return kept, good.select(plan.held.names), invalid
+    return kept, good.select(plan.held_schema.names), invalid
 
 
 def is_due(kept: KeyState, watermark: int) -> bool:
@@ -613,7 +613,7 @@ def evaluated(
     ready, rest = held.filter(passed).sort_by(plan.order), held.filter(pc.invert(passed))
     run = plan.compiled.start() if kept.run is None else plan.compiled.restore(kept.run)
     id_col = plan.columns.id
-    ids = None if id_col is None else Ids(plan.held.field(id_col).type, kept.ids)
+    ids = None if id_col is None else Ids(plan.held_schema.field(id_col).type, kept.ids)
     found = []
     for first in range(0, ready.num_rows, PIECE):
         (rows,) = ready.slice(first, PIECE).combine_chunks().to_batches()
@@ -624,7 +624,7 @@ def evaluated(
         except CerifyError as error:
             raise _placed(plan, rows, error) from None
         if matches.num_rows:
-            found.append(shift_positions(matches, kept.began) if ids is None else ids.of(matches))
+            found.append(shift_positions(matches, kept.began) if ids is None else ids.replace_positions(matches))
     kept = replace(
         kept,
         first=pc.min(micros(rest[plan.event_time])).as_py(),
@@ -690,7 +690,7 @@ class KeyOperator:
         self._plan = plan
         self._handle, self._held, self._kept = handle, held, kept
 
-    def read(self, key: Any, rows: Iterable[Any], watermark: int) -> Iterator[Row]:
+    def process_rows(self, key: Any, rows: Iterable[Any], watermark: int) -> Iterator[Row]:
         """The rows of the answer for blobs of rows of the key. The watermark is in milliseconds."""
         plan, passed = self._plan, watermark * MILLISECOND
         with serialize_error():
@@ -724,7 +724,7 @@ class KeyOperator:
         self, key: Any, before: KeyState, kept: KeyState, more: pa.Table | None, watermark: int
     ) -> Iterator[Row]:
         plan = self._plan
-        held = unpacked((blob for (blob,) in self._held.get()), plan.held)
+        held = unpacked((blob for (blob,) in self._held.get()), plan.held_schema)
         held = held if more is None else pa.concat_tables([held, more])
         kept, rest, found = evaluated(plan, kept, held, watermark)
         for table in found:

@@ -40,7 +40,7 @@ class Processor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterable[Any], timerValues: TimerValues) -> Iterator[Row]:
         """The rows of the answer for the blobs of a key in a batch."""
-        return self._operator().read(key, rows, timerValues.getCurrentWatermarkInMs())
+        return self._operator().process_rows(key, rows, timerValues.getCurrentWatermarkInMs())
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo

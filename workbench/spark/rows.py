@@ -158,7 +158,7 @@ class Columns:
     attributes: tuple[str, ...] = ()
 
     @property
-    def needed(self) -> tuple[str, ...]:
+    def all_columns(self) -> tuple[str, ...]:
         """All columns, each once."""
         optional = (name for name in (self.id, self.time) if name is not None)
         return tuple(dict.fromkeys((*self.keys, *self.order, self.type, *optional, *self.attributes)))
@@ -468,11 +468,11 @@ class ValidRows:
     def set_aside_key(self, key: Mapping[str, pa.Array], error: CerifyError) -> None:
         """Set a key aside, as a row in which only the columns of the key have values."""
         reason = OVER_BUDGET if isinstance(error, BudgetExceeded) else FAILED
-        fields = pa.schema([self._fields.field(name).with_nullable(True) for name in self.columns.needed])
+        fields = pa.schema([self._fields.field(name).with_nullable(True) for name in self.columns.all_columns])
         columns = [key[field.name] if field.name in key else pa.nulls(1, field.type) for field in fields]
         self._invalid.append(Invalid(reason, error.message, pa.record_batch(columns, schema=fields)))
 
-    def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def filter_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The valid rows of each batch, which may be none."""
         for batch in batches:
             self._fields = batch.schema

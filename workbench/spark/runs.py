@@ -242,15 +242,15 @@ class ConcatenatedExpression(Concatenated):
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
         """See Concatenated."""
-        at = self._read(rows, failures)
+        at = self._find_positions(rows, failures)
         yield MatchBatch(at, np.arange(len(at) + 1), at, np.empty(0, np.int32))
 
     def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
         """See Concatenated."""
-        at = self._read(rows, failures)
+        at = self._find_positions(rows, failures)
         yield at, np.ones(len(at), np.int64)
 
-    def _read(self, rows: RowsOfKeys, failures: Failures) -> Longs:
+    def _find_positions(self, rows: RowsOfKeys, failures: Failures) -> Longs:
         """The positions at which the expression takes place. A stream with a late start event fails."""
         E, classes = self._evaluator, rows.classes
         assert classes is not None
@@ -352,17 +352,17 @@ class ExpressionRun(SparkRun):
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """A match for each event at which the expression takes place."""
-        return _match_each_event(self._read(table, classes))
+        return _match_each_event(self._find_positions(table, classes))
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
         """The number of these matches."""
-        return len(self._read(table, classes))
+        return len(self._find_positions(table, classes))
 
     def classes(self, table: pa.Table) -> Classes:
         """For each event its letter in the alphabet of the automaton."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
-    def _read(self, table: pa.Table, classes: Classes | None) -> pa.Array:
+    def _find_positions(self, table: pa.Table, classes: Classes | None) -> pa.Array:
         E = self._evaluator
         E.states, E.position = self._states, self._position
         (positions,) = E.read_classes(self.classes(table) if classes is None else classes)
@@ -409,7 +409,7 @@ class SaseRun(SparkRun):
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """The matches that these events complete. Raises BudgetExceeded for too many rows without a window."""
-        if (known := self._read(table)) is None:
+        if (known := self._find_matches(table)) is None:
             assert self._gathered is not None
             return self._gathered.push(table)
         return table_of_matches(self._matches(known))
@@ -436,7 +436,7 @@ class SaseRun(SparkRun):
             return super().finish_count()
         return self._evaluator.finish_count()
 
-    def _read(self, table: pa.Table) -> pa.Table | None:
+    def _find_matches(self, table: pa.Table) -> pa.Table | None:
         if self._gathered is not None:
             return None
         rows = self._rows

@@ -114,11 +114,11 @@ def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> 
         not columns.keys,
         [PartitioningColumn(paths.get(name, quoted(name))) for name in columns.keys],
         [OrderingColumn(paths.get(name, quoted(name))) for name in columns.order],
-        [SelectedColumn(paths.get(name, quoted(name)), name if name in paths else "") for name in columns.needed],
+        [SelectedColumn(paths.get(name, quoted(name)), name if name in paths else "") for name in columns.all_columns],
         asked.to_json(),
         columns,
         output,
-        T.StructType([rows[name] for name in columns.needed]),
+        T.StructType([rows[name] for name in columns.all_columns]),
     )
 
 

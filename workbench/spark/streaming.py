@@ -76,7 +76,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 
 class StreamOptions(EventNames, total=False):
-    """Keyword arguments that match_stream and rest share; match_stream documents them."""
+    """Keyword arguments that match_stream and match_rest share; match_stream documents them."""
 
     event_time: Required[ColumnName]
     partition_by: Required[ColumnName | Sequence[ColumnName]]
@@ -302,7 +302,7 @@ def exported_schema(prepared: PreparedStream) -> T.StructType:
     assert isinstance(rows, T.StructType)
     plan = prepared.plan
     keys = [T.StructField(name, field.dataType) for name, field in zip(plan.columns.keys, prepared.keys, strict=True)]
-    waiting = T.ArrayType(T.StructType([rows[name] for name in plan.held.names]))
+    waiting = T.ArrayType(T.StructType([rows[name] for name in plan.held_schema.names]))
     types = {EVENTS: T.LongType(), LAST: T.TimestampType(), WAITING: waiting, RUN: T.BinaryType()}
     return T.StructType([*keys, *(T.StructField(name, type_) for name, type_ in types.items())])
 
@@ -314,12 +314,12 @@ def _exporting(prepared: PreparedStream) -> partial[Iterator[pa.RecordBatch]]:
 
 def _exported(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predicates) -> Iterator[pa.RecordBatch]:
     parsed = StreamPlan.from_json(plan, predicates)
-    keys, waiting = parsed.columns.keys, pa.list_(pa.struct(list(parsed.held)))
+    keys, waiting = parsed.columns.keys, pa.list_(pa.struct(list(parsed.held_schema)))
     with serialize_error():
         for batch in batches:
             rows = batch.select([HELD, KEPT]).to_pylist()
             kept = [same_plan(parsed, KeyState(**row[KEPT])) for row in rows]
-            held = [unpacked(row[HELD] or [], parsed.held).to_pylist() for row in rows]
+            held = [unpacked(row[HELD] or [], parsed.held_schema).to_pylist() for row in rows]
             columns = {name: batch.column(key_name(i)) for i, name in enumerate(keys)}
             columns[EVENTS] = pa.array([one.position for one in kept], pa.int64())
             columns[LAST] = pa.array([one.last for one in kept], pa.timestamp("us", "UTC"))
@@ -334,13 +334,13 @@ def _exported(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predicat
 END = 2**63 - 1  # a watermark greater than every time
 
 
-def rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> DataFrame:
+def match_rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> DataFrame:
     """The matches that match_stream would report if the watermark passed all rows in the checkpoint.
 
     df, query and options are those of match_stream, without `watermark` and `observe`. The checkpoint is only read; a
     stream that continues from it reports these matches itself. Raises InputError if the stream has finished no batch.
     """
-    require_keywords(rest, options, StreamOptions)
+    require_keywords(match_rest, options, StreamOptions)
     prepared = prepare(df, query, options)
     blobs = blobs_of(df, prepared, checkpoint).where(F.col(HELD).isNotNull())
     plan, predicates = prepared.plan.to_json(), prepared.plan.query.predicates
@@ -355,7 +355,7 @@ def _remaining(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predica
         for batch in batches:
             for i, row in enumerate(batch.select([HELD, KEPT]).to_pylist()):
                 kept = same_plan(parsed, KeyState(**row[KEPT]))
-                _, _, found = evaluated(parsed, kept, unpacked(row[HELD], parsed.held), END)
+                _, _, found = evaluated(parsed, kept, unpacked(row[HELD], parsed.held_schema), END)
                 keys = [batch.column(name).slice(i, 1) for name in names[:-2]]
                 for table in found:
                     yield pa.record_batch([*keys, pa.array([MATCH]), pa.array([packed(table)], pa.binary())], names)

@@ -125,7 +125,7 @@ class Transfer(ABC):
     """The computation of the effect of a chunk, from every state at once."""
 
     @abstractmethod
-    def read(self, table: pa.Table) -> bool:
+    def advance(self, table: pa.Table) -> bool:
         """Read the next events; False if there are too many states, or too large numbers."""
 
     @abstractmethod
@@ -142,7 +142,7 @@ class ExpressionTransfer(Transfer):
         self._at = list(range(len(A.following)))
         self._reports = [0] * len(self._at)
 
-    def read(self, table: pa.Table) -> bool:
+    def advance(self, table: pa.Table) -> bool:
         """See Transfer. Raises InputError for a start event that is not the first event."""
         E, S = self._evaluator, Stream.from_table(table)
         classes: NDArray[np.int32] | None = None
@@ -181,7 +181,7 @@ class CountTransfer(Transfer):
         marked = np.diff(transitions.begin) > 0
         self._idle = stays.all(axis=1) & ~marked & bool(transitions.ended[transitions.finals].all())
 
-    def read(self, table: pa.Table) -> bool:
+    def advance(self, table: pa.Table) -> bool:
         """See Transfer."""
         E = self._evaluator
         numbers, kinds = classified(E.automaton.A.predicates, Stream.from_table(table))

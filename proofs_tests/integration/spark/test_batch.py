@@ -576,7 +576,7 @@ def effects(query: SparkQuery, S: Stream, parts: Parts) -> dict[int, Effect] | N
             transfer = transfer_of(query.to_json(), Budget(), begins=begin == 0)
             if transfer is None:
                 return None
-            assert all(transfer.read(S.table.slice(at, min(3, end - at))) for at in range(begin, end, 3))
+            assert all(transfer.advance(S.table.slice(at, min(3, end - at))) for at in range(begin, end, 3))
             found[c] = Effect.from_json(transfer.effect().to_json())
     return found
 
@@ -639,10 +639,10 @@ def test_numbers_past_a_machines_word_are_exact() -> None:
 def test_numbers_that_grow_too_long_and_states_that_never_meet_are_given_up() -> None:
     long = transfer_of(SparkQuery("A+ ; B").to_json(), Budget(), begins=True)
     assert long is not None
-    assert not long.read(Stream(Event("A") for _ in range(9_000)).table)
+    assert not long.advance(Stream(Event("A") for _ in range(9_000)).table)
     many = transfer_of(SparkQuery("every <70> A", "event-expression").to_json(), Budget(), begins=True)
     assert many is not None
-    assert not many.read(Stream([Event("A")]).table)
+    assert not many.advance(Stream([Event("A")]).table)
 
 
 def test_a_start_event_in_a_later_chunk_is_an_error() -> None:
@@ -650,10 +650,10 @@ def test_a_start_event_in_a_later_chunk_is_an_error() -> None:
     starting = Stream([Event("start"), Event("A")]).table
     first, later = (transfer_of(query, Budget(), begins=begins) for begins in (True, False))
     assert first is not None
-    assert first.read(starting)
+    assert first.advance(starting)
     assert later is not None
     with pytest.raises(InputError):
-        later.read(starting)
+        later.advance(starting)
 
 
 @pytest.mark.thorough

@@ -207,7 +207,7 @@ class Deadly(Work):
             prepared = known.prepare(phi, schema, options)
             return prepared if isinstance(prepared, Unsupported) else None
 
-        return BuiltIn.of(evaluator, why_not)
+        return BuiltIn.from_matches(evaluator, why_not)
 
 
 @pytest.mark.thorough

@@ -206,7 +206,7 @@ def test_a_stream_with_fields_of_structs_runs(spark: SparkSession, tmp_path: Pat
     from pyspark.sql import functions as F
 
     from cerify.spark import match_stream, matches
-    from cerify.spark.streaming import export_state, require_checkpoint, rest, supervised
+    from cerify.spark.streaming import export_state, match_rest, require_checkpoint, supervised
 
     lines = [
         {"p": {"user": user, "at": f"2024-01-01T10:00:0{n}Z"}, "type": type_, "x": n}
@@ -229,7 +229,7 @@ def test_a_stream_with_fields_of_structs_runs(spark: SparkSession, tmp_path: Pat
     assert [(row["kind"], row["row"]["x"]) for row in found if row["kind"] != "match"] == [("no key", 3)]
     require_checkpoint(df, query, checkpoint=checkpoint, **how)
     assert {row["key"] for row in export_state(df, query, checkpoint=checkpoint, **how).collect()} == {"U", "V"}
-    kept = matches(rest(df, query, checkpoint=checkpoint, **how)).collect()
+    kept = matches(match_rest(df, query, checkpoint=checkpoint, **how)).collect()
     assert [(row["key"], row["events"]) for row in kept] == [("U", [0, 2])]
 
 
@@ -384,7 +384,7 @@ def test_what_a_predicate_selects_is_what_it_selects_locally(spark: SparkSession
 
 @pytest.mark.thorough
 def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
-    from cerify.spark.streaming import match_stream, matches, rest, supervised
+    from cerify.spark.streaming import match_rest, match_stream, matches, supervised
 
     (tmp_path / "in").mkdir()
     df = spark.readStream.schema("k string, time timestamp, type string, zone long").json(str(tmp_path / "in"))
@@ -396,7 +396,7 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
         writer = match_stream(df, QUERY, watermark="1 seconds", **given).writeStream.trigger(availableNow=True)
         writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
         supervised(writer.foreachBatch(lambda batch, _: found.extend(matches(batch).collect())).start, pause=0)
-    found += matches(rest(df, QUERY, checkpoint=str(tmp_path / "checkpoint"), **given)).collect()
+    found += matches(match_rest(df, QUERY, checkpoint=str(tmp_path / "checkpoint"), **given)).collect()
     assert sorted((row["k"], tuple(row["events"])) for row in found) == sorted(expected())
 
 

@@ -22,7 +22,7 @@ from cerify.spark.keyed_streams import REASONS, ROWS, KeyState, StreamPlan, comp
 from cerify.spark.processor import Processor
 from cerify.spark.rows import Columns, match_schema
 from cerify.spark.runs import SparkQuery
-from cerify.spark.streaming import late, malformed, match_stream, matches, rest
+from cerify.spark.streaming import late, malformed, match_rest, match_stream, matches
 from cerify.spark.transport import MATCH, WorkerError
 from proofs_tests.campaigns.spark_streaming import differences, killed, write
 from proofs_tests.integration.spark.disorder import (
@@ -76,7 +76,7 @@ def test_a_stream_in_disorder(spark: SparkSession, tmp_path: Path, kind: str) ->
     now, all_ = expected(its.query, in_time, last), expected(its.query, in_time, timedelta.max)
     said = found_in(row.asDict(True) for row in matches(found).collect())
     left = found_in(
-        row.asDict(True) for row in matches(rest(df, its.query.text, checkpoint=checkpoint, **how)).collect()
+        row.asDict(True) for row in matches(match_rest(df, its.query.text, checkpoint=checkpoint, **how)).collect()
     )
     assert 0 < len(now) < len(all_)
     assert said == now
@@ -516,7 +516,7 @@ def test_states_of_the_release_before_with_a_schema_that_has_grown(
 
 def test_a_checkpoint_of_a_stream_that_has_finished_no_batch(spark: SparkSession, tmp_path: Path) -> None:
     """A first run that fails leaves the folder of a checkpoint, with offsets and without a state."""
-    from cerify.spark.streaming import export_state, require_checkpoint, rest
+    from cerify.spark.streaming import export_state, match_rest, require_checkpoint
 
     df, failed = rows(spark, tmp_path / "in", "1", FIRST), tmp_path / "failed"
     for name in ("offsets", "commits", "state"):
@@ -525,7 +525,7 @@ def test_a_checkpoint_of_a_stream_that_has_finished_no_batch(spark: SparkSession
     (failed / "offsets" / "0").write_text('v1\n{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{}}\n{"logOffset":0}')
     for folder in (failed, tmp_path / "none"):
         require_checkpoint(df, "A ; B", checkpoint=str(folder), **CHECKPOINTS_HOW)
-        for read in (rest, export_state):
+        for read in (match_rest, export_state):
             with pytest.raises(InputError, match="has finished no batch"):
                 read(df, "A ; B", checkpoint=str(folder), **CHECKPOINTS_HOW)
 

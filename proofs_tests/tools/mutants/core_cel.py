@@ -53,7 +53,7 @@ class _Wrong(CoreInterpreter):
         if key not in self._wrong:
             self._alive[id(phi)] = phi
             pairs = self.mutant.clause(phi, self.S, i, self)
-            self._wrong[key] = frozenset(self.counted(clause(phi, self.S, i, self) if pairs is None else pairs))
+            self._wrong[key] = frozenset(self.limit_items(clause(phi, self.S, i, self) if pairs is None else pairs))
         return self._wrong[key]
 
 

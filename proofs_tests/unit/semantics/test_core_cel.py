@@ -234,10 +234,10 @@ def test_the_time_of_the_budget_counts_from_the_beginning(monkeypatch: pytest.Mo
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
     interpreter = CoreInterpreter(stream("A A"), Budget(seconds=5))
     monkeypatch.setattr(time, "monotonic", lambda: 1004.0)
-    assert len(list(interpreter.counted("ab"))) == 2
+    assert len(list(interpreter.limit_items("ab"))) == 2
     monkeypatch.setattr(time, "monotonic", lambda: 1006.0)
     with pytest.raises(BudgetExceeded, match="5 seconds"):
-        list(interpreter.counted("ab"))
+        list(interpreter.limit_items("ab"))
 
 
 # ---- against naive ----

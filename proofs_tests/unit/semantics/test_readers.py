@@ -818,7 +818,7 @@ def test_the_columns_of_a_schema_are_converted_at_once(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The table was copied for each column: five minutes for 20,000. Here there is none that could be copied."""
-    named = tables._named
+    named = tables._drop_unnamed
 
     def without_table(source: CsvSource, table: pa.Table) -> SimpleNamespace:
         table = named(source, table)

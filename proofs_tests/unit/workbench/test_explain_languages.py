@@ -129,7 +129,7 @@ def test_what_is_in_the_way_is_named(query: str, C: set[int], reason: str) -> No
     """Of an iteration in the round that breaks the condition."""
     phi = parse(query)
     explainer = CoreExplainer(phi, matches_of(phi, FARM), FARM, query)
-    found = explainer.one(Request(frozenset(C)))
+    found = explainer.explain_request(Request(frozenset(C)))
     assert isinstance(found, CoreFound)
     (why,) = found.reasons
     assert why.startswith(reason)
@@ -140,7 +140,7 @@ def test_beyond_the_budget_a_match_is_still_said_to_be_one() -> None:
     phi = parse("T AS x ; H AS y")
     explainer = CoreExplainer(phi, matches_of(phi, FARM), FARM, "T AS x ; H AS y")
     explainer.oracle = CoreInterpreter(FARM, Budget(valuations=2))
-    found = explainer.one(Request(frozenset({0, 1})))
+    found = explainer.explain_request(Request(frozenset({0, 1})))
     assert isinstance(found, CoreFound)
     assert found.match
     assert "more than 2 valuations" in found.reasons[0]

@@ -195,7 +195,7 @@ def test_a_wrong_evaluator_is_found_and_shrunk_and_shown_in_core_cel(
     def wrong(phi: core.Formula, S: Stream, options: Options) -> Collection[Match]:
         return match(one_variable_for_all_rounds(phi), S, evaluator="denotational", budget=DEFINITION_BUDGET)
 
-    monkeypatch.setitem(LANGUAGES["core-cel"].evaluators, "automaton", BuiltIn.of(wrong))  # type: ignore[arg-type]
+    monkeypatch.setitem(LANGUAGES["core-cel"].evaluators, "automaton", BuiltIn.from_matches(wrong))  # type: ignore[arg-type]
     arguments = [
         "--language",
         "core-cel",
@@ -721,7 +721,7 @@ def test_the_engine_answers_with_results(monkeypatch: pytest.MonkeyPatch) -> Non
     started, answer = answered("automaton", [{"cmd": "start", "protocol": 1}, run], monkeypatch)
     assert "sase" in started["languages"]
     assert answer == {"id": "1", "matches": ANSWER}
-    read = protocol.read(json.dumps(answer), "answer")
+    read = protocol.parse_message(json.dumps(answer), "answer")
     assert protocol.answer_of_json(read, "valuations", 3) == protocol.MatchesAnswer(
         cerify.match(QUERY, S, language="sase")
     )
@@ -777,7 +777,7 @@ def test_the_command_fuzz(monkeypatch: pytest.MonkeyPatch) -> None:
     options = ["--language", "sase", "--evaluator", "automaton", "--cases", "20", "--processes", "1", "--nodes", "5"]
     said = CliRunner().invoke(fuzz.fuzz_command, options, standalone_mode=False)
     assert said.return_value == 0, said.output
-    faulty = BuiltIn[Any].of(lambda q, S, options: forgetful(q, S, options.output))
+    faulty = BuiltIn[Any].from_matches(lambda q, S, options: forgetful(q, S, options.output))
     monkeypatch.setitem(LANGUAGES["sase"].evaluators, "automaton", faulty)  # type: ignore[arg-type]
     said = CliRunner().invoke(
         fuzz.fuzz_command, [*options, "--cases", "60", "--stop-after", "1"], standalone_mode=False

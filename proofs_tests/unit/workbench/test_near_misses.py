@@ -117,7 +117,7 @@ def test_the_funnel_in_words() -> None:
     kinds = [("A", 0, "x"), ("B", 30, "x"), ("A", 100, "y"), ("B", 763, "y"), ("A", 800, "z")]
     S = Stream(Event(R, {"time": t, "k": k}) for R, t, k in kinds)
     funnel = near_misses(parse("A ; B PER KEY [k] WITHIN 10 minutes"), S)
-    assert list(funnel.written()) == [
+    assert list(funnel.show_sentences()) == [
         "3 events take the first step, A",
         "1 of these goes on to B; 1 too late, 1 open at the end of the stream",
         "  nearest: events 2 and 3, 11 minutes 3 seconds apart",

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cerify import Budget, IllFormed, Stream
-from cerify.research import ExperimentCase, evaluation, experiment, given, random_formulas, sizes
+from cerify.research import ExperimentCase, evaluation, experiment, random_formulas, sizes, use_queries
 from proofs_tests.support import stream
 
 SMALL = random_formulas(range(1, 5), each=3, profile="core", events=6)
@@ -21,32 +21,32 @@ def test_a_seed_makes_the_same_cases() -> None:
 
 def test_sizes_are_those_of_known_automata() -> None:
     """A;B needs three states; (A OR B);A+ has different numbers before and after."""
-    rows = experiment(given({"seq": "A ; B", "same": "A OR A"}, Stream([])), [sizes]).rows
+    rows = experiment(use_queries({"seq": "A ; B", "same": "A OR A"}, Stream([])), [sizes]).rows
     assert [(row["name"], row["deterministic"], row["minimal"]) for row in rows] == [("seq", 3, 3), ("same", 2, 2)]
 
 
 @pytest.mark.parametrize("evaluator", ["denotational", "automaton", "kernel"])
 def test_all_evaluators_are_measured_alike(evaluator: str) -> None:
     pytest.importorskip("numba")
-    (row,) = experiment(given({"q": "A+ ; B"}, stream("A A B A B")), [evaluation(evaluator)]).rows
+    (row,) = experiment(use_queries({"q": "A+ ; B"}, stream("A A B A B")), [evaluation(evaluator)]).rows
     assert row[f"{evaluator}.matches"] == 3 + 7
     assert row["problem"] is None
     assert row[f"{evaluator}.update"] > 0  # type: ignore[operator]
 
 
 def test_other_languages() -> None:
-    (row,) = experiment(given({"q": "prior(A, B)"}, stream("A B"), "event-expression"), [sizes]).rows
+    (row,) = experiment(use_queries({"q": "prior(A, B)"}, stream("A B"), "event-expression"), [sizes]).rows
     assert (row["states"], row["minimal"]) == (None, 3)
 
 
 def test_what_has_no_value_says_why() -> None:
     """The measures after one that fails still have their values."""
     (row,) = experiment(
-        given({"q": "A+ ; B"}, stream("A B")), [sizes, evaluation("automaton")], budget=Budget(states=1)
+        use_queries({"q": "A+ ; B"}, stream("A B")), [sizes, evaluation("automaton")], budget=Budget(states=1)
     ).rows
     assert "minimal" not in row
     assert "state" in str(row["problem"])
-    correlated = given({"q": "A ; B FILTER A.x = B.x"}, stream("A B"))
+    correlated = use_queries({"q": "A ; B FILTER A.x = B.x"}, stream("A B"))
     (row,) = experiment(correlated, [sizes, lambda case, budget: {"k": 1}]).rows
     assert row["k"] == 1
     assert row["problem"]

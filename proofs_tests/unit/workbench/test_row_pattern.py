@@ -213,7 +213,7 @@ def test_an_engine_answers_with_matches_or_rows() -> None:
     assert shown == {"id": "1", "columns": ["k", "bottom", "n"], "rows": [["b", 1, 1], ["a", 1, 1]]}
     answer = ask(QUERY, "matches")
     assert isinstance(answer, dict)
-    read = protocol.answer_of_json(protocol.read(protocol.line(answer), "answer"), "valuations", len(TABLE))
+    read = protocol.answer_of_json(protocol.parse_message(protocol.line(answer), "answer"), "valuations", len(TABLE))
     assert isinstance(read, protocol.MatchesAnswer)
     assert list(read.matches) == sorted(cerify.match(QUERY, TABLE, language=LANGUAGE))
     assert read.problem == ""

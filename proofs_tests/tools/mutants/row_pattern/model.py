@@ -33,7 +33,7 @@ class RowMutant(Mutant):
         """The matches, with bindings and results; None where they take too long."""
         try:
             require_wellformed(query, self.departure.reading)
-            return frozenset(self.departure.answers(query, S, BUDGET))
+            return frozenset(self.departure.list_matches(query, S, BUDGET))
         except BudgetExceeded:
             return None
         except (CerifyError, KeyError):  # the pattern may have lost a variable that an expression names

@@ -45,7 +45,7 @@ def test_every_query_has_the_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(phi)
         return known.matches(phi.phi if isinstance(phi, cel.Next) else phi, S, options)
 
-    monkeypatch.setitem(LANGUAGES["cel"].evaluators, "automaton", BuiltIn.of(forgetful))  # type: ignore[arg-type]
+    monkeypatch.setitem(LANGUAGES["cel"].evaluators, "automaton", BuiltIn.from_matches(forgetful))  # type: ignore[arg-type]
     said = run("--cases", "60", "--selection", "next", "--stop-after", "1")
     assert said.return_value == 1
     assert isinstance(asked[0], cel.Next)
@@ -94,7 +94,7 @@ def test_an_engine_is_sent_consumption_only_if_it_names_it() -> None:
     case = Case("1", "fuzz", "", "cel", "A", None, [], "matches", ())
     assert "consumption" not in message_of(case)
     message = message_of(replace(case, consumption=Consumption.ANY))
-    assert protocol.read(json.dumps(message), "run")["consumption"] == "any"
+    assert protocol.parse_message(json.dumps(message), "run")["consumption"] == "any"
     code = ["import json, sys", "for line in sys.stdin:", " if 'stop' in line: break"]
     code.append(
         " print(json.dumps({'protocol': 1, 'engine': {'name': 'e', 'version': '1'}, 'languages': ['cel']}), flush=True)"

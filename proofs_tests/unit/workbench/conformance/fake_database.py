@@ -102,7 +102,7 @@ def answered(
     q = parse(text.replace("WINDOW cerify_window AS", "WINDOW"))
     S = Stream(events, Schema({ROW: dict(columns)}))  # type: ignore[arg-type]
     made = departure(choices_of(choices, AXES))
-    found = made.answers(q, S, Budget(valuations=50_000))
+    found = made.list_matches(q, S, Budget(valuations=50_000))
     q = made.clause(q)
     parts = interpreter.partitions(q, interpreter.table_of(S), made.reading)
     return LookingOutput(q, S, made.reading, lambda f: f, parts), found

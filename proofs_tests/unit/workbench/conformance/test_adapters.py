@@ -189,7 +189,7 @@ def differing(
     """
     claims = of.claims or claims_of_json(adapter.claims, of.language)
     cases = random_cases(of, claims) if cases is None else cases
-    for case in (claims.asked(case) for case in cases if not claims.why_not(case)):
+    for case in (claims.restrict_case(case) for case in cases if not claims.why_not(case)):
         message = message_of(case)
         search = of.search(message)
         reply = adapter.answer(message, search if fault is None else lambda t, search=search: search(fault(t)))
@@ -257,7 +257,7 @@ def test_each_line_is_a_run_message(path: Path) -> None:
         line = json.loads(text)
         names = ("language", "query", "tree", "schema", "events", "output", "sql")
         message = {name: line[name] for name in names if name in line}
-        assert protocol.read(protocol.line({"cmd": "run", "id": "", **message}), "run")["tree"] is not None
+        assert protocol.parse_message(protocol.line({"cmd": "run", "id": "", **message}), "run")["tree"] is not None
 
 
 @pytest.mark.parametrize("engine", ["calcite", "flink-sql", "trino"])

@@ -118,7 +118,7 @@ def test_the_tree_is_sent_with_the_query() -> None:
     message = message_of(case("A ; B"))
     left, right = {"node": "Event", "type": "A"}, {"node": "Event", "type": "B"}
     assert message["tree"] == {"node": "Seq", "left": left, "right": right}
-    protocol.read(protocol.line(message), "run")
+    protocol.parse_message(protocol.line(message), "run")
     assert tree_of_text("cel", "A ;") is None
     assert tree_of_text("event-expression", "!A[not x = 1]") == {
         "node": "Not",
@@ -160,7 +160,7 @@ STARTED = {
     ],
 )
 def test_what_is_claimed_in_the_answer_to_start(query: str, why: str) -> None:
-    info = protocol.info_of_json(protocol.read(protocol.line(STARTED), "started"))
+    info = protocol.info_of_json(protocol.parse_message(protocol.line(STARTED), "started"))
     found = claims_of_json(info.claims, "cel").why_not(case(query))
     assert found == (f"it does not claim the {why}" if why else "")
     assert claims_of_json(info.claims, "sase") == Claims()
@@ -239,14 +239,14 @@ def test_an_engine_that_claims_matches_of_sase_is_asked_for_these_alone() -> Non
     """It is sent the output matches, and need answer neither bindings nor results."""
     claims = Claims(output=frozenset({"matches"}))
     one = next(one for one in suite("sase") if one.matches)
-    bare = claims.asked(one)
+    bare = claims.restrict_case(one)
     assert (bare.output, claims.why_not(one)) == ("matches", "")
     assert {(m.at, m.events) for m in one.matches} == {(m.at, m.events) for m in bare.matches}
     assert all(m.bindings is None and m.result is None for m in bare.matches)
     answer = protocol.answer_of_json({"id": "c", "matches": [{"at": 0, "events": [0], "result": {}}]}, "matches", 1)
     assert isinstance(answer, protocol.MatchesAnswer)
     assert answer.matches == [Match(0, (0,))]
-    assert Claims().asked(one) is one
+    assert Claims().restrict_case(one) is one
 
 
 def test_operators_that_only_come_together_are_learnt_together() -> None:

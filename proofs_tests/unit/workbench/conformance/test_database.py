@@ -154,7 +154,7 @@ def test_the_clause_its_table_and_the_statements_are_sent() -> None:
     query = "MATCH_RECOGNIZE (ORDER BY t MEASURES s || 'x' AS m PATTERN ({- A -}))"
     events = [{"type": "row", "t": "2020-01-02T03:04:05", "s": "it's"}, {"type": "row"}]
     sent = message_of(case(query, events, {"t": "timestamp", "s": "string"}))["sql"]
-    protocol.read(protocol.line(message_of(case(query, events, {"t": "timestamp", "s": "string"}))), "run")
+    protocol.parse_message(protocol.line(message_of(case(query, events, {"t": "timestamp", "s": "string"}))), "run")
     assert sent["columns"] == [
         {"name": "cerify_place", "type": "BIGINT"},
         {"name": "t", "type": "TIMESTAMP(6)"},
@@ -252,7 +252,7 @@ def test_an_engine_that_answers_with_tables(step: int) -> None:
     ],
 )
 def test_tables_that_show_no_matches(tables: list[dict[str, Any]], problem: str) -> None:
-    protocol.read(json.dumps({"id": "c", "tables": tables}), "answer")
+    protocol.parse_message(json.dumps({"id": "c", "tables": tables}), "answer")
     clause = f"MATCH_RECOGNIZE ({'MEASURES A.x AS y ' if problem == 'IndexError' else ''}PATTERN (A))"
     with pytest.raises(InputError, match=f"the tables do not show matches: {problem}"):
         sql.answer(case(clause, [{"type": "row", "x": 1}], {"x": "int"}), tables)
@@ -266,4 +266,4 @@ def test_reading_tables_is_bounded_by_the_time_of_the_caller() -> None:
 
 def test_one_kind_of_answer() -> None:
     with pytest.raises(InputError, match="it has matches and tables, where one of"):
-        protocol.read('{"id": "c", "tables": [], "matches": []}', "answer")
+        protocol.parse_message('{"id": "c", "tables": [], "matches": []}', "answer")

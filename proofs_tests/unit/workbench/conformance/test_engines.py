@@ -197,7 +197,9 @@ def test_all_of_a_long_match_is_checked(wrong: dict[str, Any], problem: str) -> 
     bindings = {f"X{i}": [0] for i in range(5_000)} | wrong.get("bindings", {})
     events = [0] * 5_000 + wrong.get("events", [])
     with pytest.raises(InputError, match=problem):
-        protocol.answer_of_json(protocol.read(answer(bindings=bindings, events=events), "answer"), "valuations", 3)
+        protocol.answer_of_json(
+            protocol.parse_message(answer(bindings=bindings, events=events), "answer"), "valuations", 3
+        )
 
 
 @pytest.mark.parametrize(
@@ -211,26 +213,26 @@ def test_all_of_a_long_match_is_checked(wrong: dict[str, Any], problem: str) -> 
 def test_a_long_text_of_an_engine_is_cut_where_it_is_read(parts: dict[str, Any], kept: list[str]) -> None:
     """Texts of 60 MB for each case were kept for the report, until there was no memory left."""
     text = json.dumps({"id": "1", **parts}).replace("long", "é" * 12_345)
-    given = protocol.answer_of_json(protocol.read(text, "answer"), "matches", 3)
+    given = protocol.answer_of_json(protocol.parse_message(text, "answer"), "matches", 3)
     assert [getattr(given, name) for name in kept] == ["é" * 10_000 + "… (2,345 more characters)"]
     assert len(str(given)) < 11_000
 
 
 def test_the_name_of_an_engine_is_cut_where_it_is_read() -> None:
     started = {"protocol": 1, "engine": {"name": "n" * 10_001, "version": "v" * 10_000}, "languages": []}
-    info = protocol.info_of_json(protocol.read(json.dumps(started), "started"))
+    info = protocol.info_of_json(protocol.parse_message(json.dumps(started), "started"))
     assert (info.name, info.version) == ("n" * 10_000 + "… (1 more characters)", "v" * 10_000)
 
 
 def test_the_message_about_a_wrong_match_with_many_positions_is_short() -> None:
-    obj = protocol.read(answer(events=list(range(10_000))), "answer")
+    obj = protocol.parse_message(answer(events=list(range(10_000))), "answer")
     given = protocol.answer_of_json(obj, "matches", 3)
     assert isinstance(given, protocol.MatchesAnswer)
     assert 0 < len(given.problem) < 11_000
 
 
 def test_a_message_about_many_positions_is_short() -> None:
-    obj = protocol.read(answer(events=[0] * 100_000), "answer")
+    obj = protocol.parse_message(answer(events=[0] * 100_000), "answer")
     given = protocol.answer_of_json(obj, "matches", 3)
     assert isinstance(given, protocol.MatchesAnswer)
     assert len(str(given)) < 1_000

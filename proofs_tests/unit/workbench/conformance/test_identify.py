@@ -65,7 +65,7 @@ def differs(language: str, engine: Choices, other: Choices) -> bool:
     """Whether any question of the pool has different answers."""
     known = predictor(language)
     templates = (t for stage in STAGES[language] for t in stage.templates)
-    concerned = (t for t in templates if known.chosen(t.query, engine) != known.chosen(t.query, other))
+    concerned = (t for t in templates if known.choose_values(t.query, engine) != known.choose_values(t.query, other))
     pool = (question for template in concerned for question in questions(template))
     return any(known.answer(question, engine) != known.answer(question, other) for question in pool)
 

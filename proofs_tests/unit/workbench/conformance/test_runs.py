@@ -187,7 +187,7 @@ def test_only_failing_cases_that_were_asked_are_unexplained() -> None:
 
 def test_an_oracle_with_other_answers_is_not_decided_and_concerns_one_language() -> None:
     policy, reading = Oracle(choices={"cel": {"seq": "strict"}}), Oracle(reading=Reading(window="closed"))
-    assert [oracle.decided for oracle in (Oracle(), policy, reading)] == [True, False, False]
+    assert [oracle.is_decided for oracle in (Oracle(), policy, reading)] == [True, False, False]
     assert [policy.concerns(name) for name in ("cel", "sase")] == [True, False]
     assert [reading.concerns(name) for name in ("cel", "sase")] == [False, True]
 
@@ -329,9 +329,9 @@ def test_the_choices_that_an_engine_is_held_to_are_those_of_the_policy_and_the_r
     oracle = Oracle(
         Reading(window="closed"), {"cel": {"window": "open"}, "sase": {"loop": AXES["sase"]["loop"].values[1]}}
     )
-    assert oracle.held("cel") == {f"window@{measure}": "open" for measure in ("events", "time", "attribute")}
-    assert oracle.held("sase") == {"window": "closed", "loop": AXES["sase"]["loop"].values[1]}
-    assert oracle.held("event-expression") == {}
+    assert oracle.find_choices("cel") == {f"window@{measure}": "open" for measure in ("events", "time", "attribute")}
+    assert oracle.find_choices("sase") == {"window": "closed", "loop": AXES["sase"]["loop"].values[1]}
+    assert oracle.find_choices("event-expression") == {}
 
 
 def test_an_engine_is_held_to_a_policy_and_a_reading_together() -> None:

@@ -198,7 +198,7 @@ def test_a_row_without_an_id_is_refused_or_set_aside() -> None:
     with pytest.raises(InputError, match="ts=0: the column 'id' is empty; it identifies the event"):
         events_of(rows, columns, None)
     valid = ValidRows(columns, None, {})
-    assert sum(batch.num_rows for batch in valid.of([rows])) == 1
+    assert sum(batch.num_rows for batch in valid.filter_batches([rows])) == 1
     assert [(one.reason, one.rows.num_rows) for one in valid.take()] == [(BAD_VALUE, 1)]
 
 
