@@ -291,7 +291,7 @@ class FileSource:
             with _notes():
                 own = lang.read_events(files, None if self.type_column == TYPE else self.type_column, self.time_column)
         if own is None:
-            return self.read(files, default_type or lang.row_type)
+            return self.read_stream(files, default_type or lang.row_type)
         if (schema := self.schema_for(lang.name)) is not None:
             require_events_fit(own, schema, others=True)
         return self._as_asked(own, ", ".join(files), lang.title)
