@@ -146,8 +146,9 @@ class RunMessage:
         self.translations.append(text)
 
 
-Answering: TypeAlias = Callable[[RunMessage], Iterable[Json]]
-"""From a query and a stream to the matches in the form of the protocol; it may raise Skip and AdapterProblem."""
+Answering: TypeAlias = Callable[[RunMessage], Iterable[Json] | Mapping[str, Any]]
+"""From a query and a stream to the matches in the form of the protocol, or to another answer as the mapping that it is
+there, such as {"tables": [...]}; it may raise Skip and AdapterProblem."""
 
 
 def serve(
@@ -212,7 +213,8 @@ def answer_run(run: RunMessage, languages: Mapping[str, Answering]) -> Json:
             raise Skip(f"the engine does not speak {run.language}")
         if run.message.get("consumption", "none") != "none" or run.message.get("selection", "all") != "all":
             raise Skip("neither consumption nor selection around a query")
-        answer: Json = {"matches": list(languages[run.language](run))}
+        answered = languages[run.language](run)
+        answer: Json = dict(answered) if isinstance(answered, Mapping) else {"matches": list(answered)}
         json.dumps(answer, allow_nan=False)  # a value that JSON lacks is an error of this case, not of the loop
     except Skip as skip:
         answer = {"skipped": str(skip) or "not in the engine", **({"link": skip.link} if skip.link else {})}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +16,13 @@ from cerify import protocol
 from cerify.commands.options import (
     FILE,
     OUTPUT,
+    OUTPUT_FOLDER,
     AtLeast,
     ChoiceOption,
     LanguageChoice,
     argument,
     completes,
+    engine_dir,
     interruptible,
     option,
     progress,
@@ -27,7 +30,15 @@ from cerify.commands.options import (
     takes,
 )
 from cerify.conformance.cases import SUITES, load
-from cerify.conformance.engines import NAMES, SHIPPED, command_of, command_of_database, missing_for
+from cerify.conformance.engines import (
+    NAMES,
+    SHIPPED,
+    cache_folder,
+    command_of,
+    command_of_database,
+    missing_for,
+    newer_versions,
+)
 from cerify.conformance.harness import Limits
 from cerify.conformance.identification import identified
 from cerify.conformance.model import Case, CaseResult, Outcome, Report, count_of, plural, unasked_sentence
@@ -71,6 +82,7 @@ class ConformArguments:
     engine: str | None = option(
         "--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES)
     )
+    engine_dir: Path | None = engine_dir()
     dbapi: str | None = option(
         "--dbapi",
         metavar="MODULE",
@@ -131,7 +143,7 @@ class ConformArguments:
         """The command that starts the engine. Raises InputError that says what is missing."""
         if self.dbapi is not None:
             return command_of_database(self.dbapi, self.command_line)
-        return self.command_line if self.engine is None else command_of(self.engine)
+        return self.command_line if self.engine is None else command_of(self.engine, self.engine_dir)
 
     def cases(self) -> list[Case]:
         """The cases to run. Raises InputError for the suite, and UsageError for a feature or a case that it has not."""
@@ -306,31 +318,54 @@ def _counts(results: Sequence[CaseResult], counted: Sequence[Outcome]) -> tuple[
 
 @click.command("engines")
 @click.option("--json", "as_json", is_flag=True, help="Print one object per engine, a line each.")
-def engines_command(as_json: bool) -> int:
+@click.option("--outdated", is_flag=True, help="Ask the package registries for newer versions of what is pinned.")
+@click.option("--engine-dir", type=OUTPUT_FOLDER, help="The folder of conform --engine-dir.")
+def engines_command(as_json: bool, outdated: bool, engine_dir: Path | None) -> int:
     """List the engines of conform --engine and fuzz --engine, with what is missing on this machine.
 
-    An adapter in Java is built when its engine is first used, in the user's cache folder or in the checkout; Maven
-    fetches the engine. OpenCEP and SASE are loaded from the checkouts that the environment variables
-    CERIFY_OPENCEP_HOME and CERIFY_SASE_HOME name; CORE is linked from the one that CERIFY_CORE_HOME names, in which it
-    is built.
-    Exit status: 0 if every engine can be run, 1 if something is missing.
+    An engine is ready, or installable: then the first call with --engine builds its adapter and installs the engine
+    from its package registry (PyPI, Maven Central, crates.io) in the folder --engine-dir, by default the user's cache
+    folder. OpenCEP and SASE are loaded from the checkouts that the environment variables CERIFY_OPENCEP_HOME and
+    CERIFY_SASE_HOME name; CORE is linked from the one that CERIFY_CORE_HOME names, in which it is built.
+
+    Exit status: 0 if every engine can be run, 1 if something is missing; with --outdated 1 if a registry has a newer
+    version, 2 if one cannot be reached.
     """
-    rows = [_row(name) for name in NAMES]
+    if outdated:
+        return _list_outdated(as_json)
+    folder = engine_dir or cache_folder(os.environ)
+    rows = [_row(name, folder) for name in NAMES]
     if as_json:
         for row in rows:
             echo(protocol.line(row))
     else:
-        table = rich_table.Table("name", "engine", "licence", "missing")
+        table = rich_table.Table("name", "engine", "licence", "state", "missing")
         for row in rows:
-            table.add_row(row["name"], row["engine"], row["licence"], row["missing"] or "nothing")
+            table.add_row(row["name"], row["engine"], row["licence"], row["state"], row["missing"] or "nothing")
         screen().print(table)
     return 0 if all(row["missing"] is None for row in rows) else 1
 
 
-def _row(name: str) -> dict[str, str | None]:
+def _row(name: str, folder: Path) -> dict[str, str | None]:
     adapter = SHIPPED.get(name)
     engine, licence = ("cerify", "Apache-2.0") if adapter is None else (adapter.engine, adapter.licence)
-    return {"name": name, "engine": engine, "licence": licence, "missing": missing_for(name)}
+    missing = missing_for(name)
+    is_ready = adapter is None or adapter.is_ready(folder)
+    state = "missing" if missing is not None else "ready" if is_ready else "installable"
+    return {"name": name, "engine": engine, "licence": licence, "state": state, "missing": missing}
+
+
+def _list_outdated(as_json: bool) -> int:
+    rows = [{"name": name, "package": p, "pinned": pinned, "newest": new} for name, p, pinned, new in newer_versions()]
+    if as_json:
+        for row in rows:
+            echo(protocol.line(row))
+    else:
+        table = rich_table.Table("name", "package", "pinned", "newest")
+        for row in rows:
+            table.add_row(*row.values())
+        screen().print(table)
+    return 1 if any(row["newest"] != row["pinned"] for row in rows) else 0
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -339,6 +374,9 @@ def _row(name: str) -> dict[str, str | None]:
 
 @click.command("identify")
 @click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES))
+@click.option(
+    "--engine-dir", type=OUTPUT_FOLDER, help="Where --engine builds and installs; by default the cache folder."
+)
 @click.option("--language", type=ChoiceOption(sorted(STAGES)), help="By default the first that the engine speaks.")
 @click.option("--json", "as_json", is_flag=True, help="Print the profile as one JSON object.")
 @click.option(
@@ -346,7 +384,12 @@ def _row(name: str) -> dict[str, str | None]:
 )
 @click.argument("command_line", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
 def identify_command(
-    engine: str | None, language: str | None, as_json: bool, time_limit: float, command_line: tuple[str, ...]
+    engine: str | None,
+    engine_dir: Path | None,
+    language: str | None,
+    as_json: bool,
+    time_limit: float,
+    command_line: tuple[str, ...],
 ) -> int:
     """Find out what an engine means by at most 500 short questions, and print what explains its answers.
 
@@ -361,7 +404,7 @@ def identify_command(
     with progress_bar() as bar:
         task = bar.add_task("starting", total=None)
         profile = identified(
-            command_of(engine) if engine is not None else command_line,
+            command_of(engine, engine_dir) if engine is not None else command_line,
             language,
             Limits(run_seconds=time_limit),
             lambda what, done, total: bar.update(task, description=what, completed=done, total=total),

@@ -27,6 +27,7 @@ from cerify.commands.options import (
     ChoiceOption,
     argument,
     completes,
+    engine_dir,
     interruptible,
     language,
     option,
@@ -340,6 +341,7 @@ class FuzzArguments:
     engine: str | None = option(
         "--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES)
     )
+    engine_dir: Path | None = engine_dir()
     cases: int = option("--cases", type=AtLeast(1), default=1000, help="How many cases.")
     seed: int = option("--seed", type=int, default=0, help="The same seed gives the same cases.")
     nodes: int = option("--nodes", type=click.IntRange(1, 60), default=12, help="Size of a formula, at most.")
@@ -428,7 +430,7 @@ class FuzzArguments:
     @property
     def argv(self) -> Sequence[str]:
         """The command of the engine under test; empty if there is none."""
-        return command_of(self.engine) if self.engine is not None else self.command_line
+        return command_of(self.engine, self.engine_dir) if self.engine is not None else self.command_line
 
     @property
     def consuming(self) -> Consumption:

@@ -156,6 +156,15 @@ def option(*flags: str, **attributes: Any) -> Any:
     return field(metadata={PARAMETERS: (lambda name: click.option(*flags, name, **shown),)})
 
 
+def engine_dir() -> Any:
+    """A field that is the option --engine-dir."""
+    return option(
+        "--engine-dir",
+        type=OUTPUT_FOLDER,
+        help="Where --engine builds adapters and installs engines; by default the user's cache folder.",
+    )
+
+
 def language() -> Any:
     """A field that is the option --language."""
     return option("--language", type=LanguageChoice(), default=DEFAULT)

@@ -1,12 +1,20 @@
-"""The engines that can be put under test by name: our own evaluators, and engines for which an adapter ships."""
+"""The engines that can be put under test by name: our own evaluators, and engines for which an adapter ships.
+
+An adapter is a program of its own. What it needs to run, it gets when it is first asked for, in a folder that the user
+names (`--engine-dir`) or the user's cache folder: Maven, CMake and Cargo build it there, and an engine that a Python
+package brings gets an environment with the version that is pinned here. So cerify depends on no engine, two engines can
+need different versions of a package, and an engine's licence concerns its own process alone.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +26,19 @@ from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import InputError
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"  # resolved: an editable install may be a tree of links
+VERSIONS = "org.codehaus.mojo:versions-maven-plugin:2.18.0"
+LIBRARY = ADAPTERS.parents[1] / "adapter.py"
 BUILD_SECONDS = 900
 PROGRAMS = {
     "java": "a Java development kit, 17 or newer",
     "javac": "a Java development kit, 17 or newer",
     "mvn": "Maven",
     "cmake": "CMake, 3.20 or newer",
+    "cargo": "Rust's Cargo",
 }
+UNREACHABLE = re.compile(
+    r"Could not (find a version|resolve|transfer)|Connection|Network|Temporary failure|timed out", re.I
+)
 
 
 class Adapter(Protocol):
@@ -39,8 +53,11 @@ class Adapter(Protocol):
     def missing(self) -> str | None:
         """Return the requirements that are missing to build and run it, as the end of a sentence; None if none are."""
 
-    def command(self, name: str) -> Sequence[str]:
-        """The command that starts it, once it is built. Raises InputError if it cannot be built."""
+    def is_ready(self, folder: Path) -> bool:
+        """Return whether it has been built and its engine installed in this folder, so that it starts at once."""
+
+    def command(self, name: str, folder: Path) -> Sequence[str]:
+        """Build it in this folder if it is not there yet; return the command that starts it. Raises InputError."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +94,7 @@ class JavaAdapter:
     licence: str
     checkout: Checkout | None = None
     options: tuple[str, ...] = ()
+    artifact: str = ""  # of Maven, whose version is the engine's
 
     @property
     def jar(self) -> Path:
@@ -88,14 +106,20 @@ class JavaAdapter:
         checkout = self.checkout.missing() if self.checkout is not None else None
         return _missing_programs("java", "javac", "mvn") or checkout
 
-    def command(self, name: str) -> Sequence[str]:
-        """The command that starts it, with the heap within the memory cap."""
-        java = build_folder(ADAPTERS / "java", cache_folder(os.environ))
+    def is_ready(self, folder: Path) -> bool:
+        """Return whether its jar is newer than its sources."""
+        java = build_folder(ADAPTERS / "java", folder)
         jar = java / self.jar
         needed = [
             path for path in sources(java) if path.relative_to(java).parts[0] in ("pom.xml", "protocol", self.module)
         ]
-        if not jar.exists() or any(source.stat().st_mtime > jar.stat().st_mtime for source in needed):
+        return jar.exists() and all(source.stat().st_mtime <= jar.stat().st_mtime for source in needed)
+
+    def command(self, name: str, folder: Path) -> Sequence[str]:
+        """The command that starts it, with the heap within the memory cap."""
+        java = build_folder(ADAPTERS / "java", folder)
+        jar = java / self.jar
+        if not self.is_ready(folder):
             pom = str(java / "pom.xml")
             _build(name, ["mvn", "-q", "-B", "-f", pom, "package", "-DskipTests", "-pl", self.module, "-am"])
         engine = ["--engine-home", self.checkout.home] if self.checkout is not None else []
@@ -103,7 +127,7 @@ class JavaAdapter:
 
 
 @dataclass(frozen=True)
-class PythonAdapter:
+class CheckoutAdapter:
     """An adapter in Python, in a folder of adapters, for an engine that is imported from a checkout."""
 
     folder: str
@@ -115,7 +139,11 @@ class PythonAdapter:
         """The checkout."""
         return self.checkout.missing()
 
-    def command(self, name: str) -> Sequence[str]:
+    def is_ready(self, folder: Path) -> bool:
+        """Return whether the checkout is there."""
+        return self.missing() is None
+
+    def command(self, name: str, folder: Path) -> Sequence[str]:
         """The command that starts it."""
         return [sys.executable, str(ADAPTERS / self.folder / "adapter.py"), "--engine-home", self.checkout.home]
 
@@ -137,28 +165,171 @@ class CMakeAdapter:
         """A program that is not on the PATH, or the checkout."""
         return _missing_programs("cmake") or self.checkout.missing()
 
-    def command(self, name: str) -> Sequence[str]:
+    def built(self, folder: Path) -> Path:
+        """Return the folder in which CMake builds it against the checkout."""
+        home = str(Path(self.checkout.home).resolve())
+        return folder / _digest(str(ADAPTERS / "cpp"), home)
+
+    def is_ready(self, folder: Path) -> bool:
+        """Return whether it has been built against the checkout."""
+        return self.checkout.missing() is None and (self.built(folder) / self.program).exists()
+
+    def command(self, name: str, folder: Path) -> Sequence[str]:
         """The command that starts it."""
-        source, home = ADAPTERS / "cpp", str(Path(self.checkout.home).resolve())
-        digest = hashlib.sha256(f"{source}\0{home}".encode()).hexdigest()[:16]
-        folder = cache_folder(os.environ) / digest
-        _build(name, ["cmake", "-S", str(source), "-B", str(folder), f"-D{self.setting}={home}"])
-        _build(name, ["cmake", "--build", str(folder), "--target", self.program])
-        return [str(folder / self.program)]
+        source, home, built = ADAPTERS / "cpp", str(Path(self.checkout.home).resolve()), self.built(folder)
+        _build(name, ["cmake", "-S", str(source), "-B", str(built), f"-D{self.setting}={home}"])
+        _build(name, ["cmake", "--build", str(built), "--target", self.program])
+        return [str(built / self.program)]
+
+
+@dataclass(frozen=True)
+class PackageAdapter:
+    """An adapter in Python for an engine that a package brings; pip installs it when it is first asked for.
+
+    program is its file in adapters/python, packages what pip installs, pinned, pythons the versions of Python that the
+    package is made for (all by default), newest first.
+    """
+
+    program: str
+    engine: str
+    licence: str
+    packages: tuple[str, ...]
+    pythons: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+    def missing(self) -> str | None:
+        """Name the version of Python that is missing."""
+        if self.python() is not None:
+            return None
+        return f"Python {' or '.join(self.pythons)}: install it, or uv, which brings one"
+
+    def python(self) -> Sequence[str] | None:
+        """Return the command that makes an environment of a fitting Python; None if there is none on this machine."""
+        mine = f"{sys.version_info.major}.{sys.version_info.minor}"
+        if not self.pythons or mine in self.pythons:
+            return [sys.executable, "-m", "venv"]
+        for wanted in self.pythons:
+            program = shutil.which(f"python{wanted}")
+            # a program of that name may be a stand-in of a version manager, which runs nothing
+            if program is not None and subprocess.run([program, "-c", ""], capture_output=True).returncode == 0:
+                return [program, "-m", "venv"]
+        uv = shutil.which("uv")
+        return None if uv is None else [uv, "venv", "--quiet", "--seed", "--python", self.pythons[0]]
+
+    def environment(self, name: str, folder: Path) -> Path:
+        """Return the folder of its environment, which has the pinned packages in its name."""
+        return folder / f"{name}-{_digest(*self.packages, *self.pythons)}"
+
+    def is_ready(self, folder: Path) -> bool:
+        """Return whether its engine is installed."""
+        return any(self.environment(name, folder).exists() for name, of in SHIPPED.items() if of is self)
+
+    def command(self, name: str, folder: Path) -> Sequence[str]:
+        """The command that starts it, once its engine is installed."""
+        home = self.environment(name, folder)
+        is_new = not home.exists()
+        if is_new:
+            self._install(name, home)
+        # the library of adapters is one file of the standard library's alone: a copy of it beside the adapter keeps
+        # the packages of cerify out of the engine's environment
+        for source, copy in (
+            (ADAPTERS / "python" / self.program, home / self.program),
+            (LIBRARY, home / "cerify/adapter.py"),
+        ):
+            copy.parent.mkdir(exist_ok=True)
+            if not copy.exists() or copy.read_bytes() != source.read_bytes():
+                shutil.copyfile(source, copy)
+        command = [str(_python_of(home)), str(home / self.program), *self.arguments]
+        if is_new:  # what an engine compiles at its first start is then there, and one that does not start is noticed
+            _build(name, command)
+        return command
+
+    def _install(self, name: str, home: Path) -> None:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        making = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
+        try:
+            _build(name, [*(self.python() or ()), str(making)])
+            pip = [str(_python_of(making)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            _build(name, [*pip, *self.packages])
+            making.rename(home)  # at once, so that an environment is whole or not there
+        except OSError:
+            if not home.exists():  # else another process was faster
+                raise
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class CrateAdapter:
+    """An adapter in Rust, in a folder of adapters/rust, which Cargo builds with its engine's crate in this version."""
+
+    crate: str
+    engine: str
+    licence: str
+    package: str
+    version: str
+
+    def missing(self) -> str | None:
+        """Cargo, if it is not on the PATH."""
+        return _missing_programs("cargo")
+
+    def program(self, folder: Path) -> Path:
+        """Return the program that Cargo builds, in a folder with a digest of the sources in its name."""
+        texts = [
+            path.read_text()
+            for path in sorted((ADAPTERS / "rust" / self.crate).rglob("*"))
+            if path.suffix in (".rs", ".toml")
+        ]
+        return (
+            folder / f"{self.crate}-{_digest(*texts)}" / "release" / f"cerify-{self.crate}{'.exe' * (os.name == 'nt')}"
+        )
+
+    def is_ready(self, folder: Path) -> bool:
+        """Return whether it has been built."""
+        return self.program(folder).exists()
+
+    def command(self, name: str, folder: Path) -> Sequence[str]:
+        """The command that starts it."""
+        program, manifest = self.program(folder), ADAPTERS / "rust" / self.crate / "Cargo.toml"
+        if not program.exists():
+            target = str(program.parents[1])
+            _build(
+                name,
+                ["cargo", "build", "--quiet", "--release", "--manifest-path", str(manifest), "--target-dir", target],
+            )
+        return [str(program)]
 
 
 ONCE = ("-XX:TieredStopAtLevel=1",)  # Flink SQL makes classes for each query, which are run too seldom to be optimized
 JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
-    "calcite": JavaAdapter("calcite", "Calcite 1.42", "Apache-2.0"),
-    "esper": JavaAdapter("esper", "Esper 9", "GPL-2.0"),
-    "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0"),
-    "flink-sql": JavaAdapter("flink-sql", "Flink SQL 2.3", "Apache-2.0", options=ONCE),
+    "calcite": JavaAdapter("calcite", "Calcite 1.42", "Apache-2.0", artifact="org.apache.calcite:calcite-core"),
+    "esper": JavaAdapter("esper", "Esper 9", "GPL-2.0", artifact="com.espertech:esper-runtime"),
+    "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0", artifact="org.apache.flink:flink-cep"),
+    "flink-sql": JavaAdapter(
+        "flink-sql", "Flink SQL 2.3", "Apache-2.0", options=ONCE, artifact="org.apache.flink:flink-table-planner-loader"
+    ),
     "sase": JavaAdapter("sase", "SASE 1.0", "BSD-3-Clause", Checkout("SASE", "CERIFY_SASE_HOME", "build/sase.jar")),
-    "siddhi": JavaAdapter("siddhi", "Siddhi 5.1", "Apache-2.0"),
-    "trino": JavaAdapter("trino", "Trino 435", "Apache-2.0"),
+    "siddhi": JavaAdapter("siddhi", "Siddhi 5.1", "Apache-2.0", artifact="io.siddhi:siddhi-core"),
+    "trino": JavaAdapter("trino", "Trino 435", "Apache-2.0", artifact="io.trino:trino-main"),
+}
+PACKAGE_ADAPTERS: Mapping[str, PackageAdapter] = {
+    "bobocep": PackageAdapter("bobocep_adapter.py", "bobocep 1.2", "MIT", ("bobocep==1.2.2",)),
+    "epigrep": PackageAdapter("epigrep_adapter.py", "epigrep 0.2", "MIT", ("epigrep==0.2.0",)),
+    "eql": PackageAdapter("eql_adapter.py", "EQL for Python 1.0", "AGPL-3.0", ("eql==1.0.1",)),
+    "googlesql": PackageAdapter("googlesql_adapter.py", "GoogleSQL (zetasql 0.1.5)", "Apache-2.0", ("zetasql==0.1.5",)),
+    "pandas-match-recognize": PackageAdapter(
+        "pandas_match_recognize_adapter.py",
+        "pandas-match-recognize 0.2",
+        "MIT",
+        ("pandas-match-recognize==0.2.5",),
+        ("3.12", "3.11", "3.10"),
+    ),
+    "pycer": PackageAdapter("pycer_adapter.py", "CORE (pycer 0.1.6)", "GPL-3.0", ("pycer==0.1.6",), ("3.13",)),
+    "stix2-matcher": PackageAdapter("stix2_adapter.py", "stix2-matcher 3.0", "BSD-3-Clause", ("stix2-matcher==3.0.0",)),
 }
 SHIPPED: Mapping[str, Adapter] = {
     **JAVA_ADAPTERS,
+    **PACKAGE_ADAPTERS,
     "core": CMakeAdapter(
         "cerify-core",
         "CORE_HOME",
@@ -166,13 +337,19 @@ SHIPPED: Mapping[str, Adapter] = {
         "GPL-3.0",
         Checkout("CORE, built by its README", "CERIFY_CORE_HOME", "build/*/libcore.a"),
     ),
-    "opencep": PythonAdapter("opencep", "OpenCEP", "none stated", Checkout("OpenCEP", "CERIFY_OPENCEP_HOME", "CEP.py")),
+    "opencep": CheckoutAdapter(
+        "opencep", "OpenCEP", "none stated", Checkout("OpenCEP", "CERIFY_OPENCEP_HOME", "CEP.py")
+    ),
 }
 NAMES = (*sorted(EVALUATORS), *sorted(SHIPPED))
 
 
-def command_of(name: str) -> Sequence[str]:
-    """The command that starts the engine, once its adapter is built. Raises InputError that says what is missing."""
+def command_of(name: str, folder: Path | None = None) -> Sequence[str]:
+    """Return the command that starts the engine, once its adapter is built and the engine installed.
+
+    folder: where they are built and installed, by default the user's cache folder (`cache_folder`). Raises InputError
+    that says what is missing.
+    """
     if name in EVALUATORS:
         return [sys.executable, "-m", "cerify.cli", "engine", "--evaluator", name]
     if name not in SHIPPED:
@@ -180,7 +357,7 @@ def command_of(name: str) -> Sequence[str]:
         raise InputError(f"no engine {name!r}{meant} there are {', '.join(NAMES)}, and any command after --")
     if (missing := missing_for(name)) is not None:
         raise InputError(missing)
-    return SHIPPED[name].command(name)
+    return SHIPPED[name].command(name, folder or cache_folder(os.environ))
 
 
 def command_of_database(module: str, arguments: Sequence[str]) -> Sequence[str]:
@@ -198,6 +375,31 @@ def missing_for(name: str) -> str | None:
     return missing and f"the {name} adapter needs {missing}"
 
 
+def newer_versions() -> list[tuple[str, str, str, str]]:
+    """Return (engine, package, pinned version, newest version) of each engine that a package registry has.
+
+    Each registry is asked by its own client: pip, Maven and Cargo. Raises InputError where one cannot be asked.
+    """
+    rows = []
+    for name, adapter in SHIPPED.items():
+        if isinstance(adapter, PackageAdapter):
+            package, _, pinned = adapter.packages[0].partition("==")
+            told = _ask([sys.executable, "-m", "pip", "index", "versions", package, "--disable-pip-version-check"])
+            rows.append((name, package, pinned, _search(r"\((.+)\)", told)))
+        elif isinstance(adapter, CrateAdapter):
+            told = _ask(["cargo", "info", adapter.package])
+            rows.append((name, adapter.package, adapter.version, _search(r"version: (\S+)", told)))
+    pom = ADAPTERS / "java" / "pom.xml"
+    updates = ["mvn", "-B", "-f", str(pom), f"{VERSIONS}:display-dependency-updates"]
+    told = _ask([*updates, "-DprocessDependencyManagement=false"])
+    for name, java in JAVA_ADAPTERS.items():
+        if java.artifact:
+            pinned = _search(rf"<{name.partition('-')[0]}\.version>(.+?)<", pom.read_text())
+            newer = re.search(rf"{re.escape(java.artifact)} [. ]*\s.*? -> (\S+)", told)
+            rows.append((name, java.artifact, pinned, newer[1] if newer else pinned))
+    return sorted(rows)
+
+
 def sources(java: Path) -> Sequence[Path]:
     """The files of the adapters that Maven reads, without what it has built."""
     return sorted(
@@ -209,7 +411,7 @@ def sources(java: Path) -> Sequence[Path]:
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Return the folder for adapters that an installed cerify builds: $XDG_CACHE_HOME/cerify, or ~/.cache/cerify."""
+    """Return the folder for adapters and engines: $XDG_CACHE_HOME/cerify/adapters, or ~/.cache/cerify/adapters."""
     home = environment.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(home) / "cerify" / "adapters"
 
@@ -244,11 +446,43 @@ def _missing_programs(*programs: str) -> str | None:
     return f"{needed}: {', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not on the PATH"
 
 
+def _python_of(environment: Path) -> Path:
+    """Return the Python of an environment."""
+    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _digest(*texts: str) -> str:
+    """Return a short digest of texts, for the name of a folder."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def _ask(command: Sequence[str]) -> str:
+    """Return what a client of a package registry prints. Raises InputError where it fails or is not there."""
+    try:
+        asked = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(f"a package registry cannot be asked: {error}") from None
+    if asked.returncode != 0:
+        output = (asked.stdout + asked.stderr)[-2000:]
+        raise InputError(f"a package registry cannot be asked: {' '.join(command)}\n{output}")
+    return asked.stdout
+
+
+def _search(pattern: str, text: str) -> str:
+    """Return the group of a pattern in what a client printed. Raises InputError if it is not there."""
+    if (found := re.search(pattern, text)) is None:
+        raise InputError(f"a package registry answered without a version: {text[:500]}")
+    return found[1]
+
+
 def _build(name: str, command: Sequence[str]) -> None:
     try:
-        built = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS)
+        built = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_SECONDS)
     except subprocess.TimeoutExpired:
         raise InputError(f"building the {name} adapter took more than {BUILD_SECONDS} s: {' '.join(command)}") from None
     if built.returncode != 0:
         output = (built.stdout + built.stderr)[-2000:]
-        raise InputError(f"the {name} adapter cannot be built: {' '.join(command)}\n{output}")
+        why = " without the package registry, which cannot be reached or does not have it" * bool(
+            UNREACHABLE.search(output)
+        )
+        raise InputError(f"the {name} adapter cannot be built{why}: {' '.join(command)}\n{output}")

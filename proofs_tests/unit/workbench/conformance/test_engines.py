@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -68,7 +71,10 @@ def test_the_cache_is_where_the_environment_says() -> None:
 def test_each_adapter_has_a_name() -> None:
     programs = {path.parent.name for path in JAVA.glob("*/pom.xml")} - {"protocol", "template"}
     assert set(engines.JAVA_ADAPTERS) == programs
-    assert set(engines.SHIPPED) == programs | {"core", "opencep"}
+    assert set(engines.SHIPPED) == programs | {"core", "opencep"} | set(engines.PACKAGE_ADAPTERS)
+    shipped = {path.name for path in (engines.ADAPTERS / "python").glob("*_adapter.py")}
+    assert {adapter.program for adapter in engines.PACKAGE_ADAPTERS.values()} == shipped
+    assert all(re.fullmatch(r"[\w-]+==[\d.]+", one) for a in engines.PACKAGE_ADAPTERS.values() for one in a.packages)
 
 
 @pytest.mark.parametrize("name", engines.JAVA_ADAPTERS)
@@ -115,14 +121,117 @@ def test_an_evaluator_that_needs_a_package_says_so(monkeypatch: pytest.MonkeyPat
     assert engines.missing_for("automaton") is None
 
 
-def test_the_command_lists_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_lists_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", "")
-    result = CliRunner().invoke(command.engines_command, ["--json"], standalone_mode=False)
+    result = CliRunner().invoke(
+        command.engines_command, ["--json", "--engine-dir", str(tmp_path)], standalone_mode=False
+    )
     rows = {row["name"]: row for row in map(json.loads, result.output.splitlines())}
     assert list(rows) == list(engines.NAMES)
     assert result.return_value == 1
     assert rows["automaton"]["missing"] is None
     assert "Java" in rows["flink"]["missing"]
+    assert [rows[name]["state"] for name in ("automaton", "flink", "epigrep")] == ["ready", "missing", "installable"]
+
+
+# --- engines that a package brings ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that are run to build and install, in the place of running them: a new environment is a folder."""
+    commands: list[list[str]] = []
+
+    def run(command: Sequence[str], **_: object) -> SimpleNamespace:
+        commands.append(list(map(str, command)))
+        if "venv" in command:
+            (Path(command[-1]) / "bin").mkdir(parents=True)
+        return SimpleNamespace(returncode=0, stdout="", stderr="")
+
+    monkeypatch.setattr(engines.subprocess, "run", run)
+    return commands
+
+
+def test_an_engine_is_installed_once_and_by_its_version(ran: list[list[str]], tmp_path: Path) -> None:
+    adapter = engines.PACKAGE_ADAPTERS["epigrep"]
+    assert not adapter.is_ready(tmp_path)
+    command = engines.command_of("epigrep", tmp_path)
+    home = Path(command[1]).parent
+    assert home.parent == tmp_path
+    assert [words[1:3] for words in ran] == [["-m", "venv"], ["-m", "pip"], [str(home / adapter.program)]]
+    assert ran[1][-1] == "epigrep==0.2.0"
+    assert ran[2] == command  # started once, so that what it prepares is there
+    assert {path.relative_to(home).as_posix() for path in home.rglob("*.py")} == {adapter.program, "cerify/adapter.py"}
+    assert adapter.is_ready(tmp_path)
+    ran.clear()
+    (home / adapter.program).write_text("of another version of cerify")
+    assert engines.command_of("epigrep", tmp_path) == command
+    assert ran == []
+    assert (home / adapter.program).read_bytes() == (engines.ADAPTERS / "python" / adapter.program).read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == [home.name]
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("Could not find a version that satisfies epigrep==0.2.0", "cannot be built without the package registry"),
+        ("error: command 'gcc' failed", "cannot be built: "),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_installed_leaves_nothing(
+    output: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    failed = SimpleNamespace(returncode=1, stdout="", stderr=output)
+    monkeypatch.setattr(engines.subprocess, "run", lambda *_, **__: failed)
+    result = CliRunner().invoke(command.conform_command, ["--engine", "epigrep", "--engine-dir", str(tmp_path)])
+    assert isinstance(result.exception, InputError)
+    assert said in result.exception.message
+    assert output in result.exception.message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_python_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter = engines.PackageAdapter("x.py", "x", "MIT", ("x==1",), ("9.9",))
+    programs = {"python9.9": "/there/python9.9"}
+    monkeypatch.setattr(shutil, "which", programs.get)
+    works = [True]
+    monkeypatch.setattr(engines.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=not works[0]))
+    assert adapter.python() == ["/there/python9.9", "-m", "venv"]
+    works[0] = False  # as a version manager's program that has no such version
+    assert adapter.python() is None
+    assert adapter.missing() == "Python 9.9: install it, or uv, which brings one"
+    programs["uv"] = "/there/uv"
+    assert adapter.python() == ["/there/uv", "venv", "--quiet", "--seed", "--python", "9.9"]
+    mine = engines.PackageAdapter(
+        "x.py", "x", "MIT", ("x==1",), (f"{sys.version_info.major}.{sys.version_info.minor}",)
+    )
+    assert mine.python() == [sys.executable, "-m", "venv"]
+
+
+def test_the_registries_are_asked_for_newer_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(words: Sequence[str]) -> str:
+        told = "[INFO]   io.trino:trino-main ....... 435 -> 483\n"
+        pinned = {
+            one.packages[0].split("==")[0]: one.packages[0].split("==")[1] for one in engines.PACKAGE_ADAPTERS.values()
+        }
+        return (
+            told
+            if words[0] == "mvn"
+            else f"x ({pinned.get(words[5], '')})"
+            if words[0] == sys.executable
+            else "version: 9"
+        )
+
+    monkeypatch.setattr(engines, "_ask", ask)
+    result = CliRunner().invoke(command.engines_command, ["--outdated", "--json"], standalone_mode=False)
+    rows = {row["name"]: row for row in map(json.loads, result.output.splitlines())}
+    assert result.return_value == 1
+    assert rows["trino"] == {"name": "trino", "package": "io.trino:trino-main", "pinned": "435", "newest": "483"}
+    assert rows["epigrep"]["newest"] == rows["epigrep"]["pinned"] == "0.2.0"
+    assert rows["esper"]["newest"] == rows["esper"]["pinned"]
+    monkeypatch.setattr(engines, "_ask", lambda words: "no versions")
+    with pytest.raises(InputError, match="answered without a version"):
+        CliRunner().invoke(command.engines_command, ["--outdated"], standalone_mode=False, catch_exceptions=False)
 
 
 # ---- process ----

@@ -1,0 +1,296 @@
+"""Puts pycer under test: CORE, the engine of CEL's authors, as a package. Queries become CEQL.
+
+    python pycer_adapter.py
+
+A query is `SELECT … FROM S WHERE … PARTITION BY … WITHIN …`. Types, variables and attributes get names of their own
+(T0, V0, a0), as CEQL has reserved words. Each event has its position as its first attribute, by which it is found in
+the text that the engine answers with; that text has no variables. CEQL is here as CORE's own adapter has it
+(adapters/cpp/core/ceql.hpp).
+"""
+
+import os
+import re
+import tempfile
+from typing import Any
+
+from cerify.adapter import Json, RunMessage, Skip, nodes_of, serve, version_of
+
+MANUAL = "https://github.com/CORE-cer/CORE/blob/main/src/core_server/internal/parsing/ceql_query/CEQLQueryParser.g4"
+STRATEGIES = {"Strict": "STRICT ", "Next": "NEXT ", "Last": "LAST ", "Max": "MAX "}
+SYMBOLS = {"Seq": ";", "ContiguousSeq": ":", "Or": "OR", "Plus": "+", "ContiguousPlus": ":+"}
+UNITS = {"second": ("SECONDS", 1), "minute": ("MINUTES", 1), "hour": ("HOURS", 1), "day": ("HOURS", 24)}
+CEQL_TYPES = {int: "int", float: "double", str: "string"}
+SECOND = 1_000_000_000
+MOST_ROUNDS = 12
+CLAIMS = {
+    "operators": ["seq", "cseq", "or", "plus", "cplus", "repeat", "crepeat", "in", "project", "filter", "within",
+                  "partition", "strict", "nxt", "last", "max"],
+    "predicates": ["comparison", "range", "not", "and", "or", "arithmetic"],
+    "output": ["matches"],
+    "ordered_time": True,
+}  # fmt: skip
+
+
+def skip(why: str) -> Skip:
+    """Return a skip with a link to the grammar."""
+    return Skip(why, MANUAL)
+
+
+class CeqlQuery:
+    """A query in CEQL with the declaration of its stream; it raises Skip for what CEQL has no words for."""
+
+    def __init__(self, run: RunMessage) -> None:
+        self.run, self.tree = run, run.tree or {}
+        mentioned = [node["attribute"] for node in nodes_of(self.tree) if node["node"] in ("PartitionBy", "AttributeWindow")]
+        mentioned += [node["name"] for node in nodes_of(self.tree) if node["node"] == "Attribute"]
+        if "time" in mentioned:
+            raise skip("time is no attribute")
+        self.attributes = sorted(set(mentioned))
+        queried = {node["type"] for node in nodes_of(self.tree) if node["node"] == "Event"}
+        self.types = sorted(queried | {event["type"] for event in run.events})
+        self.kinds = {(t, a): kind for t in self.types for a in self.attributes if (kind := self.kind_of(t, a))}
+        self.windows: list[Json] = []
+        self.keys: list[str] = []
+        self.text = self.query_text()
+
+    def kind_of(self, type_: str, attribute: str) -> str | None:
+        """Return the type of an attribute in CEQL; None where no event of the type has it."""
+        cells = [event.get(attribute) for event in self.run.events if event["type"] == type_]
+        if not cells:
+            declared = ((self.run.message.get("schema") or {}).get(type_) or {}).get(attribute)
+            if declared not in ("int", "float", "string", None):
+                raise skip("attributes are numbers and strings")
+            return {"int": "int", "float": "double", "string": "string", None: None}[declared]
+        kinds = {type(cell) for cell in cells}
+        if kinds == {type(None)}:
+            return None
+        if kinds == {int, float}:
+            return "double"
+        if len(kinds) != 1 or not kinds <= set(CEQL_TYPES):
+            raise skip("all events of a type have the attribute, with numbers or with strings")
+        return CEQL_TYPES[kinds.pop()]
+
+    def declaration(self) -> str:
+        """Return the declaration of the stream."""
+        events = [
+            f"EVENT T{n} {{ p:int{''.join(f', a{m}:{self.kinds[t, a]}' for m, a in enumerate(self.attributes) if (t, a) in self.kinds)} }}"
+            for n, t in enumerate(self.types)
+        ]
+        return f"CREATE STREAM S {{ {', '.join(events)} }}"
+
+    def query_text(self) -> str:
+        """Return the query."""
+        tree, chosen, strategy = self.tree, "*", ""
+        if tree["node"] == "Project":
+            bound = self.labels(tree["phi"])
+            chosen = ", ".join(self.name(v) for v in tree["variables"] if v in bound)
+            if not chosen:
+                raise skip("SELECT NONE")
+            tree = tree["phi"]
+        if tree["node"] in STRATEGIES:
+            strategy, tree = STRATEGIES[tree["node"]], tree["phi"]
+        where = self.outer(tree, not strategy)
+        keys = " PARTITION BY " + ", ".join(f"[{self.attribute(key)}]" for key in self.keys) if self.keys else ""
+        return f"SELECT {strategy}{chosen} FROM S WHERE {where}{keys}{self.window_text()}"
+
+    def labels(self, tree: Json) -> dict[str, set[str]]:
+        """Return the variables that a formula binds, with the types of the events."""
+        if tree["node"] == "Event":
+            return {tree["type"]: {tree["type"]}}
+        found: dict[str, set[str]] = {}
+        for part in ("phi", "left", "right"):
+            for variable, types in self.labels(tree[part]).items() if part in tree else ():
+                found.setdefault(variable, set()).update(types)
+        if tree["node"] == "In":
+            found.setdefault(tree["variable"], set()).update(*found.values())
+        return found
+
+    def name(self, variable: str) -> str:
+        """Return a variable in CEQL."""
+        if variable in self.types:
+            return f"T{self.types.index(variable)}"
+        return f"V{sorted(set(self.labels(self.tree)) - set(self.types)).index(variable)}"
+
+    def attribute(self, name: str) -> str:
+        """Return an attribute in CEQL."""
+        if not any((t, name) in self.kinds for t in self.types):
+            raise skip(f"no event has {name}")
+        return f"a{self.attributes.index(name)}"
+
+    def outer(self, tree: Json, windows: bool) -> str:
+        """Return a formula without its outermost windows and keys, which commute with filters and variables."""
+        if windows and tree["node"] == "Within":
+            self.windows.append(tree["window"])
+            return self.outer(tree["phi"], windows)
+        if windows and tree["node"] == "PartitionBy":
+            self.keys.append(tree["attribute"])
+            return self.outer(tree["phi"], windows)
+        if tree["node"] == "Filter":
+            return self.filtered(tree, self.outer(tree["phi"], windows))
+        if tree["node"] == "In":
+            return self.bound(tree, self.outer(tree["phi"], windows))
+        return self.formula(tree)
+
+    def formula(self, tree: Json) -> str:
+        """Return a formula in parentheses."""
+        match tree["node"]:
+            case "Event":
+                return self.name(tree["type"])
+            case "Seq" | "ContiguousSeq" | "Or" as node:
+                return f"({self.formula(tree['left'])} {SYMBOLS[node]} {self.formula(tree['right'])})"
+            case "Plus" | "ContiguousPlus" as node:
+                return f"({self.formula(tree['phi'])} {SYMBOLS[node]})"
+            case "Repeat" | "ContiguousRepeat" as node:
+                return self.repeated(tree, *((";", "+") if node == "Repeat" else (":", ":+")))
+            case "In":
+                return self.bound(tree, self.formula(tree["phi"]))
+            case "Filter":
+                return self.filtered(tree, self.formula(tree["phi"]))
+            case other:
+                raise skip(f"no {other} inside a formula")
+
+    def bound(self, tree: Json, phi: str) -> str:
+        """Return a formula with a variable."""
+        if tree["variable"] in self.types:
+            raise skip("AS has a name that is no type's")
+        return f"({phi} AS {self.name(tree['variable'])})"
+
+    def repeated(self, tree: Json, symbol: str, plus: str) -> str:
+        """Return rounds written out: two or three as (f ; f) OR (f ; f ; f), two or more as f ; f+."""
+        least, most = tree["least"], tree["most"]
+        if least < 1 or (most or least) > MOST_ROUNDS:
+            raise skip(f"repetitions are written out, up to {MOST_ROUNDS} rounds")
+        phi, between = self.formula(tree["phi"]), f" {symbol} "
+        rounds = [[phi] * n for n in range(least, (most or least) + 1)]
+        if most is None:
+            rounds[0][-1] = f"({phi} {plus})"
+        return f"({' OR '.join(f'({between.join(one)})' for one in rounds)})"
+
+    def filtered(self, tree: Json, phi: str) -> str:
+        """Return a formula with a filter; without one where it is true of every match."""
+        condition = self.condition(tree["condition"], self.labels(tree["phi"]))
+        return phi if condition is None else f"({phi} FILTER {condition})"
+
+    def condition(self, tree: Json, bound: dict[str, set[str]]) -> str | None:
+        """Return the condition of a filter; None where a variable without events makes it true."""
+        if tree["node"] in ("Conjunction", "Disjunction"):
+            left, right = self.condition(tree["left"], bound), self.condition(tree["right"], bound)
+            if left and right:
+                return f"({left} {'AND' if tree['node'] == 'Conjunction' else 'OR'} {right})"
+            return None if tree["node"] == "Disjunction" else left or right
+        if tree["node"] != "Every":
+            raise skip("a filter is on one event")
+        types = bound.get(tree["variable"])
+        if types is None:
+            return None
+        return f"{self.name(tree['variable'])}[{self.truth(tree['predicate'], types)}]"
+
+    def truth(self, tree: Json, types: set[str]) -> str:
+        """Return a predicate on events of these types."""
+        match tree["node"]:
+            case "Both" | "Either" as node:
+                word = "AND" if node == "Both" else "OR"
+                return f"({self.truth(tree['left'], types)} {word} {self.truth(tree['right'], types)})"
+            case "Complement":
+                return f"(NOT {self.truth(tree['predicate'], types)})"
+            case "Comparison" if self.kind(tree["left"], types) == self.kind(tree["right"], types):
+                if self.kind(tree["left"], types) == "string" and tree["comparator"] not in ("=", "!="):
+                    raise skip("strings are compared by = and !=")
+                if tree["left"]["node"] == "Constant":
+                    raise skip("the attribute stands on the left")
+                return f"({self.term(tree['left'])} {tree['comparator']} {self.term(tree['right'])})"
+            case "InRange" if self.kind(tree["term"], types) == "number":
+                low, high = self.constant(tree["low"]), self.constant(tree["high"])
+                return f"({self.term(tree['term'])} IN RANGE ({low}, {high}))"
+            case other:
+                raise skip(f"no condition {other} of these values")
+
+    def kind(self, tree: Json, types: set[str]) -> str:
+        """Return the kind of a term: number or string."""
+        if tree["node"] == "Constant":
+            return "string" if isinstance(tree["value"], str) else "number"
+        kinds = set()
+        for node in nodes_of(tree):
+            if node["node"] == "Attribute":
+                kinds |= {self.kinds.get((type_, node["name"])) for type_ in types}
+            elif node["node"] == "Constant" and tree["node"] == "Arithmetic" and isinstance(node["value"], int) and "double" in self.kinds.values():
+                raise skip("arithmetic of integers and floats ends the process")
+        if len(kinds) != 1 or None in kinds:
+            raise skip("a condition is on attributes of one kind that all events of its variable have")
+        return "string" if kinds == {"string"} else "number"
+
+    def term(self, tree: Json) -> str:
+        """Return a value."""
+        if tree["node"] == "Attribute":
+            return self.attribute(tree["name"])
+        if tree["node"] == "Constant":
+            return self.constant(tree["value"])
+        if tree["operator"] == "/":
+            raise skip("division of integers truncates")
+        return f"({self.term(tree['left'])} {tree['operator']} {self.term(tree['right'])})"
+
+    def constant(self, value: Any) -> str:
+        """Return a constant; an integer where the attributes are, a number with a fraction else."""
+        if isinstance(value, str) and "'" not in value:
+            return f"'{value}'"
+        if not isinstance(value, int | float) or isinstance(value, bool) or value < 0 or "e" in repr(value):
+            raise skip("constants are strings without apostrophes and numbers that are not negative")
+        return repr(value)
+
+    def window_text(self) -> str:
+        """Return the window: n EVENTS spans n + 1 positions."""
+        if len(self.windows) > 1:
+            raise skip("a query has one window")
+        for window in self.windows:
+            if window["node"] == "EventWindow":
+                return f" WITHIN {window['count'] - 1} EVENTS"
+            if window["node"] == "TimeWindow" and isinstance(window["amount"], int):
+                word, factor = UNITS[window["unit"]]
+                return f" WITHIN {factor * window['amount']} {word}"
+            raise skip("windows are of events and of whole units of time")
+        return ""
+
+    def times(self) -> list[int]:
+        """Return the time of each event in nanoseconds; positions where no window is of time."""
+        if not any(window["node"] == "TimeWindow" for window in self.windows):
+            return list(range(len(self.run.events)))
+        seconds = self.run.seconds()
+        if any(time < 0 or time != int(time) for time in seconds):
+            raise skip("times are whole seconds, and not negative")
+        return [int(time) * SECOND for time in seconds]
+
+
+def matches(run: RunMessage) -> list[Json]:
+    """Return the complex events that CORE reports, from the text of its answers."""
+    import pycer
+
+    if run.tree is None:
+        raise Skip("the query does not parse")
+    query = CeqlQuery(run)
+    run.translate(query.text)
+    counted = any(window["node"] == "TimeWindow" for window in query.windows) or bool(query.keys)
+    if counted and any(node["node"] == "Project" for node in nodes_of(run.tree)):
+        raise skip("at which event a match ends is not shown: the answer has times, and places among the events of a key")
+    values = {"int": pycer.PyIntValue, "double": lambda v: pycer.PyDoubleValue(float(v)), "string": pycer.PyStringValue}
+    server = pycer.PyOfflineServer()
+    stream = server.declare_stream(query.declaration())
+    server.add_query(query.text)
+    ids = [one.id for one in stream.events_info]
+    for position, (event, time) in enumerate(zip(run.events, query.times(), strict=True)):
+        of = event["type"]
+        cells = [values[query.kinds[of, a]](event[a]) for a in query.attributes if (of, a) in query.kinds]
+        number = ids[query.types.index(of)]
+        server.send_event(pycer.PyEvent(number, [pycer.PyIntValue(position), *cells], pycer.PyIntValue(time)))
+    found = []
+    for line in server.get_output().splitlines():
+        told = re.match(r"\[(\d+),(\d+)\], \(", line)
+        if told is None:
+            raise Skip(f"refused: {line[:200]}")
+        events = sorted({int(place) for place in re.findall(r"\(id: \d+ attributes: \[(\d+) ", line)})
+        found.append({"at": max(events) if counted else int(told[2]), "events": events})
+    return found
+
+
+if __name__ == "__main__":
+    os.chdir(tempfile.mkdtemp())  # the engine writes a log beside it
+    serve("pycer", version_of("pycer"), {"cel": matches}, {"cel": CLAIMS})
