@@ -9,9 +9,10 @@
     python -m proofs_tests.tools.engine_board page
 
 `store` writes docs/findings/results/ENGINE-VERSION.json: per feature how many cases there were, passed and were
-skipped, and the outcome of each other case; and the answers to the cases by which engines are compared. Of a run with
---policy it writes ENGINE-VERSION-held.json: such a run stands among all runs, and is in no other table. `store-profile`
-writes docs/findings/profiles/ENGINE-LANGUAGE.json, and `store-fuzz` adds the counts of a run of random cases to
+skipped, how many got no answer since the engine crashed, hung or took too much memory (which cases they are is not
+written down), and the outcome of each other case; and the answers to the cases by which engines are compared. Of a run
+with --policy it writes ENGINE-VERSION-held.json: such a run stands among all runs, and is in no other table.
+`store-profile` writes docs/findings/profiles/ENGINE-LANGUAGE.json, and `store-fuzz` adds the counts of a run of random cases to
 docs/findings/fuzz.json. `page` writes docs/findings/board.md from these and
 from docs/findings/*/findings.json, where each finding lists the cases that it explains, and docs/guide/comparison.md.
 """
@@ -57,17 +58,25 @@ def stored(lines: Iterable[str], date: str) -> dict[str, Any]:
     """The run of `conform --json` in short: the engine, the date, and per feature the counts and what did not pass."""
     head, *results = [json.loads(line) for line in lines]
     features: dict[str, dict[str, Any]] = {}
-    answers = {result["id"]: answer_text(result) for result in results if result["id"] in COMPARED}
+    compared = (result for result in results if result["id"] in COMPARED and not is_without_answer(result))
+    answers = {result["id"]: answer_text(result) for result in compared}
     for result in results:
         feature = features.setdefault(result["feature"], {"cases": 0, "passed": 0, "skipped": 0, "not_passed": {}})
         feature["cases"] += 1
         if result["outcome"] in ("passed", "skipped"):
             feature[result["outcome"]] += 1
+        elif is_without_answer(result):
+            feature["no_answer"] = feature.get("no_answer", 0) + 1
         else:
             feature["not_passed"][result["id"]] = result["outcome"]
     summary = head["summary"]
     held = {"held_to": summary["held_to"]} if summary.get("held_to") else {}
     return {"engine": summary["engine"], "date": date, **held, "features": features, "answers": answers}
+
+
+def is_without_answer(result: dict[str, Any]) -> bool:
+    """Return whether the engine crashed, hung, or said that a case was too much for it."""
+    return result["outcome"] in ("crashed", "timeout", "memory") or str(result.get("detail", "")).startswith("budget")
 
 
 def stored_fuzz(lines: Iterable[str], date: str) -> dict[str, Any]:
@@ -105,6 +114,8 @@ def cell(feature: dict[str, Any] | None, known: Sequence[Finding]) -> str:
             explained |= cases
     rest = Counter(outcome for case, outcome in feature["not_passed"].items() if case not in explained)
     parts.extend(f"{number} {outcome}, not explained" for outcome, number in sorted(rest.items()))
+    if lost := feature.get("no_answer", 0):
+        parts.append(f"{lost} without an answer")
     return "; ".join(parts)
 
 

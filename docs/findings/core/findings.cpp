@@ -22,5 +22,4 @@ int main() {
     show("SELECT * FROM S WHERE A ; B WITHIN 1 EVENTS", {{A}, {B}}, "a choice: n EVENTS spans n + 1 positions");
     show("SELECT * FROM S WHERE A ; B WITHIN 2 [x]", {{A, 1}, {B, 2}, {B, 3}}, "a choice: n [x] is a difference of n - 1");
     show("SELECT * FROM S WHERE A FILTER A[x > -3]", {{A}}, "{0}");
-    show("SELECT * FROM S WHERE A FILTER A[y * 2 = 3.0]", {{A, 0, 1.5}}, "{0}; CORE ends by a signal");
 }

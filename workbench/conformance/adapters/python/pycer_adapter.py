@@ -214,7 +214,7 @@ class CeqlQuery:
             if node["node"] == "Attribute":
                 kinds |= {self.kinds.get((type_, node["name"])) for type_ in types}
             elif node["node"] == "Constant" and tree["node"] == "Arithmetic" and isinstance(node["value"], int) and "double" in self.kinds.values():
-                raise skip("arithmetic of integers and floats ends the process")
+                raise skip("arithmetic of integers and floats")
         if len(kinds) != 1 or None in kinds:
             raise skip("a condition is on attributes of one kind that all events of its variable have")
         return "string" if kinds == {"string"} else "number"

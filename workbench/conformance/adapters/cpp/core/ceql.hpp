@@ -385,7 +385,7 @@ private:
         if (node == "Attribute") return declaration_.attribute(tree["name"].text());
         if (node == "Constant") return literal(tree["value"]);
         if (node != "Arithmetic") skip(node + ": CEQL has no such value");
-        if (tree["operator"].text() == "/") skip("division of integers truncates, and one by zero ends the process");
+        if (tree["operator"].text() == "/") skip("division of integers truncates");
         return "(" + term(tree["left"]) + " " + tree["operator"].text() + " " + term(tree["right"]) + ")";
     }
 
