@@ -12,9 +12,9 @@
 skipped, how many got no answer since the engine crashed, hung or took too much memory (which cases they are is not
 written down), and the outcome of each other case; and the answers to the cases by which engines are compared. Of a run
 with --policy it writes ENGINE-VERSION-held.json: such a run stands among all runs, and is in no other table.
-`store-profile` writes docs/findings/profiles/ENGINE-LANGUAGE.json, and `store-fuzz` adds the counts of a run of random cases to
-docs/findings/fuzz.json. `page` writes docs/findings/board.md from these and
-from docs/findings/*/findings.json, where each finding lists the cases that it explains, and docs/guide/comparison.md.
+`store-profile` writes docs/findings/profiles/ENGINE-LANGUAGE.json, and `store-fuzz` adds the counts of a run of random
+cases to docs/findings/fuzz.json. `page` writes docs/findings/board.md from these and from
+docs/findings/*/findings.json, where each finding lists the cases that it explains, and docs/guide/comparison.md.
 """
 
 from __future__ import annotations

@@ -325,6 +325,9 @@ PACKAGE_ADAPTERS: Mapping[str, PackageAdapter] = {
         ("3.12", "3.11", "3.10"),
     ),
     "pycer": PackageAdapter("pycer_adapter.py", "CORE (pycer 0.1.6)", "GPL-3.0", ("pycer==0.1.6",), ("3.13",)),
+    "rustevex": PackageAdapter(
+        "rustevex_adapter.py", "rustevex 0.0.1", "MIT", ("rustevex==0.0.1",), ("3.12", "3.11", "3.10")
+    ),
     "stix2-matcher": PackageAdapter("stix2_adapter.py", "stix2-matcher 3.0", "BSD-3-Clause", ("stix2-matcher==3.0.0",)),
 }
 SHIPPED: Mapping[str, Adapter] = {

@@ -101,7 +101,7 @@ def expression_of(tree: Json, variable: str | None) -> str:
         case "In":
             items = ", ".join(expression_of(item, variable) for item in tree["items"])
             return f"({inside('operand')} {negated}IN ({items}))"
-        case "Like" if tree["escape"] is None:
+        case "Like" if not tree["escape"] and "\\" not in str(tree["pattern"].get("value")):
             return f"({inside('operand')} {negated}LIKE {inside('pattern')})"
         case "Case":
             otherwise = "NULL" if tree["otherwise"] is None else inside("otherwise")
@@ -273,7 +273,8 @@ def rows_of(statement: str, run: RunMessage) -> list[Json]:
     query = query.set_catalog(catalog).set_table_content({"cerify_rows": create_table_content(cells)})
     try:
         with query.prepare() as prepared:
-            rows = prepared.execute().content.table_data.row
+            content = prepared.execute().content.table_data  # None where there are no rows
+            rows = content.row if content is not None and content.row else []
     except ServerError as error:
         if "INVALID_ARGUMENT" in str(error) or "UNIMPLEMENTED" in str(error):
             raise Skip(f"refused: {str(error).splitlines()[0][:200]}", LINK) from None
