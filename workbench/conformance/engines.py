@@ -210,9 +210,15 @@ class PackageAdapter:
             return [sys.executable, "-m", "venv"]
         for wanted in self.pythons:
             program = shutil.which(f"python{wanted}")
-            # a program of that name may be a stand-in of a version manager, which runs nothing
-            if program is not None and subprocess.run([program, "-c", ""], capture_output=True).returncode == 0:
-                return [program, "-m", "venv"]
+            if program is None:
+                continue
+            # a version manager may have put a stand-in in its place, which is told the version and names the program
+            asked = subprocess.run(
+                [program, "-c", "import sys; print(sys.executable)"],
+                env=os.environ | {"PYENV_VERSION": wanted}, capture_output=True, text=True,
+            )  # fmt: skip
+            if asked.returncode == 0:
+                return [asked.stdout.strip(), "-m", "venv"]
         uv = shutil.which("uv")
         return None if uv is None else [uv, "venv", "--quiet", "--seed", "--python", self.pythons[0]]
 

@@ -194,10 +194,10 @@ def test_another_python_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPat
     adapter = engines.PackageAdapter("x.py", "x", "MIT", ("x==1",), ("9.9",))
     programs = {"python9.9": "/there/python9.9"}
     monkeypatch.setattr(shutil, "which", programs.get)
-    works = [True]
-    monkeypatch.setattr(engines.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=not works[0]))
-    assert adapter.python() == ["/there/python9.9", "-m", "venv"]
-    works[0] = False  # as a version manager's program that has no such version
+    answered = SimpleNamespace(returncode=0, stdout="/there/python9.9.1\n")
+    monkeypatch.setattr(engines.subprocess, "run", lambda *_, **__: answered)
+    assert adapter.python() == ["/there/python9.9.1", "-m", "venv"]
+    answered.returncode = 1  # as a version manager's program that has no such version
     assert adapter.python() is None
     assert adapter.missing() == "Python 9.9: install it, or uv, which brings one"
     programs["uv"] = "/there/uv"

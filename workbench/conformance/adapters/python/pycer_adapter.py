@@ -200,7 +200,10 @@ class CeqlQuery:
                     raise skip("the attribute stands on the left")
                 return f"({self.term(tree['left'])} {tree['comparator']} {self.term(tree['right'])})"
             case "InRange" if self.kind(tree["term"], types) == "number":
-                low, high = self.constant(tree["low"]), self.constant(tree["high"])
+                whole = not any(self.kinds.get((t, n["name"])) == "double" for t in types for n in nodes_of(tree["term"]) if "name" in n)
+                if whole and not isinstance(tree["low"], int) or whole and not isinstance(tree["high"], int):
+                    raise skip("a range of integers has integers as bounds")
+                low, high = (self.constant(tree[end] if whole else float(tree[end])) for end in ("low", "high"))
                 return f"({self.term(tree['term'])} IN RANGE ({low}, {high}))"
             case other:
                 raise skip(f"no condition {other} of these values")
