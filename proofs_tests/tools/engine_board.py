@@ -258,8 +258,11 @@ hand. A cell has how many of the claimed cases passed; then, for the others, the
 or a choice of the engine. What an engine does not claim is skipped by its adapter, whose page says why. Features that
 no engine claims are left out, and of a language the engines that claim none of its features.
 
-Findings: [Calcite](calcite/README.md), [CORE](core/README.md), [Esper](esper/README.md), [Flink CEP](flink/README.md),
-[OpenCEP](opencep/README.md), [SASE](sase/README.md), [Siddhi](siddhi/README.md), [Trino](trino/README.md).
+Findings: [bobocep](bobocep/README.md), [Calcite](calcite/README.md), [CORE](core/README.md),
+[epigrep](epigrep/README.md), [EQL for Python](eql/README.md), [Esper](esper/README.md),
+[Flink CEP](flink/README.md), [GoogleSQL](googlesql/README.md), [OpenCEP](opencep/README.md),
+[pandas-match-recognize](pandas/README.md), [rustevex](rustevex/README.md), [SASE](sase/README.md),
+[Siddhi](siddhi/README.md), [stix2-matcher](stix2/README.md), [Trino](trino/README.md).
 """
 KINDS = ("defect", "choice")
 FOUND = """

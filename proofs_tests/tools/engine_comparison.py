@@ -17,6 +17,7 @@ NAMES = {
     "esper": "Esper",
     "flink-cep": "Flink CEP",
     "opencep": "OpenCEP",
+    "googlesql": "GoogleSQL",
     "sase": "SASE",
     "siddhi": "Siddhi",
 }
@@ -120,7 +121,10 @@ def answer_text(result: Mapping[str, Any]) -> str:
 
 def comparison(runs: Sequence[dict[str, Any]], links: Mapping[tuple[str, str], str], cases: Mapping[str, Case]) -> str:
     """The page, in Markdown: of the newest run of each engine, with the links to findings by engine and case."""
-    heads = [f"{NAMES[run['engine']['name']]} {run['engine']['version']}, {run['date']}" for run in runs]
+    heads = [
+        f"{NAMES.get(run['engine']['name'], run['engine']['name'])} {run['engine']['version']}, {run['date']}"
+        for run in runs
+    ]
     text = HEAD
     for question in QUESTIONS:
         rows = []

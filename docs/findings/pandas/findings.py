@@ -1,0 +1,25 @@
+"""Prints what pandas-match-recognize 0.2.5 answers to the clauses of README.md, without cerify."""
+
+import logging
+
+import pandas
+from pandas_match_recognize import match_recognize
+
+logging.disable(logging.CRITICAL)
+
+
+def show(pattern, define, *values):
+    rows = pandas.DataFrame({"n": range(len(values)), "x": values})
+    query = f"""SELECT * FROM rows MATCH_RECOGNIZE (ORDER BY n MEASURES CLASSIFIER() AS c ALL ROWS PER MATCH
+        AFTER MATCH SKIP PAST LAST ROW PATTERN ({pattern}) DEFINE {define})"""
+    found = match_recognize(query, rows)
+    print(f"{pattern}, {define}, on {list(values)}:", found[["n", "c"]].values.tolist() if len(found) else "nothing")
+
+
+show("A", "A AS x <> 2", 1, 2, 3)
+show("A", "A AS x != 2", 1, 2, 3)
+show("A", "A AS NOT (x > 1)", 0, None, 2)
+show("B A | A B", "A AS x > 0, B AS x > 1", 2, 1)
+show("PERMUTE(B, A)", "A AS x > 0, B AS x > 1", 2, 1)
+show("B A", "A AS x > 0, B AS x > 1", 2, 1)
+show("A", "A AS x / 2 = 1", 2, 3)
