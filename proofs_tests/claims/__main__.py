@@ -65,7 +65,7 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, plants:
 
     The ledger is part of the project's source, so this runs in a checkout.
     """
-    from proofs_tests.claims.errata import page as errata  # not above: the claims need packages, which help does not
+    from proofs_tests.claims import errata_page  # not above: the claims need packages, which help does not
     from proofs_tests.claims.everything import LEDGER
     from proofs_tests.claims.ledger import OPEN
     from proofs_tests.claims.page import STATUSES, page, with_totals
@@ -73,10 +73,10 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, plants:
 
     if path is not None:
         written = page(jobs)
-        if wrong := list(errata.problems()):
+        if wrong := list(errata_page.problems()):
             raise click.ClickException("; ".join(wrong))
         write_whole(path, written)
-        write_whole(path.with_name("errata.md"), errata.page())
+        write_whole(path.with_name("errata.md"), errata_page.page())
         readme = path.resolve().parent.parent / "README.md"
         if readme.exists():
             write_whole(readme, with_totals(readme.read_text(encoding="utf-8")))

@@ -20,10 +20,9 @@ from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.syntax import show
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.trees import children, node_word
-from proofs_tests.claims import broken
+from proofs_tests.claims import broken, printed_cep17
 from proofs_tests.claims.automata import DRAWN, automata
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
-from proofs_tests.claims.printed import cep17_prop1, cep17_sec3
 from proofs_tests.claims.tods21_pumping import total_order
 from proofs_tests.support import stream
 from proofs_tests.unit.automata import exhaustive as core_cases
@@ -126,7 +125,7 @@ def _clause(name: str, kind: type[core.Formula]) -> None:
         cases = 0
         for phi, S in product(topped, streams(length)):
             cases += 1
-            expected = cep17_sec3.complex_events(phi, S, frozenset("xy"))
+            expected = printed_cep17.complex_events_sec3(phi, S, frozenset("xy"))
             if frozenset(C for Cs in by_position(phi, S) for C in Cs) != expected:
                 return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
         bound = f"{cases} cases: all formulas to {nodes} nodes with {name} on top, all streams to {length} events"
@@ -264,7 +263,7 @@ def _closure(name: str, title: str, agrees: Callable[[CEA, CEA, Stream, int], bo
         return Finding("holds", "random", bound)
 
 
-_of = cep17_prop1.complex_events
+_of = printed_cep17.complex_events
 
 
 def _everything(n: int) -> frozenset[frozenset[int]]:
@@ -274,22 +273,22 @@ def _everything(n: int) -> frozenset[frozenset[int]]:
 _closure(
     "union",
     "CEA are closed under union",
-    lambda A, B, S, n: _of(cep17_prop1.union(A, B), S, n) == _of(A, S, n) | _of(B, S, n),
+    lambda A, B, S, n: _of(printed_cep17.union(A, B), S, n) == _of(A, S, n) | _of(B, S, n),
 )
 _closure(
     "intersection",
     "CEA are closed under intersection",
-    lambda A, B, S, n: _of(cep17_prop1.intersection(A, B), S, n) == _of(A, S, n) & _of(B, S, n),
+    lambda A, B, S, n: _of(printed_cep17.intersection(A, B), S, n) == _of(A, S, n) & _of(B, S, n),
 )
 _closure(
     "io-determinization",
     "CEA are closed under I/O-determinization",
-    lambda A, B, S, n: _of(cep17_prop1.determinized(A), S, n) == _of(A, S, n),
+    lambda A, B, S, n: _of(printed_cep17.determinized(A), S, n) == _of(A, S, n),
 )
 _closure(
     "complement",
     "CEA are closed under complement",
-    lambda A, B, S, n: _of(cep17_prop1.complement(A), S, n) == _everything(n) - _of(A, S, n),
+    lambda A, B, S, n: _of(printed_cep17.complement(A), S, n) == _everything(n) - _of(A, S, n),
 )
 
 
@@ -321,7 +320,7 @@ plant(
     "cep17.lemB.10",
     "an event alone never matches",
     sys.modules[__name__],
-    "complex_events",
+    "complex_events_sec3",
     lambda right: lambda phi, S, n: frozenset() if isinstance(phi, core.CoreEventAtom) else right(phi, S, n),
 )
 plant(
@@ -331,12 +330,12 @@ plant(
     "automaton",
     broken.result(lambda found: (broken.goes_on(found[0]), found[1])),
 )
-plant("cep17.prop1:union", "the left one only", cep17_prop1, "union", broken.same())
-plant("cep17.prop1:intersection", "the left one only", cep17_prop1, "intersection", broken.same())
+plant("cep17.prop1:union", "the left one only", printed_cep17, "union", broken.same())
+plant("cep17.prop1:intersection", "the left one only", printed_cep17, "intersection", broken.same())
 plant(
     "cep17.prop1:io-determinization",
     "a final state is lost",
-    cep17_prop1,
+    printed_cep17,
     "determinized",
     broken.result(lambda A: replace(A, final=frozenset(sorted(A.final)[1:]))),
 )

@@ -17,11 +17,9 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.core_cel.denote import last_at_most, next_at_most
 from cerify.semantics.events import ComplexEvent, Event, Stream
 from cerify.semantics.predicates import Anything, OfType, Predicate
-from proofs_tests.claims import broken, cea_runs, cep17_evaluation
+from proofs_tests.claims import broken, cea_runs, cep17_evaluation, printed_cep17
 from proofs_tests.claims.cep17_evaluation import Delta, Strategy, complex_events, enum_all, evaluate
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
-from proofs_tests.claims.printed import cep17_algorithms as printed
-from proofs_tests.claims.printed import cep17_thm4 as constructions
 
 LOST = "from the text around; the listing or the formulas are lost in the copy at hand"
 EVENTS = (Event("A"), Event("B"))
@@ -227,7 +225,7 @@ compared(
     "Evaluate outputs the complex events of an I/O-deterministic CEA",
     "algorithm",
     "all",
-    printed.evaluate,
+    printed_cep17.evaluate,
     library=by_algorithm_1,
     deterministic=True,
 )
@@ -236,7 +234,7 @@ compared(
     "NDetEvaluate outputs the complex events of any CEA",
     "algorithm",
     "all",
-    printed.ndet_evaluate,
+    printed_cep17.ndet_evaluate,
     library=by_library("all"),
 )
 compared(
@@ -244,8 +242,8 @@ compared(
     "NextEvaluate outputs what NXT keeps",
     "algorithm",
     "nxt",
-    printed.next_evaluate,
-    Correction(_MARKING, lambda A, S: printed.next_evaluate(A, S, marking_only=True)),
+    printed_cep17.next_evaluate,
+    Correction(_MARKING, lambda A, S: printed_cep17.next_evaluate(A, S, marking_only=True)),
     by_library("nxt"),
     reading=_SIGN,
 )
@@ -254,7 +252,7 @@ compared(
     "LastEvaluate outputs what LAST keeps",
     "algorithm",
     "last",
-    printed.last_evaluate,
+    printed_cep17.last_evaluate,
     library=by_library("last"),
 )
 compared(
@@ -262,7 +260,7 @@ compared(
     "MaxEvaluate outputs what MAX keeps",
     "algorithm",
     "max",
-    printed.max_evaluate,
+    printed_cep17.max_evaluate,
     library=by_library("max"),
 )
 compared(
@@ -270,19 +268,19 @@ compared(
     "StrictEvaluate outputs what STRICT keeps",
     "algorithm",
     "strict",
-    printed.strict_evaluate,
-    Correction(_END, lambda A, S: printed.strict_evaluate(A, S, at_the_end=True)),
+    printed_cep17.strict_evaluate,
+    Correction(_END, lambda A, S: printed_cep17.strict_evaluate(A, S, at_the_end=True)),
     by_library("strict"),
     deterministic=True,
     reading=_ADD,
 )
 
 
-def _roots(A: CEA, S: Stream) -> list[printed.Node]:
+def _roots(A: CEA, S: Stream) -> list[printed_cep17.Node]:
     """The nodes from which Algorithm 4 enumerates at the last position."""
-    roots: list[printed.Node] = []
+    roots: list[printed_cep17.Node] = []
 
-    def keep(lists: list[printed.List], i: int) -> Iterator[ComplexEvent]:
+    def keep(lists: list[printed_cep17.List], i: int) -> Iterator[ComplexEvent]:
         roots.clear()
         for list_ in lists:
             list_.begin()
@@ -290,18 +288,18 @@ def _roots(A: CEA, S: Stream) -> list[printed.Node]:
                 roots.append(n)
         return iter(())
 
-    printed.ndet_evaluate(A, S, keep)
+    printed_cep17.ndet_evaluate(A, S, keep)
     return roots
 
 
-def _enumeration(id_: str, title: str, enumeration: Callable[[printed.Node], Iterator[ComplexEvent]]) -> None:
+def _enumeration(id_: str, title: str, enumeration: Callable[[printed_cep17.Node], Iterator[ComplexEvent]]) -> None:
     @claim(id_, title, "algorithm", LOST)
     def check(effort: Effort) -> Finding:
         looked_at = outputs = 0
         for A, S in cases(effort, seed=18):
             looked_at += 1
             listed_ = [C for n in _roots(A, S) for C in enumeration(n)]
-            again = [C for n in _roots(A, S) for C in printed.enum_all(n, frozenset())]
+            again = [C for n in _roots(A, S) for C in printed_cep17.enum_all(n, frozenset())]
             expected = meaning(A, S, "all")[-1]
             outputs += len(listed_)
             if set(listed_) != expected or len(listed_) != len(expected) or listed_ != again:
@@ -314,27 +312,27 @@ def _enumeration(id_: str, title: str, enumeration: Callable[[printed.Node], Ite
 
 
 _enumeration(
-    "cep17.alg2", "Enumerate and EnumAll list each complex event once", lambda n: printed.enum_all(n, frozenset())
+    "cep17.alg2", "Enumerate and EnumAll list each complex event once", lambda n: printed_cep17.enum_all(n, frozenset())
 )
-_enumeration("cep17.alg3", "EnumAll* lists what EnumAll lists, in its order", lambda n: printed.enum_all_star(n))
+_enumeration("cep17.alg3", "EnumAll* lists what EnumAll lists, in its order", lambda n: printed_cep17.enum_all_star(n))
 
 
 # --- the constructions of Theorem 4 -----------------------------------------------------------------------------------
 
 
-def _constructed(steps: constructions.Steps, start: Callable[[CEA], list[Any]], accepts: Any) -> Evaluator:
-    return lambda A, S: constructions.outputs(A, S, steps, start(A), accepts)
+def _constructed(steps: printed_cep17.Steps, start: Callable[[CEA], list[Any]], accepts: Any) -> Evaluator:
+    return lambda A, S: printed_cep17.outputs(A, S, steps, start(A), accepts)
 
 
 def _strict_start(A: CEA) -> list[tuple[int, int]]:
     return [(q, 1) for q in sorted(A.initial)]
 
 
-_NEXT = _constructed(constructions.next_steps, constructions.ranked_start, constructions.ranked_accepts)
-_LAST = _constructed(constructions.last_steps, constructions.ranked_start, constructions.ranked_accepts)
-_LAST_2 = _constructed(constructions.last_steps_corrected, constructions.ranked_start, constructions.ranked_accepts)
-_MAX = _constructed(constructions.max_steps, constructions.max_start, constructions.max_accepts)
-_STRICT = _constructed(constructions.strict_steps, _strict_start, constructions.strict_accepts)
+_NEXT = _constructed(printed_cep17.next_steps, printed_cep17.ranked_start, printed_cep17.ranked_accepts)
+_LAST = _constructed(printed_cep17.last_steps, printed_cep17.ranked_start, printed_cep17.ranked_accepts)
+_LAST_2 = _constructed(printed_cep17.last_steps_corrected, printed_cep17.ranked_start, printed_cep17.ranked_accepts)
+_MAX = _constructed(printed_cep17.max_steps, printed_cep17.max_start, printed_cep17.max_accepts)
+_STRICT = _constructed(printed_cep17.strict_steps, _strict_start, printed_cep17.strict_accepts)
 
 compared("cep17.appC.3:strict", "The automaton of STRICT", "construction", "strict", _STRICT)
 compared(
@@ -343,7 +341,7 @@ compared(
     "construction",
     "nxt",
     _NEXT,
-    Correction(_FINALS, lambda A, S: _NEXT(printed.one_final(A, marking_only=True), S)),
+    Correction(_FINALS, lambda A, S: _NEXT(printed_cep17.one_final(A, marking_only=True), S)),
 )
 compared(
     "cep17.appC.3:last",
@@ -358,14 +356,14 @@ compared("cep17.appC.3:max", "The automaton of MAX", "construction", "max", _MAX
 
 
 def _ordered(
-    id_: str, title: str, steps: constructions.Steps, at_most: Any, corrected: constructions.Steps | None = None
+    id_: str, title: str, steps: printed_cep17.Steps, at_most: Any, corrected: printed_cep17.Steps | None = None
 ) -> None:
     """Lemma C.14: of two runs of one length the one whose state stands earlier has the greater complex event."""
 
-    def fails(steps: constructions.Steps, A: CEA, S: Stream) -> tuple[int, Any] | None:
-        for n, ending in enumerate(constructions.runs(A, S, steps, constructions.ranked_start(A))):
+    def fails(steps: printed_cep17.Steps, A: CEA, S: Stream) -> tuple[int, Any] | None:
+        for n, ending in enumerate(printed_cep17.runs(A, S, steps, printed_cep17.ranked_start(A))):
             for (C1, state1), (C2, state2) in product(ending, repeat=2):
-                higher = constructions.rank(state1) < constructions.rank(state2)
+                higher = printed_cep17.rank(state1) < printed_cep17.rank(state2)
                 if higher != (C1 != C2 and at_most(C2, C1)):
                     return n, (sorted(C1), state1, sorted(C2), state2)
         return None
@@ -398,19 +396,19 @@ def _ordered(
 _ordered(
     "cep17.lemC.14:nxt",
     "The sets of a state of the automaton of NXT are ordered as the complex events of its runs",
-    constructions.next_steps,
+    printed_cep17.next_steps,
     next_at_most,
 )
 _ordered(
     "cep17.lemC.14:last",
     "The same for LAST, which the text says is proved in the same way",
-    constructions.last_steps,
+    printed_cep17.last_steps,
     last_at_most,
-    constructions.last_steps_corrected,
+    printed_cep17.last_steps_corrected,
 )
 
 
-def _free(q: int, delta: printed.Delta) -> Iterator[tuple[frozenset[str], int]]:
+def _free(q: int, delta: printed_cep17.Delta) -> Iterator[tuple[frozenset[str], int]]:
     """The steps of the automaton itself."""
     return ((m, q_) for m in (MARKED, UNMARKED) for q_ in delta.of(q, m))
 
@@ -428,8 +426,8 @@ def _(effort: Effort) -> Finding:
         everything = [(frozenset({p}), frozenset({q})) for p, q in product(range(min(A.states, 2)), repeat=2)]
         for start in everything:
             (q0,) = start[1]
-            free = constructions.runs(A, S, _free, [q0])
-            followed = constructions.runs(A, S, constructions.max_steps, [start])
+            free = printed_cep17.runs(A, S, _free, [q0])
+            followed = printed_cep17.runs(A, S, printed_cep17.max_steps, [start])
             for ending, others in zip(followed, free, strict=True):
                 for (C, (_, U)), (C_, q) in product(ending, others):
                     looked_at += 1
@@ -446,8 +444,8 @@ def _(effort: Effort) -> Finding:
 def _(effort: Effort) -> Finding:
     looked_at = 0
     for A, S in _deterministic(effort):
-        free = constructions.runs(A, S, _free, sorted(A.initial))
-        followed = constructions.runs(A, S, constructions.max_steps, cast("list[Any]", constructions.max_start(A)))
+        free = printed_cep17.runs(A, S, _free, sorted(A.initial))
+        followed = printed_cep17.runs(A, S, printed_cep17.max_steps, cast("list[Any]", printed_cep17.max_start(A)))
         for ending, others in zip(followed, free, strict=True):
             for C, (_, U) in ending:
                 looked_at += 1
@@ -461,19 +459,19 @@ def _(effort: Effort) -> Finding:
 
 
 _FIRST_LOST = broken.result(lambda found: iter(list(found)[1:]))
-plant("cep17.alg2", "the first complex event is lost", printed, "enum_all", _FIRST_LOST)
-plant("cep17.alg3", "the first complex event is lost", printed, "enum_all_star", _FIRST_LOST)
+plant("cep17.alg2", "the first complex event is lost", printed_cep17, "enum_all", _FIRST_LOST)
+plant("cep17.alg3", "the first complex event is lost", printed_cep17, "enum_all_star", _FIRST_LOST)
 plant(
     [f"cep17.appC.3:{strategy}" for strategy in ("strict", "nxt", "last", "max")],
     "what ends at the second event is lost",
-    constructions,
+    printed_cep17,
     "outputs",
     broken.result(lambda found: [frozenset() if n == 1 else Cs for n, Cs in enumerate(found)]),
 )
 plant(
     "cep17.lemC.14:nxt cep17.lemC.14:last",
     "the last set is the highest",
-    constructions,
+    printed_cep17,
     "rank",
     broken.result(lambda rank: -rank),
 )

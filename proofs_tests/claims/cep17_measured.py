@@ -18,12 +18,11 @@ from cerify.automata.evaluate.tables import classify
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import OfType
-from proofs_tests.claims import broken
+from proofs_tests.claims import broken, printed_cep17
 from proofs_tests.claims.cep17_automata import LOST
 from proofs_tests.claims.cep17_evaluation import Evaluation, Listed, Strategy, complex_events, enum_all, evaluate
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.measure import Tally, chain, choice, counted, doublings, exponent, gaps, guess, update_times
-from proofs_tests.claims.printed import cep17_algorithms as printed
 from proofs_tests.support import stream
 
 QUERIES = {
@@ -141,17 +140,17 @@ def _read(query: str, strategy: Strategy, S: Stream) -> tuple[Evaluation, Tally]
 def _backtracking(n: int) -> int:
     """The most steps in a row in which EnumAll goes up, on two complex events that share their last event only."""
     longest = now = 0
-    original = printed.List.next_
+    original = printed_cep17.List.next_
 
-    def counting(self: printed.List) -> printed.Node | None:
+    def counting(self: printed_cep17.List) -> printed_cep17.Node | None:
         nonlocal longest, now
         found = original(self)
         now = 0 if found is not None else now + 1
         longest = max(longest, now)
         return found
 
-    with patch.object(printed.List, "next_", counting):
-        printed.max_evaluate(automaton("(A+ OR B+) ; C"), stream("A " * n + "B " * n + "C"))
+    with patch.object(printed_cep17.List, "next_", counting):
+        printed_cep17.max_evaluate(automaton("(A+ OR B+) ; C"), stream("A " * n + "B " * n + "C"))
     return longest
 
 

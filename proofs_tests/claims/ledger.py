@@ -9,7 +9,7 @@ from typing import Any, Literal
 from unittest.mock import patch
 
 from cerify.semantics.errors import InternalError
-from proofs_tests.claims.errata.everything import is_damaged
+from proofs_tests.claims.errata import is_damaged
 from proofs_tests.claims.theorems import theorem
 
 Kind = Literal[

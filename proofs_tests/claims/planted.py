@@ -17,11 +17,10 @@ from cerify.equivalence.rewrite import normal_forms
 from cerify.equivalence.rewrite.normal_forms import with_children
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.core_cel import syntax as core
-from proofs_tests.claims import cep17_evaluation, tods21_expressible
+from proofs_tests.claims import cep17_evaluation, printed_cep17, printed_tods21, printed_vldb92, tods21_expressible
 from proofs_tests.claims.cep17_evaluation import Cep17Last, Cep17Next, Cep17Strict, Maximal, NodeLists
 from proofs_tests.claims.ledger import plant
-from proofs_tests.claims.printed import cep17_prop1, cep17_thm4, tods21_contiguity, vldb92_sec2
-from proofs_tests.claims.printed.tods21_contiguity import Rewriting
+from proofs_tests.claims.printed_tods21 import Rewriting
 
 
 def _two_rounds_at_most(A: CEA) -> CEA:
@@ -195,7 +194,7 @@ def _supersets_forgotten(state: Any, delta: Any) -> Iterator[Any]:
 
 
 _STRICT_UPDATED = Cep17Strict._updated
-_MAX_STEPS = cep17_thm4.max_steps
+_MAX_STEPS = printed_cep17.max_steps
 _CONTIGUOUS_ITERATE = cea_compile._contiguous_iterate
 _SEQUENCE = cea_compile._sequence
 _CONTIGUOUS_SEQUENCE = cea_compile._contiguous_sequence
@@ -203,9 +202,9 @@ _STRICT = cea_compile.strict
 _WITH_RESTS = cea_product._with_rests
 _ANYWHERE = cea_product._anywhere
 _JOINED = Rewriting.joined
-_CONTIGUOUS = tods21_contiguity.contiguous
-_COMPLEMENT = cep17_prop1.complement
-_BETWEEN = vldb92_sec2.between
+_CONTIGUOUS = printed_tods21.contiguous
+_COMPLEMENT = printed_cep17.complement
+_BETWEEN = printed_vldb92.between
 
 plant(
     "tods21.thm6.2:cplus",
@@ -229,13 +228,13 @@ plant(
     "tods21.thm8.9:to-cel", "no way by k twice", tods21_expressible, "star_step_iterated", lambda right: _no_third_way
 )
 plant("tods21.prop8.12:containment", "one round before `:`", Rewriting, "joined", lambda right: _one_round)
-plant("tods21.prop8.13", "gaps in sequences", tods21_contiguity, "contiguous", lambda right: _gaps_in_sequences)
-plant("tods21.prop8.15", "two rounds at most", tods21_contiguity, "_iterated_sequence", lambda right: _two_rounds)
+plant("tods21.prop8.13", "gaps in sequences", printed_tods21, "contiguous", lambda right: _gaps_in_sequences)
+plant("tods21.prop8.15", "two rounds at most", printed_tods21, "_iterated_sequence", lambda right: _two_rounds)
 plant("cep17.thm1", "a definition goes with its disjunct", normal_forms, "around", lambda right: _undefined)
 plant(
     "cep17.prop1:complement",
     "what A cannot read is lost",
-    cep17_prop1,
+    printed_cep17,
     "complement",
     lambda right: _final_sink_forgotten,
 )
@@ -246,6 +245,6 @@ plant("cep17.alg6", "the order of NXT", Cep17Last, "order", lambda right: Cep17N
 plant("cep17.alg7", "no new larger ones", Maximal, "step", lambda right: _supersets_come_later)
 plant("cep17.alg8", "the sink on top", Cep17Strict, "_updated", lambda right: _sink_first)
 plant("cep17.enum*", "back one by one", cep17_evaluation, "enum_all", lambda right: _back_one_by_one)
-plant("cep17.lemC.16", "what was larger is forgotten", cep17_thm4, "max_steps", lambda right: _supersets_forgotten)
-plant("cep17.lemC.18", "larger ones need not mark", cep17_thm4, "max_steps", lambda right: _supersets_without_marks)
-plant("vldb92.derived:k", "the last event is cut off", vldb92_sec2, "between", lambda right: _last_part_cut)
+plant("cep17.lemC.16", "what was larger is forgotten", printed_cep17, "max_steps", lambda right: _supersets_forgotten)
+plant("cep17.lemC.18", "larger ones need not mark", printed_cep17, "max_steps", lambda right: _supersets_without_marks)
+plant("vldb92.derived:k", "the last event is cut off", printed_vldb92, "between", lambda right: _last_part_cut)

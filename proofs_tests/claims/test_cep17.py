@@ -12,8 +12,8 @@ from cerify.semantics.core_cel.interpreter import matches_of
 from cerify.semantics.core_cel.parse import parse as parse_core
 from cerify.semantics.events import Match
 from proofs_tests.claims import figure4
+from proofs_tests.claims import printed_cep17 as printed
 from proofs_tests.claims.cep17_evaluation import evaluate
-from proofs_tests.claims.printed import cep17_thm4 as printed
 from proofs_tests.support import stream
 
 

@@ -12,13 +12,12 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.parse import parse
+from proofs_tests.claims import errata_page
 from proofs_tests.claims import run as runner
 from proofs_tests.claims.__main__ import main
 from proofs_tests.claims.cea_runs import valuations
-from proofs_tests.claims.errata import page as errata
-from proofs_tests.claims.errata.case import lines
-from proofs_tests.claims.errata.erratum import Erratum
-from proofs_tests.claims.errata.everything import ERRATA
+from proofs_tests.claims.errata import ALL_ERRATA as ERRATA
+from proofs_tests.claims.errata import Erratum, lines
 from proofs_tests.claims.everything import LISTED, missing
 from proofs_tests.claims.ledger import LEDGER, OPEN, PLANTED, Finding, claim, plant
 from proofs_tests.claims.page import page, quick, with_totals
@@ -191,7 +190,7 @@ def test_the_page_is_current() -> None:
 
 @pytest.mark.thorough
 def test_each_claim_that_fails_has_one_erratum() -> None:
-    assert list(errata.problems()) == []
+    assert list(errata_page.problems()) == []
     assert sum(len(erratum.claims) for erratum in ERRATA) > 30
 
 
@@ -207,14 +206,14 @@ def test_each_claim_that_fails_has_one_erratum() -> None:
     ],
 )
 def test_other_errata_are_told(told: list[Erratum], problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(errata, "ERRATA", told)
-    assert list(errata.problems()) == [problem]
+    monkeypatch.setattr(errata_page, "ALL_ERRATA", told)
+    assert list(errata_page.problems()) == [problem]
 
 
 @pytest.mark.thorough
 def test_the_page_of_the_errata_is_current() -> None:
     """If not: cerify claims --write docs/claims.md."""
-    assert (ROOT / "docs" / "errata.md").read_text(encoding="utf-8") == errata.page()
+    assert (ROOT / "docs" / "errata.md").read_text(encoding="utf-8") == errata_page.page()
 
 
 @pytest.mark.thorough
@@ -226,8 +225,8 @@ def test_what_a_check_finds_is_on_the_page(monkeypatch: pytest.MonkeyPatch) -> N
         "counterexample": found["counterexample"] | {"query": "B UNLESS A", "got": []},
         "correction": "another one",
     }
-    monkeypatch.setattr(errata, "quick", lambda asked: other if asked == id_ else quick(asked))
-    written = errata.page()
+    monkeypatch.setattr(errata_page, "quick", lambda asked: other if asked == id_ else quick(asked))
+    written = errata_page.page()
     assert written.count("B UNLESS A") == 1
     assert written.count("another one") == 1
     assert any(line.startswith("|") and f"`{id_}`" in line and "refuted" in line for line in written.splitlines())
@@ -254,7 +253,7 @@ def test_both_pages_are_written_together(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_no_page_is_written_if_an_erratum_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(errata, "ERRATA", ERRATA[1:])
+    monkeypatch.setattr(errata_page, "ALL_ERRATA", ERRATA[1:])
     ran = CliRunner().invoke(main, ["--write", str(tmp_path / "claims.md"), "--jobs", "1"])
     assert (ran.exit_code, "tods21.window4 is holds-corrected" in ran.output) == (1, True)
     assert list(tmp_path.iterdir()) == []

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from proofs_tests.claims.errata.case import lines
-from proofs_tests.claims.errata.erratum import TEXTS, Erratum
-from proofs_tests.claims.errata.everything import DAMAGED, ERRATA
+from proofs_tests.claims.errata import ALL_DAMAGED as DAMAGED
+from proofs_tests.claims.errata import ALL_ERRATA as ERRATA
+from proofs_tests.claims.errata import TEXTS, Erratum, lines
 from proofs_tests.claims.everything import PAPERS
-from proofs_tests.claims.markdown import escaped
+from proofs_tests.claims.page import escaped
 from proofs_tests.claims.sase_power import recognized, regular_query
 from proofs_tests.claims.tods21_measured import printed_delays
 

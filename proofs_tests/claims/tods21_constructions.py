@@ -19,10 +19,9 @@ from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import Anything, Both, Either, Not, Predicate
 from cerify.semantics.trees import children
-from proofs_tests.claims import broken, cea_runs
+from proofs_tests.claims import broken, cea_runs, printed_tods21
 from proofs_tests.claims.decide import algebra, differ
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
-from proofs_tests.claims.printed import tods21_thm6_2, tods21_thm7_2
 from proofs_tests.claims.search import ONE_EVENT, UNARY, Difference, Space, first_difference, meaning
 
 CORE = ("in", "filter", "plus", "cplus", "seq", "cseq", "or")
@@ -57,13 +56,13 @@ def outputs(A: CEA, S: Stream) -> list[frozenset[Valuation]]:
 
 def by_theorem_6_2(phi: cel.Formula) -> CEA:
     """The printed case for phi's operator, on automata of its operands."""
-    given = lambda psi: tods21_thm6_2.lifted(compile_cel(psi))  # noqa: E731
-    return tods21_thm6_2.numbered(tods21_thm6_2.construct(phi, given))
+    given = lambda psi: printed_tods21.lifted(compile_cel(psi))  # noqa: E731
+    return printed_tods21.numbered(printed_tods21.construct(phi, given))
 
 
 def by_theorem_7_2(strategy: str) -> Callable[[cel.Formula], CEA]:
     """The printed construction of the strategy, on an automaton of its operand."""
-    return lambda phi: tods21_thm7_2.construct(strategy, compile_cel(children(phi)[0]))
+    return lambda phi: printed_tods21.construct_72(strategy, compile_cel(children(phi)[0]))
 
 
 def construction(
@@ -138,7 +137,7 @@ def _(effort: Effort) -> Finding:
         A = compile_cel(phi)
         for strategy in STRATEGIES:
             cases += 1
-            B = tods21_thm7_2.construct(strategy, A)
+            B = printed_tods21.construct_72(strategy, A)
             corrected = io_determinize(compile_cel(UNARY[strategy](phi)))
             sets = {"strict": 1, "last": 3}.get(strategy, 2)
             if not is_io_deterministic(B) or B.states > 3 * 2 ** (sets * A.states):
@@ -187,7 +186,7 @@ plant("tods21.thm6.2:and", "AND is its left side", cea_compile, "conjunction", b
 plant(
     "tods21.thm7.2:size",
     "the automaton has two initial states",
-    tods21_thm7_2,
-    "construct",
+    printed_tods21,
+    "construct_72",
     broken.result(lambda A: replace(A, initial=frozenset({0, 1}))),
 )

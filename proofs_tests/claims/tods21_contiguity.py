@@ -20,7 +20,7 @@ from cerify.semantics.json_events import json_of_event
 from proofs_tests.claims import broken
 from proofs_tests.claims.decide import algebra, separated
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
-from proofs_tests.claims.printed.tods21_contiguity import Rewriting
+from proofs_tests.claims.printed_tods21 import Rewriting
 from proofs_tests.claims.search import Space
 
 Rewrite = Callable[[Rewriting, cel.Formula], cel.Formula]

@@ -20,10 +20,9 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.predicates import holds
-from proofs_tests.claims import broken
+from proofs_tests.claims import broken, printed_tods21
 from proofs_tests.claims.decide import algebra, separated
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
-from proofs_tests.claims.printed import tods21_algorithms as algorithms
 from proofs_tests.claims.search import Space, meaning
 from proofs_tests.claims.tods21_constructions import WIDE, outputs
 from proofs_tests.support import EXAMPLES, FIGURE_1
@@ -92,7 +91,7 @@ def _(effort: Effort) -> Finding:
     return Finding("holds", "exhaustive", f"{cases} cases; {space.describe()}")
 
 
-def _printed_delta(A: CEA, S: Stream) -> algorithms.Delta:
+def _printed_delta(A: CEA, S: Stream) -> printed_tods21.Delta:
     """Δ(p, t, m) of section 9.2, for an I/O-deterministic automaton of one variable."""
 
     def delta(p: int, i: int, marked: bool) -> int | None:
@@ -106,11 +105,11 @@ def _printed_delta(A: CEA, S: Stream) -> algorithms.Delta:
 
 def _printed_outputs(
     A: CEA, S: Stream
-) -> Iterator[tuple[algorithms.CCES, dict[int, algorithms.Pair], list[ComplexEvent]]]:
+) -> Iterator[tuple[printed_tods21.CCES, dict[int, printed_tods21.Pair], list[ComplexEvent]]]:
     """After each event: what Algorithm 2 has, and what it outputs by Algorithm 1, in its order."""
     (initial,) = A.initial
-    for D, T in algorithms.tables(initial, len(S), _printed_delta(A, S)):
-        yield D, T, [C for p in sorted(A.final & T.keys()) for C in algorithms.enumerate_(D, *T[p])]
+    for D, T in printed_tods21.tables(initial, len(S), _printed_delta(A, S)):
+        yield D, T, [C for p in sorted(A.final & T.keys()) for C in printed_tods21.enumerate_(D, *T[p])]
 
 
 _INSIDE = (
@@ -154,8 +153,8 @@ def _(effort: Effort) -> Finding:
                     for t in A.leaving[q]
                     if holds(t.predicate, S[n])
                 }
-                kept = {(q, C) for q, nodes in T.items() for C in algorithms.enumerate_(D, *nodes)}
-                if (wrong := next(algorithms.problems(D, T), None)) is not None or kept != runs:
+                kept = {(q, C) for q, nodes in T.items() for C in printed_tods21.enumerate_(D, *nodes)}
+                if (wrong := next(printed_tods21.problems(D, T), None)) is not None or kept != runs:
                     return Finding("refuted", "exhaustive", f"{wrong or 'an invariant'}: {show(phi)} over {S.events}")
     bound = f"{cases} cases: the printed algorithm after each event; {space.describe()}"
     return Finding("holds", "exhaustive", bound)
@@ -164,14 +163,14 @@ def _(effort: Effort) -> Finding:
 plant(
     "tods21.alg1",
     "only the first node of a list is gone through",
-    algorithms,
+    printed_tods21,
     "enumerate_",
     lambda right: lambda D, n1, n2, *rest: right(D, n1, n1, *rest),
 )
 plant(
     "tods21.alg2",
     "ADD forgets the list that is there",
-    algorithms,
+    printed_tods21,
     "add",
     lambda right: lambda D, T, q, n1, n2: T.update({q: (n1, n2)}),
 )

@@ -24,7 +24,7 @@ from proofs_tests.claims import broken
 from proofs_tests.claims.automata import DRAWN, automata
 from proofs_tests.claims.decide import SCHEMA, algebra, separated, shown
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
-from proofs_tests.claims.printed.tods21_regular import Step, star_step, star_step_iterated, theorem_8_9
+from proofs_tests.claims.printed_tods21 import Step, star_step, star_step_iterated, theorem_8_9
 from proofs_tests.claims.tods21_star import STAR, WHOLE, decided, smaller
 from proofs_tests.support import stream
 

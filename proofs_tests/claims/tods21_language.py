@@ -23,11 +23,10 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import Anything, OfType, holds
-from proofs_tests.claims import broken, cea_runs
+from proofs_tests.claims import broken, cea_runs, printed_tods21
 from proofs_tests.claims.automata import DRAWN, automata
 from proofs_tests.claims.decide import algebra, separated
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
-from proofs_tests.claims.printed import tods21_fig3
 from proofs_tests.claims.search import BINARY, UNARY, Space
 from proofs_tests.claims.tods21_constructions import CASES, STRATEGIES, is_io_deterministic
 from proofs_tests.support import EXAMPLES, stream
@@ -49,7 +48,7 @@ def _operator(name: str) -> None:
                     cases += 1
                     for j in range(length):
                         for i in range(j + 1):
-                            if known.meaning(phi, i, j) != tods21_fig3.meaning(phi, S, i, j):
+                            if known.meaning(phi, i, j) != printed_tods21.meaning(phi, S, i, j):
                                 return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
         return Finding(
             "holds", "exhaustive", f"{cases} cases against the sets as printed, all intervals; {space.describe()}"

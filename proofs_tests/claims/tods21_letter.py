@@ -23,12 +23,11 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import holds
-from proofs_tests.claims import tods21_section6
+from proofs_tests.claims import printed_tods21, tods21_section6
 from proofs_tests.claims.automata import automata
 from proofs_tests.claims.decide import SCHEMA
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
-from proofs_tests.claims.printed import tods21_star_runs
-from proofs_tests.claims.printed.tods21_star_runs import star_runs, star_valuations
+from proofs_tests.claims.printed_tods21 import star_runs, star_valuations
 from proofs_tests.claims.search import Space
 from proofs_tests.claims.tods21_pumping import pumped
 from proofs_tests.support import stream
@@ -80,7 +79,7 @@ def _by_the_letter(run: tuple[tuple[int, frozenset[str]], ...]) -> Valuation:
 plant(
     "tods21.def8.7",
     "the *-runs skip nothing",
-    tods21_star_runs,
+    printed_tods21,
     "star_runs",
     lambda right: lambda A, S, n: [run for run in right(A, S, n) if [i for i, _ in run] == list(range(n + 1))],
 )

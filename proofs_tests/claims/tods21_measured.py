@@ -9,10 +9,10 @@ from cerify.automata.evaluate.ces import BOTTOM, NOTHING, CompactComplexEventSet
 from cerify.automata.evaluate.tables import classify
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import ComplexEvent
+from proofs_tests.claims import printed_tods21
 from proofs_tests.claims.cep17_measured import FLAT, LENGTHS, LINEAR, QUERIES, random_types
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.measure import chain, counted_2021, delays, doublings, exponent, guess, update_times
-from proofs_tests.claims.printed import tods21_algorithms as algorithms
 from proofs_tests.support import stream
 
 SIZES = (3, 10, 30, 100, 300)
@@ -41,13 +41,13 @@ def printed_delays(n: int, line_7_is_a_loop: bool) -> list[tuple[int, int]]:
     The chain of B's node that is listed first has the n nodes of A; the other has them too.
     """
     types = "A" * n + "BBC"
-    *_, (D, T) = algorithms.tables(0, len(types), _chain("ABC", types))
-    steps = algorithms.Steps()
-    listed = algorithms.enumerate_(D, *T[3], steps, line_7_is_a_loop)
-    return [(operations, len(C)) for operations, C in algorithms.delays(listed, steps)]
+    *_, (D, T) = printed_tods21.tables(0, len(types), _chain("ABC", types))
+    steps = printed_tods21.Steps()
+    listed = printed_tods21.enumerate_(D, *T[3], steps, line_7_is_a_loop)
+    return [(operations, len(C)) for operations, C in printed_tods21.delays(listed, steps)]
 
 
-def _chain(pattern: str, types: str) -> algorithms.Delta:
+def _chain(pattern: str, types: str) -> printed_tods21.Delta:
     """The automaton of A ; B ; C: it waits in every state but the last."""
 
     def delta(p: int, i: int, marked: bool) -> int | None:
@@ -61,10 +61,10 @@ def _chain(pattern: str, types: str) -> algorithms.Delta:
 def printed_update(k: int, length: int) -> int:
     """The most calls of extend and append that an event costs Algorithm 2, for A ; ... ; A, k times, on so many A."""
     delta, most = _chain("A" * k, "A" * length), 0
-    D, T = algorithms.CCES(), {0: (BOTTOM, BOTTOM)}
+    D, T = printed_tods21.CCES(), {0: (BOTTOM, BOTTOM)}
     for i in range(length):
         before = len(D.event) + len(D.next)
-        T = algorithms.update(D, T, i, delta)
+        T = printed_tods21.update(D, T, i, delta)
         most = max(most, len(D.event) + len(D.next) - before)
     return most
 
@@ -213,7 +213,7 @@ def _(effort: Effort) -> Finding:
 plant(
     "tods21.thm9.1",
     "line 7 is a call in the correction too",
-    algorithms,
+    printed_tods21,
     "enumerate_",
     lambda right: lambda D, n1, n2, steps, line_7_is_a_loop: right(D, n1, n2, steps),
 )

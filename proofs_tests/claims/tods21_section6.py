@@ -17,7 +17,7 @@ from cerify.semantics.events import Stream
 from proofs_tests.claims.automata import DRAWN, automata
 from proofs_tests.claims.decide import SCHEMA, differ, shown
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
-from proofs_tests.claims.printed.tods21_regular import one_initial_one_final, theorem_6_3, theorem_6_3_corrected
+from proofs_tests.claims.printed_tods21 import one_initial_one_final, theorem_6_3, theorem_6_3_corrected
 from proofs_tests.claims.search import Space
 
 CORRECTION = (

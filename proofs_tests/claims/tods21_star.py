@@ -23,7 +23,7 @@ from proofs_tests.claims import broken
 from proofs_tests.claims.automata import automata
 from proofs_tests.claims.decide import algebra, separated
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
-from proofs_tests.claims.printed.tods21_star_runs import star_valuations
+from proofs_tests.claims.printed_tods21 import star_valuations
 from proofs_tests.claims.search import Space
 
 STAR = Space(("in", "filter", "seq", "plus", "or"), nodes=5, events=3)

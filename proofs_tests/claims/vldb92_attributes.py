@@ -17,7 +17,7 @@ from cerify.semantics.predicates import Attribute, Comparison
 from cerify.semantics.values import Value
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
-from proofs_tests.claims.printed.vldb92_app3 import spawned
+from proofs_tests.claims.printed_vldb92 import spawned
 from proofs_tests.claims.vldb92_search import LETTERS, expressions
 
 SEEN = "the values are those that an event has had; the machine without a value says nothing of others"

@@ -15,9 +15,9 @@ from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims import broken
+from proofs_tests.claims import printed_vldb92 as printed
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
-from proofs_tests.claims.printed import vldb92_sec3
-from proofs_tests.claims.printed.vldb92_app2 import marked
+from proofs_tests.claims.printed_vldb92 import marked
 from proofs_tests.claims.vldb92_search import (
     BINARY,
     LETTERS,
@@ -58,7 +58,7 @@ def rooted(case: str, nodes: int) -> list[expr.Expression]:
             return [E for E in expressions(nodes + 1) if isinstance(E, ROOTS[case])]
 
 
-def shown(E: expr.Expression, h: tuple[str, ...], M: vldb92_sec3.Machine) -> dict[str, Any]:
+def shown(E: expr.Expression, h: tuple[str, ...], M: printed.Machine) -> dict[str, Any]:
     return {
         "query": show(E),
         "events": [{"type": letter} for letter in h],
@@ -84,7 +84,7 @@ def _construction(name: str, reading: str | None = None) -> None:
             return Finding("refuted", "exhaustive", "the compiled automaton", wrong)
         bound = f"{len(Es)} expressions over a and b, on all their histories; {against}"
         for E in Es:
-            M = vldb92_sec3.machine(E, LETTERS)
+            M = printed.machine(E, LETTERS)
             if (h := separated(E, M)) is not None:
                 if name != "slashplus":
                     return Finding("refuted", "decided", against, shown(E, h, M))
@@ -96,7 +96,11 @@ def _construction(name: str, reading: str | None = None) -> None:
         plant(f"vldb92.constr:{name}", *_INVERTED)
     else:
         plant(
-            f"vldb92.constr:{name}", "a state too many accepts", vldb92_sec3, "machine", broken.result(_accepting_more)
+            f"vldb92.constr:{name}",
+            "a state too many accepts",
+            printed,
+            "machine",
+            broken.result(_accepting_more),
         )
 
 
@@ -108,7 +112,7 @@ _INVERTED = (
 )
 
 
-def _accepting_more(M: vldb92_sec3.Machine) -> vldb92_sec3.Machine:
+def _accepting_more(M: printed.Machine) -> printed.Machine:
     others = sorted(M.states - M.accepting - {M.start}, key=repr)
     return replace(M, accepting=M.accepting | frozenset(others) if others else frozenset())
 
@@ -132,10 +136,10 @@ _construction("prefix", "the sequence of primitive events has one event at least
     "to the start state, and the subset construction keeps that; the automaton of NULL with one state would not do",
 )
 def _(effort: Effort) -> Finding:
-    one_state = vldb92_sec3.Machine(LETTERS, 0, frozenset(), {(0, a): frozenset({0}) for a in LETTERS})
+    one_state = printed.Machine(LETTERS, 0, frozenset(), {(0, a): frozenset({0}) for a in LETTERS})
     E = parse("!NULL")
-    ok = separated(E, vldb92_sec3.negation(vldb92_sec3.null(LETTERS))) is None
-    other = separated(E, vldb92_sec3.negation(one_state)) is not None
+    ok = separated(E, printed.negation(printed.null(LETTERS))) is None
+    other = separated(E, printed.negation(one_state)) is not None
     bound = "!NULL from the automaton of NULL that the text builds, which has two states, on all histories of a and b"
     return passed(ok and other, bound, "decided")
 
@@ -143,10 +147,10 @@ def _(effort: Effort) -> Finding:
 @claim("vldb92.constr:prefix-empty", "prefix(E), if the sequence of primitive events may be empty", "construction")
 def _(effort: Effort) -> Finding:
     E = parse("prefix(first)")
-    M = vldb92_sec3.machine(E, LETTERS, empty_sequences=True)
+    M = printed.machine(E, LETTERS, empty_sequences=True)
     found = separated(E, M)
     assert found is not None
-    ok = separated(E, vldb92_sec3.machine(E, LETTERS)) is None
+    ok = separated(E, printed.machine(E, LETTERS)) is None
     status: Status = "holds-corrected" if ok else "refuted"
     return Finding(status, "decided", "prefix(first)", shown(E, found, M), "a sequence of one event or more")
 
@@ -271,11 +275,11 @@ def _denies_variable(E: expr.Expression) -> bool:
     return isinstance(E, expr.ExpressionNot) and "x" in free_variables(E)
 
 
-plant("vldb92.constr:not-any", "nothing is negated", vldb92_sec3, "negation", broken.same())
+plant("vldb92.constr:not-any", "nothing is negated", printed, "negation", broken.same())
 plant(
     "vldb92.constr:prefix-empty",
     "sequences of no event count",
-    vldb92_sec3,
+    printed,
     "machine",
     lambda right: lambda E, letters, empty_sequences=True: right(E, letters, empty_sequences=True),
 )

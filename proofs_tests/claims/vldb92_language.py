@@ -10,9 +10,8 @@ from cerify.semantics.event_expressions import interpreter
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.denote import ANY, EVERY_EVENT, after_by_pipe, definition
 from cerify.semantics.event_expressions.parse import parse
-from proofs_tests.claims import broken, vldb92_search
+from proofs_tests.claims import broken, printed, vldb92_search
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
-from proofs_tests.claims.printed import vldb92_sec2 as printed
 from proofs_tests.claims.vldb92_search import LETTERS, Case, difference, expressions, histories, meaning, passed
 
 a, b = map(expr.Primitive, LETTERS)
@@ -178,7 +177,7 @@ def _(effort: Effort) -> Finding:
 
     def got(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
         assert isinstance(E, expr.Prefix)
-        may = printed.prefix(expr.children(E)[0], printed.numbered(h), printed.applied, ("a", "b", "c"), 3)
+        may = printed.prefix_sec2(expr.children(E)[0], printed.numbered(h), printed.applied, ("a", "b", "c"), 3)
         return frozenset(e for e, _ in may)
 
     length = 2 if effort == "quick" else 3
@@ -231,6 +230,6 @@ plant(
     "vldb92.derived:o",
     "prefix(E) has to come at once",
     printed,
-    "prefix",
+    "prefix_sec2",
     lambda right: lambda E, h, of, letters, further: right(E, h, of, letters, 0),
 )

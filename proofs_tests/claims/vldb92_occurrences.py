@@ -10,7 +10,7 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
-from proofs_tests.claims.printed.vldb92_app1 import MENDED, Reading, takes_place
+from proofs_tests.claims.printed_vldb92 import MENDED, Reading, takes_place
 from proofs_tests.claims.vldb92_search import difference, expressions, histories
 
 ROOTS: dict[str, tuple[type[expr.Expression], Reading, str | None]] = {

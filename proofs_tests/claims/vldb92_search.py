@@ -12,7 +12,7 @@ from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims.ledger import Evidence, Finding
-from proofs_tests.claims.printed.vldb92_sec3 import Machine
+from proofs_tests.claims.printed_vldb92 import Machine
 
 LETTERS = ("a", "b")
 Where = Callable[[tuple[str, ...]], frozenset[int]]

@@ -41,7 +41,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import Anything, Attribute, Comparison, Constant, Not, OfType, Predicate
 from proofs_tests.claims import cea_runs
-from proofs_tests.claims.printed.tods21_star_runs import star_valuations
+from proofs_tests.claims.printed_tods21 import star_valuations
 from proofs_tests.support import sampled
 
 POSITIVE = Comparison(">", Attribute("x"), Constant(0))

@@ -54,8 +54,8 @@ from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.campaigns.expressions import judge
-from proofs_tests.claims.printed import vldb92_sec3 as printed
-from proofs_tests.claims.printed.vldb92_app2 import marked
+from proofs_tests.claims import printed_vldb92
+from proofs_tests.claims.printed_vldb92 import marked
 from proofs_tests.claims.vldb92_regular import counter
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics import expression_cases as examples
@@ -213,7 +213,7 @@ LETTERS = ("a", "b")
 
 
 def as_printed(text: str, h: str, empty_sequences: bool = False) -> list[int]:
-    return sorted(printed.machine(parse(text), LETTERS, empty_sequences).events(h.split()))
+    return sorted(printed_vldb92.machine(parse(text), LETTERS, empty_sequences).events(h.split()))
 
 
 @pytest.mark.parametrize(
@@ -250,15 +250,15 @@ def test_prefix_as_printed_with_an_empty_sequence_of_events() -> None:
 
 def test_not_as_printed_needs_a_start_state_that_is_left_for_good() -> None:
     """!NULL takes place at every event; the smallest machine of NULL has one state, which then never accepts."""
-    one_state = printed.Machine(LETTERS, 0, frozenset(), {(0, a): frozenset({0}) for a in LETTERS})
+    one_state = printed_vldb92.Machine(LETTERS, 0, frozenset(), {(0, a): frozenset({0}) for a in LETTERS})
     assert found("!NULL", "a") == [0]
-    assert printed.negation(one_state).events("a") == frozenset()
-    assert printed.negation(printed.null(LETTERS)).events("a") == {0}
+    assert printed_vldb92.negation(one_state).events("a") == frozenset()
+    assert printed_vldb92.negation(printed_vldb92.null(LETTERS)).events("a") == {0}
 
 
 def test_printed_machines_are_deterministic_where_it_says_so() -> None:
     E = expr.ExpressionBetween(expr.AnyEvent(), expr.Primitive("a"))
-    M = printed.determinized(printed.machine(E, LETTERS))
+    M = printed_vldb92.determinized(printed_vldb92.machine(E, LETTERS))
     assert all(len(targets) == 1 for targets in M.moves.values())
 
 

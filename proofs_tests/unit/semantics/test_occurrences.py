@@ -29,8 +29,8 @@ from cerify.semantics.event_expressions.occurrences import Occurrence, Occurrenc
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
-from proofs_tests.claims.printed import vldb92_app1 as printed
-from proofs_tests.claims.printed.vldb92_app1 import MENDED, PRINTED, Reading
+from proofs_tests.claims import printed_vldb92
+from proofs_tests.claims.printed_vldb92 import MENDED, PRINTED, Reading
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics import expression_cases as examples
 from proofs_tests.unit.semantics.expression_cases import AIRPORT, found, history
@@ -231,7 +231,7 @@ def smallest(reading: Reading) -> tuple[str, str] | None:
         for length in range(1, 4):
             for types in product("ab", repeat=length):
                 S = history(" ".join(types))
-                if printed.takes_place(E, S, reading) != takes_place(E, S):
+                if printed_vldb92.takes_place(E, S, reading) != takes_place(E, S):
                     return show(E), " ".join(types)
     return None
 
@@ -254,7 +254,7 @@ def test_the_mended_clauses_are_the_meaning() -> None:
         E, S = case(rng, PROFILES["base"], 8, 7)
         if any(isinstance(F, expr.AnyEvent | expr.First) or len(expr.children(F)) > 2 for F in expr.subexpressions(E)):
             continue
-        assert printed.takes_place(E, S, MENDED) == takes_place(E, S), f"{show(E)} over {S.events}"
+        assert printed_vldb92.takes_place(E, S, MENDED) == takes_place(E, S), f"{show(E)} over {S.events}"
 
 
 @pytest.mark.slow

@@ -8,13 +8,10 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
-from proofs_tests.claims.errata.case import lines
-from proofs_tests.claims.errata.erratum import TEXTS, DamagedText, Erratum
-from proofs_tests.claims.errata.everything import DAMAGED, ERRATA, NOTES
+from proofs_tests.claims.errata import ALL_DAMAGED, ALL_ERRATA, NOTES, TEXTS, DamagedText, Erratum, lines
 from proofs_tests.claims.everything import PAPERS, of_paper
 from proofs_tests.claims.ledger import LEDGER
-from proofs_tests.claims.markdown import codes, escaped
-from proofs_tests.claims.page import STATUSES, quick
+from proofs_tests.claims.page import STATUSES, codes, escaped, quick
 
 INTRODUCTION = """# Errata
 
@@ -38,8 +35,8 @@ type A. `cerify claims ID --json` shows the case of one claim as data. This page
 
 def problems() -> Iterator[str]:
     """Why the errata are not those of the ledger."""
-    told = Counter(id_ for erratum in ERRATA for id_ in erratum.claims)
-    damaged = Counter(id_ for text in DAMAGED for id_ in text.claims)
+    told = Counter(id_ for erratum in ALL_ERRATA for id_ in erratum.claims)
+    damaged = Counter(id_ for text in ALL_DAMAGED for id_ in text.claims)
     for id_ in damaged:
         if id_ not in LEDGER or quick(id_)["status"] != "text-damaged" or damaged[id_] > 1 or told[id_]:
             yield f"{id_} is told as a damaged text, and is none, or twice"
@@ -71,7 +68,7 @@ def _damaged() -> Iterator[str]:
         "| claims | as the copy has it | what damage would explain it | and then it holds |",
         "|---|---|---|---|",
     )
-    yield from map(_damaged_row, DAMAGED)
+    yield from map(_damaged_row, ALL_DAMAGED)
     yield ""
 
 
@@ -87,7 +84,7 @@ def _results() -> Iterator[str]:
     yield from ("| claims that fail as printed | and then | status |", "|---|---|---|")
     rows: dict[tuple[str, str, str], list[str]] = {}
     for paper in PAPERS:
-        for erratum in ERRATA:
+        for erratum in ALL_ERRATA:
             for id_ in erratum.claims if erratum.paper == paper else ():
                 rows.setdefault((paper, quick(id_)["status"], erratum.outcome), []).append(id_)
     for (_, status, outcome), ids in rows.items():
@@ -102,7 +99,7 @@ def _of(paper: str) -> Iterator[str]:
     yield from (f"{PAPERS[paper]}. {counts.total()} claims: {counted}.", "")
     if paper in NOTES:
         yield from (NOTES[paper], "")
-    for erratum in ERRATA:
+    for erratum in ALL_ERRATA:
         if erratum.paper == paper:
             yield from _told(erratum)
 

@@ -1,0 +1,550 @@
+"""The errata of the papers: what an erratum is, those of each paper, and the page that is made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from proofs_tests.claims.page import code, escaped
+
+# ---- erratum ----
+# What an erratum is: the part that is told, beside the claims whose checks find the rest.
+
+TEXTS = {
+    "tods21": "the authors' version of January 2021 (49 pages), as text that was read from its pages",
+    "cep17": "a web version of arXiv:1709.05369, whose formulas and listings are lost",
+    "sase07": "the technical report, as text that was read from its pages; Queries 2 to 5 are lost",
+    "icde08": "the short paper of four pages, as text that was read from its pages",
+    "vldb92": "a scan of the proceedings, as text that was read from it",
+}
+"""Which copy of a paper was read."""
+
+
+@dataclass(frozen=True)
+class DamagedText:
+    """Claims of one paper that fail as the copy at hand has them, where damage of that copy would explain it.
+
+    They are no errata: no other copy that settles what was printed is at hand.
+    """
+
+    claims: tuple[str, ...]
+    printed: str
+    damage: str
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """Claims of one paper that fail together. Their status, counterexample and correction are what their checks find.
+
+    The texts are Markdown: what is printed, whether damage of the copy that was read (TEXTS) would explain it, why it
+    fails where the counterexample does not say that by itself, and what becomes of the result.
+    """
+
+    title: str
+    claims: tuple[str, ...]
+    printed: str
+    outcome: str
+    why: str | None = None
+    damage: str = "No: the words around say the same."
+
+    @property
+    def paper(self) -> str:
+        return self.claims[0].partition(".")[0]
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of its heading, as GitHub and MyST make it."""
+        return re.sub(r"[^\w\- ]", "", self.title.lower()).replace(" ", "-")
+
+
+# ---- case ----
+# A counterexample of the ledger, as a person reads it: a line for the query, one for the stream, and both results.
+
+LABELS = {
+    "at": "position",
+    "events": "stream",
+    "got": "as printed",
+    "expected only": "expected, and not as printed",
+    "got only": "as printed, and not expected",
+    "why": "since",
+}
+AS_CODE = ("query", "compared with", "relaxed by")
+
+
+def lines(case: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """The parts of a counterexample as items of a Markdown list."""
+    for key, value in case.items():
+        label = f"{indent}- {escaped(LABELS.get(key, key))}:"
+        if isinstance(value, Mapping) and "events" in value:
+            yield label
+            yield from lines(value, indent + "  ")
+        else:
+            yield f"{label} {_value(key, value)}"
+
+
+def _value(key: str, value: Any) -> str:
+    match value:
+        case []:
+            return "nothing"
+        case [{"type": _}, *_]:
+            return code(" ".join(map(_event, value)))
+        case {"transitions": transitions, "initial": initial, "final": final}:
+            return f"{code(', '.join(map(_transition, transitions)))}; initial {_and(initial)}, final {_and(final)}"
+        case Mapping():
+            return ", ".join(f"{escaped(name)} {_value(name, part)}" for name, part in value.items())
+        case str() if key in AS_CODE:
+            return code(value)
+        case str():
+            return escaped(value)
+        case [str(), *_]:
+            return ", ".join(map(code, value))
+        case [Mapping(), *_]:
+            return "; ".join(_value(key, part) for part in value)
+        case [list() | tuple(), *_]:
+            return ", ".join(map(_match, value))
+        case list():
+            return _and(value)
+        case _:
+            return str(value)
+
+
+def _event(event: Mapping[str, Any]) -> str:
+    """A type, and the attributes if it has some: A(x=1)."""
+    attributes = ", ".join(f"{name}={value}" for name, value in event.items() if name != "type")
+    return f"{event['type']}({attributes})" if attributes else event["type"]
+
+
+def _transition(t: Mapping[str, Any]) -> str:
+    """Source, • with a mark or ◦ without, and target."""
+    on = "" if t["on"] == "any" else f" on {t['on']}"
+    return f"{t['from']} {'•' if t['mark'] else '◦'} {t['to']}{on}"
+
+
+def _match(found: Sequence[Any]) -> str:
+    """A complex event, {0, 1}; or a valuation, whose variables have names: {A: 0, 1; X: 0}."""
+    positions: dict[str, list[int]] = {}
+    for at in found:
+        variable, position = at if isinstance(at, list | tuple) else ("•", at)
+        positions.setdefault(variable, []).append(position)
+    unnamed = positions.keys() <= {"•"}
+    parts = [", ".join(map(str, at)) if unnamed else f"{X}: {', '.join(map(str, at))}" for X, at in positions.items()]
+    return "{" + "; ".join(parts) + "}"
+
+
+def _and(values: Sequence[Any]) -> str:
+    return ", ".join(map(str, values))
+
+
+# ---- cep17 ----
+# Errata of cep17.
+
+NOTE = """The formulas and the listings are lost in the text at hand, so what is checked is what the text around them
+says. What rests on a formula or a listing that is lost is among the damaged texts. Automata are given by their
+transitions, • with a mark and ◦ without, on any event if none is named."""
+
+ERRATA = (
+    Erratum(
+        "The proof of Lemma B.12",
+        ("cep17.lemB.12:proof",),
+        "A disjunct that is not safe matches nothing, and so it can be removed.",
+        "Lemma B.12 stands, and Theorem 1 with it: only this step of the proof changes",
+        "It takes a definition with it, and the variable is then undefined in what is left: see "
+        "[normal forms](decisions/normal-forms.md).",
+    ),
+    Erratum(
+        "Section 8.2, Figure 5",
+        ("cep17.fig5",),
+        "Selection strategies produce at most one output for each event.",
+        "a remark that is false of STRICT and MAX",
+        "Of two matches that end at the same event, neither need contain the other, and both may be without gaps.",
+    ),
+)
+
+DAMAGED = (
+    DamagedText(
+        ("cep17.appC.3:last", "cep17.lemC.14:last"),
+        'Appendix C.3.3: of the five conditions on a transition "the only condition that changes" against NXT is the '
+        "third. So the second still forbids a step to a state that a higher set reaches, with a mark or without.",
+        "The conditions are formulas and are lost; the second may be another one here. Algorithm 6 does it right.",
+    ),
+    DamagedText(
+        ("cep17.appC.3:nxt",),
+        "Appendix C.3.2: (q, T) is final if q is final and something holds of all higher sets of T; taken to be that "
+        "they have no final state.",
+        "What holds of them is a formula, and lost. On the automata of Theorem 3, whose final states are reached by "
+        "marks only, the reading is right.",
+    ),
+    DamagedText(
+        ("cep17.alg5",),
+        "Appendix D.3.1: a new final state, and a transition into it for each one that reaches a final state.",
+        "The signs that might say that these are the marking ones are lost.",
+    ),
+    DamagedText(
+        ("cep17.alg8",),
+        "Appendix D.3.4: line 13 adds the sink to the list of the state that the empty run has reached, and to add is "
+        "the method for the beginning of a list (section 7.2).",
+        "The listing is lost; line 13 may have had another method.",
+    ),
+)
+
+
+# ---- sase ----
+# Errata of sase07; icde08 has none.
+
+SASE_NOTE = """\
+A match is the positions of each component. Why each reading was taken: [SASE+](decisions/sase.md). Some of
+these may be damage of the text at hand; then the correction is what stood there. No theorem is touched."""
+NOTE_OF_ICDE08 = """What `icde08.break` says of ! holds in the readings that [claims](claims.md) gives; others are in
+[SASE+](decisions/sase.md)."""
+
+DEFINITION = "a definition, with an index or an identifier changed"
+FIGURE = "a figure or a table, with a formula changed"
+
+SASE_ERRATA = (
+    Erratum(
+        "Figure 1",
+        ("sase07.fig1",),
+        "After the price of 20 at point 2, Query 2 without ! goes on to the 20 at point 3. Below, x = 1 and 2 stand "
+        "for the prices 10 and 20.",
+        FIGURE,
+        "The condition has >, so that ! changes nothing.",
+        damage="No: the words say that each price exceeds the one before, and that point 3 is another match.",
+    ),
+    Erratum(
+        "Appendix A.2, the identifiers on an edge",
+        ("sase07.def-nfab",),
+        "The identifiers on an edge are those up to its state, and `a.len` is not on take and ignore edges.",
+        DEFINITION,
+        "Figure 2 itself is otherwise, for `θ_a[i]_ignore` too.",
+    ),
+    Erratum(
+        "Appendix A.2, the moves of a run",
+        ("sase07.def-run",),
+        "The proceed move has `a.len = n`, the begin move `θ_{t_k}_begin`, and the take and proceed moves `e_{v_n}`.",
+        DEFINITION,
+        "In the state `a[n]` the event `a[n]` is only looked at, and the printed move takes it for the last one "
+        "selected. The edge by which a component begins leaves the state before it, so that the printed begin move is "
+        "wrong for any query of two components.",
+        damage="Not all of it: an index may have been misread, but `a.len = n` lacks a whole `− 1`.",
+    ),
+    Erratum(
+        "Footnote 3, avg",
+        ("sase07.aggregates",),
+        "Section 2.2.4 has avg among the aggregates, and footnote 3 says that these are the associative binary "
+        "operations with an identity.",
+        "the results stand: avg is the quotient of two of them, sum and count",
+        "The average of two averages forgets how many values each is of. As an operation on pairs of a sum and a count "
+        "it is associative, on exact numbers.",
+    ),
+    Erratum(
+        "Section 4, Cayuga",
+        ("sase07.cayuga:sections",),
+        "Section 4: SASE+ with skip till next match is Cayuga.",
+        "a remark, of which section 6 has the right form",
+        "Section 6 puts partition contiguity in Cayuga too, and no small query by skip till next match has the matches "
+        "of this one.",
+    ),
+    Erratum(
+        "Lemma 4.2, the word problem of S5",
+        ("sase07.lem4.2",),
+        "An aggregate from v to π(v), with v = 1 at both ends.",
+        "Lemma 4.2 stands, with another aggregate",
+        "That v = 1 at both ends says that 1 is fixed, not that the product is the identity.",
+    ),
+)
+
+SASE_DAMAGED = (
+    DamagedText(
+        ("sase07.fig2", "sase07.tab1"),
+        "Figure 2 and Table 1: `a[i].price > avg(a[i-1].price)`, four times: the average of one price.",
+        "Two lost dots: Query 3 as section 2.2.2 cites it has `avg(a[..i-1].price)`.",
+    ),
+)
+
+
+# ---- tods21 ----
+# Errata of tods21.
+
+THEOREM_6_2 = "Theorem 6.2 stands, with other constructions"
+PROPOSITION_8_12 = "Proposition 8.12 stands: one case more, and another range"
+DEFINITIONS = "a definition, with a sign or an order changed"
+
+TODS21_ERRATA = (
+    Erratum(
+        "Section 4, the windowing predicate",
+        ("tods21.window4",),
+        "Q asks for first − last < 100.",
+        DEFINITIONS,
+        "That always holds: see [windows](decisions/windows.md).",
+        damage="No: it would have to change the places of two words.",
+    ),
+    Erratum(
+        "Theorem 6.2, contiguous iteration",
+        ("tods21.thm6.2:cplus",),
+        "For ψ⊕, a fresh state q between rounds. Marking transitions into a final state may enter q, and marking "
+        "transitions out of an initial state may leave it.",
+        THEOREM_6_2,
+        "A round of a single event would have to lead from q back to q. Both printed sets of transitions have one end "
+        "among the states of ψ, so that a round of one event can be the first or the last, but never a middle one.",
+        damage="No: a whole set of transitions is missing, and the words have none.",
+    ),
+    Erratum(
+        "Theorem 6.2, UNLESS",
+        ("tods21.thm6.2:unless",),
+        "ψ1 runs beside the determinized automaton of π∅(ψ2), and accepts where that one does not.",
+        THEOREM_6_2,
+        "The printed automaton only asks whether ψ2 has a match on the whole interval read. Figure 3 asks for every "
+        "interval inside.",
+    ),
+    Erratum(
+        "Theorem 6.2, ALL",
+        ("tods21.thm6.2:all",),
+        "A product in which one operand may move alone while the other is in an initial or a final state.",
+        THEOREM_6_2,
+        "While one operand is done and the other has not begun, neither may move, so that nothing can lie between the "
+        "two. Where an operand skips by itself before its first event this does not show; anchored by START it does.",
+    ),
+    Erratum(
+        "Theorem 6.3",
+        ("tods21.thm6.3",),
+        "For a transition (q, P, L, q') the formula `ψ = π_L((R1 OR … OR Rr) IN (L ∪ {A}) FILTER P(A))` with a fresh "
+        "variable A. The formulas are joined with `:` and ⊕, and START is put around the whole.",
+        "Theorem 6.3 stands, and Corollary 6.4 with it",
+        "Where L is empty, π_L leaves a valuation that binds nothing. An event that is skipped then has neither a "
+        "first nor a last position for `:` to compare. However one reads that, START asks that the first event *bound* "
+        "be the first of the stream, so that an automaton may not begin by skipping.",
+        damage="No: π_L and START are in the formulas, and the words explain both.",
+    ),
+    Erratum(
+        "Theorem 7.2, NXT, LAST and MAX",
+        ("tods21.thm7.2:nxt", "tods21.thm7.2:last", "tods21.thm7.2:max"),
+        "States (R, W), or (R, W, T): R for runs with the same valuation as the present one, W for those that win over "
+        "it, T for those that lose.",
+        "Theorem 7.2 stands, with other constructions",
+        "A run with the same support but other variables is in none of the sets, so that what it wins by afterwards is "
+        "not seen. The proof of the invariants passes over it; with one variable per event it holds.",
+        damage="No: the invariants in words are about the same sets.",
+    ),
+    Erratum(
+        "Proposition 8.12, the property that separates",
+        ("tods21.prop8.12:strictness",),
+        "Appendix B: a formula is strict-bounded if into each of its larger valuations any event can be inserted at "
+        "some i with min(sup(μ)) ≤ i < max(sup(μ)), where the event comes to stand *before* the one at i.",
+        PROPOSITION_8_12,
+        "STRICT(A+), which is to have no equivalent in CEL\\* with `:`, is strict-bounded itself, so that the property "
+        "does not separate it. With the corrected range it is not strict-bounded, and Lemma B.1 holds.",
+        damage="No: ≤ and < would have to change places, and the result of an insertion agrees with the range.",
+    ),
+    Erratum(
+        "Proposition 8.12, the rewriting of contiguous sequences",
+        ("tods21.prop8.12:containment",),
+        "Cases for `;`, FILTER, OR, + and event types on either side of `:`.",
+        PROPOSITION_8_12,
+        "The inner `:` becomes `STRICT(A ; A)`, and for `A : STRICT(A ; A)` there is no case.",
+    ),
+    Erratum(
+        "Proposition 8.15, the rewriting of contiguous iteration",
+        ("tods21.prop8.15",),
+        "The rewriting of `:` and ⊕ by cases, with those of Proposition 8.12.",
+        "Proposition 8.15 stands for pointwise filters and the formulas looked at, with one case more",
+        "As for Proposition 8.12: there is no case for STRICT beside `:`.",
+    ),
+    Erratum(
+        "Theorem 9.1 and Algorithm 1, the delay",
+        ("tods21.thm9.1",),
+        "Algorithm 1: line 7 calls ENUMERATE for the rest of the list. The text says that the number of backtracking "
+        "steps is at most the size of the last output.",
+        "Theorem 9.1 stands, with line 7 as a loop",
+        "Each node of a list has a call of its own, and the calls come back one by one. So the time between two "
+        "outputs grows with the lengths of the lists, which the length of an output does not bound. With line 7 as a "
+        "loop, or where a machine removes tail calls, there is one call for each event of the output.",
+    ),
+    Erratum(
+        "Table 1, windowing",
+        ("tods21.tab1:windowing",),
+        "Windowing is ticked for CEL, and crossed for unary CEL and CEA. Section 4: not in unary CEL in general.",
+        "a window of so many events is in unary CEL and CEA; one of a time is not",
+        "The example of section 4 is a window of 100 events. A CEA counts them; by Theorem 6.3 it has a formula.",
+        damage="No: section 4 says the same of the window of 100 events.",
+    ),
+    Erratum(
+        "Definition 8.7, the valuation of a *-run",
+        ("tods21.def8.7",),
+        "μ(A) = {i_k | A ∈ L_i}, for a run of k steps with 0 < i_1.",
+        "Proposition 8.8 and Theorem 8.9 stand, with the other index",
+        damage="Of the index perhaps; not of 0 < i_1: the definition has S = t_1 t_2 …, other than section 4.",
+    ),
+    Erratum(
+        "Proposition 8.13, STRICT below STRICT",
+        ("tods21.prop8.13",),
+        "Appendix C: an induction over the formulas of CEL* with STRICT, with cases for R, IN, `;`, FILTER, OR and +.",
+        "Proposition 8.13 stands",
+        "The operand of STRICT may be a STRICT itself, which has no case; it does nothing.",
+    ),
+    Erratum(
+        "Proposition 8.15, unary predicates",
+        ("tods21.prop8.15:arity",),
+        "For a set of unary CEL predicates. Section 4 calls a predicate n-ary if it relates n sets of tuples.",
+        "Proposition 8.15 stands for pointwise predicates, those of unary formulas in Definition 4.1",
+        "The proof pushes a filter down to single events, which only a pointwise predicate allows.",
+        damage="No: the statement and its proof say unary in words.",
+    ),
+    Erratum(
+        "Section 9.1, the delay where nothing is output",
+        ("tods21.sec9.1:delay",),
+        "If ⟦A⟧_n(S) is empty, then delay_i(A, S, 1) = k.",
+        "the definition stands, with a bound on the whole phase",
+        damage="Of the index perhaps; not of a delay that there is not.",
+    ),
+    Erratum(
+        "Section 9.2, equation (**)",
+        ("tods21.thm9.1:recursion",),
+        "From ⟦A⟧_{i−1} to ⟦A⟧_i by Δ(p, t_i, •), adding i, where ⟦A⟧_i is about t_0 … t_{i−1}.",
+        "the proof of correctness stands, with the other index",
+        damage="No: the index is the same in all places of the equation and of the words after it.",
+    ),
+)
+
+
+TODS21_DAMAGED = (
+    DamagedText(
+        ("tods21.sec7.1:strict",),
+        "Section 7.1: STRICT keeps μ if k ∉ sup(μ) for every k between two positions of sup(μ).",
+        "∉ for ∈. The words beside it say that sup(μ) is an interval.",
+    ),
+    DamagedText(
+        ("tods21.thm8.9:to-cel",),
+        "The proof of Theorem 8.9 has φ_kk in the recursion, where that of Theorem 6.3 has φ_kk⊕.",
+        "A lost +.",
+    ),
+    DamagedText(
+        ("tods21.prop8.13:seq",),
+        "Appendix C: STRICT(ρ1 ; ρ2) ≡ STRICT(ρ1) ; STRICT(ρ2).",
+        "; for `:`, on the right. Section 8.2 says that each ; is replaced by `:`.",
+    ),
+    DamagedText(
+        ("tods21.prop8.15:or",),
+        "Appendix E, the case OR, part (5): (ρ1 ; ρ2)⊕ : (φ1⊕ : (ρ1 ; ρ2))⊕.",
+        "A lost ⊕ behind the second (ρ1 ; ρ2).",
+    ),
+)
+
+
+# ---- vldb92 ----
+# Errata of vldb92.
+
+VLDB92_NOTE = """\
+A stream is a history. What is expected, and what is got as printed, are the events at which the expression
+takes place. Why each reading was taken: [event expressions](decisions/event-expressions.md)."""
+
+DEFINABLE = "the operator is definable, by the corrected formula"
+CONSTRUCTED = "Theorem 1 and Corollary 1 stand, with the corrected construction"
+TUPLES = "occurrence tuples are there where the expression takes place, by the corrected clause"
+ANY = "`any` does not take place at the start event, with which the history of a system begins; !NULL does."
+
+VLDB92_ERRATA = (
+    Erratum("The first event", ("vldb92.derived:f",), "Section 2.3 f: `first = !relative(any, any)`.", DEFINABLE, ANY),
+    Erratum(
+        "The n-th occurrence",
+        ("vldb92.derived:h", "vldb92.derived:h1"),
+        "Section 2.3 h: `<n> E` is defined with `any`.",
+        DEFINABLE,
+        ANY,
+    ),
+    Erratum(
+        "Every n-th occurrence",
+        ("vldb92.derived:i",),
+        "Section 2.3 i: `every <n> E` is defined with `any`.",
+        DEFINABLE,
+        ANY,
+    ),
+    Erratum(
+        "The automaton of F /+ E",
+        ("vldb92.constr:slashplus",),
+        "Section 3: after the first E, the machine reads E from its start state.",
+        CONSTRUCTED,
+        "Read from the start, E is asked of the history from there on, and not of the whole one.",
+    ),
+    Erratum(
+        "The automaton of prefix(E)",
+        ("vldb92.constr:prefix-empty",),
+        "Section 3: a state accepts if a sequence of primitive events leads from it to a state that accepts E. Nothing "
+        "says that the sequence is not empty.",
+        CONSTRUCTED,
+        "By its definition, prefix(E) takes place where E can still do so at an event to come.",
+    ),
+    Erratum(
+        "Occurrence tuples of an event",
+        ("vldb92.occ:event",),
+        "Appendix 1: e_i = f_i.",
+        TUPLES,
+        "So an event is found only where the history that is looked at begins, and not later in it.",
+    ),
+    Erratum(
+        "Occurrence tuples of relative and and",
+        ("vldb92.occ:relative", "vldb92.occ:and"),
+        "Appendix 1, clauses 2 and 4: e_i is compared.",
+        TUPLES,
+        "Where the operand is relative+, e_i is the sequence of its rounds, and no event equals that.",
+    ),
+    Erratum(
+        "Theorem 2",
+        ("vldb92.thm2",),
+        "Appendix 2: the states are marked with the variables that are at the event; those of `E = x = y` first with "
+        "x, and then with y.",
+        "Theorem 2 stands, by automata over other letters",
+        "Both variables are at one event, and x = y and y = x have to be the same.",
+    ),
+    Erratum(
+        "A bad hit",
+        ("vldb92.racket:H2",),
+        "Section 7.1: the next event after a hit must be the front wall. "
+        "H2 = (!wall) | ((first ∧ !front) /+ (h1 ∨ h2)).",
+        "the sentence has an expression, by sequence",
+    ),
+    Erratum(
+        "The end of a point, by its three ways",
+        ("vldb92.racket:points",),
+        "Section 7.1: H1 ∨ H2 ∨ H3.",
+        "the formula does not say what the text asks for, as it does not tell the players apart; the formulation with "
+        "prefix does",
+    ),
+    Erratum(
+        "The end of a point, by prefix",
+        ("vldb92.racket:prefix",),
+        "Section 7.1: four exchanges, each a sequence, that may begin anywhere.",
+        "the formulation with prefix stands, with its exchanges anchored",
+        "An exchange that may begin anywhere lets every rally go on, so that the point never ends.",
+    ),
+)
+
+VLDB92_DAMAGED = (
+    DamagedText(
+        ("vldb92.derived:a",), "Section 2.3 a: E ∨ F = !(E ∧ !F), which is !E ∨ F.", "A lost ! before the first E."
+    ),
+    DamagedText(
+        ("vldb92.derived:k",),
+        "Section 2.3 k: h'_i is told for 1 ≤ i < m − 1 and for m, so that h'_{m−1} is missing.",
+        "One sign: ≤ for <, or 1 ≤ i < m.",
+    ),
+)
+
+
+# ---- everything ----
+# All errata, and how the cases of a paper are to be read.
+
+ALL_ERRATA: tuple[Erratum, ...] = (*TODS21_ERRATA, *ERRATA, *SASE_ERRATA, *VLDB92_ERRATA)
+ALL_DAMAGED: tuple[DamagedText, ...] = (*TODS21_DAMAGED, *DAMAGED, *SASE_DAMAGED, *VLDB92_DAMAGED)
+NOTES = {"cep17": NOTE, "sase07": SASE_NOTE, "icde08": NOTE_OF_ICDE08, "vldb92": VLDB92_NOTE}
+
+
+def erratum_of(id_: str) -> Erratum | None:
+    """The erratum that is about a claim, if there is one."""
+    return next((erratum for erratum in ALL_ERRATA if id_ in erratum.claims), None)
+
+
+def is_damaged(id_: str) -> bool:
+    """Return whether a claim that fails as printed may fail because of the copy that was read."""
+    return any(id_ in text.claims for text in ALL_DAMAGED)
