@@ -7,7 +7,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proofs_tests.claims.page import code, escaped
+# ---- markdown ----
+# Text of the ledger as Markdown has it.
+
+SIGNS = re.compile(r"[\\|*_\[\]<]")
+CODE = re.compile(r"(`[^`]*`)")
+
+
+def escaped(text: str) -> str:
+    """Neither | nor * nor _ nor [ nor < taken for a sign, and no link; what stands between backticks stays."""
+    parts = CODE.split(text)
+    parts[::2] = [SIGNS.sub(r"\\\g<0>", part).replace("](", "]\\(") for part in parts[::2]]
+    return "".join(parts)
+
+
+def code(text: str) -> str:
+    """In code type, on one line."""
+    return f"`{' '.join(text.split())}`"
+
+
+def codes(ids: tuple[str, ...]) -> str:
+    """All of them in code type, with commas."""
+    return ", ".join(map(code, ids))
+
 
 # ---- erratum ----
 # What an erratum is: the part that is told, beside the claims whose checks find the rest.

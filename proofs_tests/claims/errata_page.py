@@ -8,10 +8,20 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
-from proofs_tests.claims.errata import ALL_DAMAGED, ALL_ERRATA, NOTES, TEXTS, DamagedText, Erratum, lines
+from proofs_tests.claims.errata import (
+    ALL_DAMAGED,
+    ALL_ERRATA,
+    NOTES,
+    TEXTS,
+    DamagedText,
+    Erratum,
+    codes,
+    escaped,
+    lines,
+)
 from proofs_tests.claims.everything import PAPERS, of_paper
 from proofs_tests.claims.ledger import LEDGER
-from proofs_tests.claims.page import STATUSES, codes, escaped, quick
+from proofs_tests.claims.page import STATUSES, quick
 
 INTRODUCTION = """# Errata
 

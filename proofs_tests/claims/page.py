@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
-from proofs_tests.claims.errata import erratum_of, is_damaged
+from proofs_tests.claims.errata import erratum_of, escaped, is_damaged
 from proofs_tests.claims.everything import PAPERS, of_paper
 from proofs_tests.claims.ledger import LEDGER, entry
 from proofs_tests.claims.run import checked
-
-# ---- markdown ----
-# Text of the ledger as Markdown has it.
-
-SIGNS = re.compile(r"[\\|*_\[\]<]")
-CODE = re.compile(r"(`[^`]*`)")
-
-
-def escaped(text: str) -> str:
-    """Neither | nor * nor _ nor [ nor < taken for a sign, and no link; what stands between backticks stays."""
-    parts = CODE.split(text)
-    parts[::2] = [SIGNS.sub(r"\\\g<0>", part).replace("](", "]\\(") for part in parts[::2]]
-    return "".join(parts)
-
-
-def code(text: str) -> str:
-    """In code type, on one line."""
-    return f"`{' '.join(text.split())}`"
-
-
-def codes(ids: tuple[str, ...]) -> str:
-    """All of them in code type, with commas."""
-    return ", ".join(map(code, ids))
-
 
 # ---- page ----
 #
