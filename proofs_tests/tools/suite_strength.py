@@ -30,7 +30,7 @@ from cerify.semantics.event_expressions.syntax import START
 from proofs_tests.tools.make_suite import SOURCES
 from proofs_tests.tools.mutants.cel import MEANING
 from proofs_tests.tools.mutants.mutant import Mutant, killed_by
-from proofs_tests.tools.suites.cel.suite import MUTANTS
+from proofs_tests.tools.suites.cel import MUTANTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "suite-strength.md"
 CONDITIONS: Mapping[str, re.Pattern[str]] = {

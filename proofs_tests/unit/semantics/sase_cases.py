@@ -17,7 +17,7 @@ from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.syntax import STRATEGIES, Reading
 from cerify.semantics.values import Value
-from proofs_tests.tools.suites.sase.queries import printed
+from proofs_tests.tools.suites import sase as printed
 
 # ---- streams ----
 # Short ways to say a stream and to ask what SASE+ matches on it; both definitions have to say the same.

@@ -18,8 +18,8 @@ from cerify.semantics.sase.clauses import CONSTRUCTS, STRATEGIES, Construct, ope
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.sase.syntax import show
 from proofs_tests.support import sampled
-from proofs_tests.tools.suites.sase.queries import CLAUSES
-from proofs_tests.tools.suites.sase.queries import QUERIES as SASE_QUERIES
+from proofs_tests.tools.suites.sase import CLAUSES
+from proofs_tests.tools.suites.sase import QUERIES as SASE_QUERIES
 from proofs_tests.unit.semantics.sase_cases import Q4_AND_Q5, QUERIES
 
 # ---- parse ----

@@ -54,23 +54,22 @@ from proofs_tests.tools.mutants.sase import MUTANTS as SASE_MUTANTS
 from proofs_tests.tools.mutants.sase import READING_FEATURE
 from proofs_tests.tools.mutants.sase import READINGS as SASE_READINGS
 from proofs_tests.tools.suite_strength import CONDITIONS, automaton_of, covered
-from proofs_tests.tools.suites.cel.queries import CLAUSES, FILES, NOT_ASKED
-from proofs_tests.tools.suites.cel.queries.examples import READINGS
-from proofs_tests.tools.suites.cel.suite import EDITIONS, MUTANTS, TWINS, chosen, generated, kills, twins_of
+from proofs_tests.tools.suites.cel import EDITIONS, MUTANTS, TWINS, chosen, generated, kills, twins_of
+from proofs_tests.tools.suites.cel_queries import CLAUSES, FILES, NOT_ASKED, READINGS
 from proofs_tests.tools.suites.core_cel import CLAUSES as CORE_CLAUSES
 from proofs_tests.tools.suites.core_cel import QUERIES, SOURCE
 from proofs_tests.tools.suites.event_expressions import CLAUSES as EXPRESSIONS_CLAUSES
 from proofs_tests.tools.suites.event_expressions import HISTORIES, LONG
 from proofs_tests.tools.suites.event_expressions import QUERIES as EXPRESSIONS_QUERIES
 from proofs_tests.tools.suites.event_expressions import SOURCE as EXPRESSIONS_SOURCE
-from proofs_tests.tools.suites.row_pattern.queries import CLAUSES as ROWS_CLAUSES
-from proofs_tests.tools.suites.row_pattern.queries import QUERIES as ROWS_QUERIES
-from proofs_tests.tools.suites.row_pattern.suite import SOURCE as ROWS_SOURCE
-from proofs_tests.tools.suites.sase.queries import CLAUSES as SASE_CLAUSES
-from proofs_tests.tools.suites.sase.queries import QUERIES as SASE_QUERIES
-from proofs_tests.tools.suites.sase.suite import LONG as SASE_LONG
-from proofs_tests.tools.suites.sase.suite import SOURCE as SASE_SOURCE
-from proofs_tests.tools.suites.sase.suite import STREAMS, printed
+from proofs_tests.tools.suites.row_pattern import CLAUSES as ROWS_CLAUSES
+from proofs_tests.tools.suites.row_pattern import QUERIES as ROWS_QUERIES
+from proofs_tests.tools.suites.row_pattern import SOURCE as ROWS_SOURCE
+from proofs_tests.tools.suites.sase import CLAUSES as SASE_CLAUSES
+from proofs_tests.tools.suites.sase import LONG as SASE_LONG
+from proofs_tests.tools.suites.sase import QUERIES as SASE_QUERIES
+from proofs_tests.tools.suites.sase import SOURCE as SASE_SOURCE
+from proofs_tests.tools.suites.sase import STREAMS, printed
 from proofs_tests.tools.suites.source import case_of
 from proofs_tests.tools.suites.twins import twins
 from proofs_tests.unit.semantics.core_cel_cases import EXAMPLES as CORE_EXAMPLES

@@ -1,12 +1,123 @@
-"""The clauses that the suite of MATCH_RECOGNIZE puts to an engine, by feature, with the place that defines it."""
+"""The clauses of WINDOW that the suite puts to an engine, by feature."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import cycle
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import cycle, islice
 from pathlib import Path
+from random import Random
 
-from proofs_tests.tools.suites.row_pattern.windows import WINDOWS
+from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.row_pattern.scalars import columns_in, list_other_readings
+from cerify.semantics.row_pattern.syntax import ROW
+from cerify.semantics.values import Value
+from proofs_tests.tools.mutants.row_pattern import ERROR, MEANING, MUTANTS
+from proofs_tests.tools.suites.source import Printed, Source, parsed
+
+# ---- windows ----
+#
+
+FALLS = "B AS x < PREV(x)"
+OVERLAPPING = "A AS x > 0, B AS x > 1"
+APART = "A AS x = 1, B AS x = 2"
+
+
+def window(
+    pattern: str,
+    define: str = "",
+    measures: str = "",
+    end: str = "UNBOUNDED",
+    skip: str = "",
+    seek: str = "",
+    by: str = "",
+    subset: str = "",
+) -> str:
+    """The clause of these parts; end is that of the frame, by is PARTITION BY and ORDER BY."""
+    parts = (
+        by,
+        measures and f"MEASURES {measures}",
+        "ROWS BETWEEN CURRENT ROW AND " + ("CURRENT ROW" if end == "CURRENT ROW" else f"{end} FOLLOWING"),
+        skip and f"AFTER MATCH SKIP {skip}",
+        seek,
+        f"PATTERN ({pattern})",
+        subset and f"SUBSET {subset}",
+        define and f"DEFINE {define}",
+    )
+    return f"WINDOW ({' '.join(filter(None, parts))})"
+
+
+def frames(pattern: str, define: str, *ends: str, **rest: str) -> list[str]:
+    """A clause for each end of the frame."""
+    return [window(pattern, define, end=end, **rest) for end in ends]
+
+
+WINDOWS: Mapping[str, list[str]] = {
+    "row-window": [
+        *frames("A B+", FALLS, "UNBOUNDED", "1", "2", "3"),
+        *frames("A+", "A AS x > 0", "UNBOUNDED", "CURRENT ROW", "1", "2", skip="TO NEXT ROW"),
+        *frames("A | ()", "A AS x = 1", "UNBOUNDED", "CURRENT ROW", measures="COUNT(*) AS n"),
+        *frames("A B?", "B AS NEXT(x) IS NULL", "1", "2", "UNBOUNDED", skip="TO NEXT ROW"),
+        *frames("A", "A AS PREV(x) IS NULL", "UNBOUNDED", "CURRENT ROW"),
+        *frames("A", "A AS NEXT(x) IS NULL", "UNBOUNDED", "CURRENT ROW", "1"),
+        *(
+            window(pattern, OVERLAPPING, "CLASSIFIER() AS c, LAST(x) AS l", end, skip)
+            for pattern, end in (("A B", "2"), ("A+ B", "UNBOUNDED"), ("(A | B)+", "2"))
+            for skip in ("PAST LAST ROW", "TO NEXT ROW", "TO LAST B")
+            if skip[-1] != "B" or "|" not in pattern
+        ),
+        window("A B+ C", f"{FALLS}, C AS x > PREV(x)", skip="TO FIRST C"),
+        window("A B+? C?", "B AS x >= A.x", "RUNNING SUM(x) AS s, FINAL COUNT(B.*) AS n"),
+        window("A B*", "B AS COUNT(*) < 3 AND x >= FIRST(A.x)", "FIRST(x) AS f, LAST(x, 1) AS l", "3"),
+        *(
+            window("A B*", FALLS, f"{measure} AS m", end)
+            for measure in ("PREV(x)", "NEXT(x)", "PREV(A.x)", "NEXT(LAST(x), 2)", "PREV(FIRST(x, 1), 1)")
+            for end in ("2", "UNBOUNDED")
+        ),
+        *(
+            window(pattern, define, measures, end, by=by)
+            for by in ("PARTITION BY p", "PARTITION BY p ORDER BY o DESC", "ORDER BY o")
+            for pattern, define, measures, end in (
+                ("A B+", "B AS x >= PREV(x)", "", "UNBOUNDED"),
+                ("A+", "A AS x > 0", "SUM(x) AS s, NEXT(x) AS n", "1"),
+            )
+        ),
+        window("A {- B -} A?", OVERLAPPING, "COUNT(*) AS n"),
+        window("PERMUTE(A, B)", APART, "CLASSIFIER() AS c", "2", "TO NEXT ROW"),
+        window("A B* A", OVERLAPPING, "COUNT(U.*) AS n, CLASSIFIER(U) AS c", "3", subset="U = (A, B)"),
+        window("(A?)*", "A AS x = 1", "COUNT(*) AS n, LAST(x) AS l"),
+        window("A??", "A AS x = 1", "COUNT(*) AS n", "1", "TO NEXT ROW"),
+        window("(A | B){2,3}?", OVERLAPPING, end="2", skip="TO NEXT ROW"),
+    ],
+    "row-seek": [
+        *(
+            window("A+", "A AS x > NEXT(x)", "FIRST(x) AS f", end, skip, "SEEK")
+            for end in ("UNBOUNDED", "2", "1")
+            for skip in ("PAST LAST ROW", "TO NEXT ROW")
+        ),
+        *(
+            window("A", "A AS x = 2", "COUNT(*) AS n", end, skip, "SEEK")
+            for end in ("UNBOUNDED", "CURRENT ROW", "1", "3")
+            for skip in ("", "TO NEXT ROW")
+        ),
+        *frames("A B", APART, "UNBOUNDED", "2", "3", seek="SEEK", skip="TO LAST B"),
+        *frames("A B", OVERLAPPING, "UNBOUNDED", "2", seek="INITIAL", skip="TO NEXT ROW"),
+        *frames("A B*", FALLS, "1", "UNBOUNDED", measures="PREV(x) AS p, LAST(x) AS l", seek="SEEK"),
+        *frames("A", "A AS PREV(x) = 1", "UNBOUNDED", "1", "2", seek="SEEK", skip="TO NEXT ROW"),
+        *frames("A", "A AS NEXT(x) IS NULL", "UNBOUNDED", "1", seek="SEEK", skip="TO NEXT ROW"),
+        *frames("A | ()", "A AS x > 1", "UNBOUNDED", "1", measures="COUNT(*) AS n", seek="SEEK"),
+        *(
+            window("A B+", "B AS x > A.x", "MAX(x) AS m", end, "TO NEXT ROW", "SEEK", by)
+            for by in ("PARTITION BY p", "PARTITION BY p ORDER BY o", "ORDER BY o DESC")
+            for end in ("UNBOUNDED", "3")
+        ),
+        window("A+ B", "A AS x < 2, B AS x = SUM(A.x)", "CLASSIFIER() AS c", "4", "TO NEXT ROW", "SEEK"),
+        window("A | B", "A AS x = 3, B AS x = 1", "CLASSIFIER() AS c", "UNBOUNDED", "TO NEXT ROW", "SEEK"),
+    ],
+}
+
+
+# ---- queries ----
+# The clauses that the suite of MATCH_RECOGNIZE puts to an engine, by feature, with the place that defines it.
 
 PAGE = "ISO/IEC 9075-2, R010"
 WINDOW = "ISO/IEC 9075-2, R020"
@@ -40,8 +151,8 @@ CLAUSES: Mapping[str, str] = {
     "row-seek": f"{WINDOW}: SEEK",
 }
 
-APART = "A AS x = 1, B AS x = 2, C AS x = 3"
-OVERLAPPING = "A AS x > 0, B AS x > 1, C AS x <> 2"
+QUERIES_APART = "A AS x = 1, B AS x = 2, C AS x = 3"
+QUERIES_OVERLAPPING = "A AS x > 0, B AS x > 1, C AS x <> 2"
 OPEN = "B AS x > 1"
 ALL = "ALL ROWS PER MATCH"
 
@@ -75,7 +186,7 @@ def crossed(patterns: str, *defines: str, **rest: str) -> list[str]:
     return [clause(p.strip(), define, **rest) for p, define in zip(listed, cycle(defines), strict=False)]
 
 
-def shown(measures: str, *patterns: str, define: str = OVERLAPPING, rows: str = ALL, **rest: str) -> list[str]:
+def shown(measures: str, *patterns: str, define: str = QUERIES_OVERLAPPING, rows: str = ALL, **rest: str) -> list[str]:
     """A clause for each of the measures, which are apart by semicolons, and each pattern."""
     return [
         clause(pattern, define, f"{measure.strip()} AS m", rows, **rest)
@@ -90,52 +201,54 @@ def conditions(pattern: str, texts: Iterable[str], **rest: str) -> list[str]:
 
 
 PATTERNS: Mapping[str, list[str]] = {
-    "row-variable": crossed("A; B; A B; B A; A A; A B C", APART, OPEN, OVERLAPPING),
+    "row-variable": crossed("A; B; A B; B A; A A; A B C", QUERIES_APART, OPEN, QUERIES_OVERLAPPING),
     "row-concatenation": crossed(
-        "A B; B A; A B C; C B A; A A B; A B A; (A B) (C A); A (B C); A+ B A; A* B+ C?", APART, OVERLAPPING
+        "A B; B A; A B C; C B A; A A B; A B A; (A B) (C A); A (B C); A+ B A; A* B+ C?",
+        QUERIES_APART,
+        QUERIES_OVERLAPPING,
     ),
     "row-alternation": crossed(
         "A | B; B | A; (A | B) C; (B | A) C; A B | A; A | A B; (A | A B) C; (A | B) (A | B); A | B | C; C | B | A; "
         "(A B | A) (B | C); (A | B)+ C; (B | A)* C; A (B | C) | A C; (A+ | B) C; (A | B C)+",
-        APART,
-        OVERLAPPING,
+        QUERIES_APART,
+        QUERIES_OVERLAPPING,
         OPEN,
     ),
     "row-quantified": crossed(
         "A*; A+; A?; A{2}; A{2,}; A{,2}; A{1,2}; A{2,3}; A{0}; A* B; A+ B; A? B; A{2} B; A{2,} B; A{,2} B; A{1,3} B; "
         "A{3}; A* A; A+ A B; A* B*; A+ B+; A? A; (A B)*; (A B)+ A; (A B){2}; (A B?)+; (A+ B)*; (A+ B){2,}; "
         "(A | B){2,3}; (A | B)+; (A{2}){2}; (A{1,2}){2} B; (A* B){1,2} C; (A+)+ B; ((A | B)+ C)*",
-        APART,
-        OVERLAPPING,
+        QUERIES_APART,
+        QUERIES_OVERLAPPING,
     ),
     "row-reluctant": crossed(
         "A*?; A+?; A??; A{1,2}?; A{2,}?; A{,2}?; A*? B; A+? B; A?? B; A{1,3}? B; A{2,}? B; A{,2}? B; A+? B+; A* B+?; "
         "A+? B+? C; (A B??)+; (A+? B?)+ C; (A | B)+? C; (A*? B)+?; (A+ B*)+? C; (A+? B)+; A?? A; (A{1,2}? B?){2}; "
         "(A+ | B)*? C; A+? (B | C)",
-        APART,
-        OVERLAPPING,
+        QUERIES_APART,
+        QUERIES_OVERLAPPING,
     ),
     "row-empty": crossed(
         "(); () A; A (); () | A; A | (); (A | ()) B; (() | A) B; (A?){2}; (A*){2,3} B; ((A)??)?; ((A)?){2}; (A??)*; "
         "(A*)*; (A*)+ B; (A? B?)*; (A? B?)+ C; (() | A | B){0,2} C? $; (A*)*? B; (() | A){2} B; (A | ()){2,} B; "
         "((A?)?)? B; (A{0,1}){3}; (A??){,2} B; ((A*)+)* B; (()*) A; (A? | B)* C",
-        APART,
-        OVERLAPPING,
+        QUERIES_APART,
+        QUERIES_OVERLAPPING,
     ),
     "row-anchor": crossed(
         "^ A; A $; ^ A $; ^ A+ B; A+ B $; ^ (A | B)* $; (^ A | B) C; A (B $ | C); ^; $; (^ | A) B; A ($ | B); A* $; "
         "(A $ | B)+; ^ A*? $",
-        APART,
-        OVERLAPPING,
+        QUERIES_APART,
+        QUERIES_OVERLAPPING,
         skip="TO NEXT ROW",
     )
-    + crossed("^ A; A $; ^ A+ B; A+ $; (^ A | B) C?", OVERLAPPING, by="PARTITION BY p"),
+    + crossed("^ A; A $; ^ A+ B; A+ $; (^ A | B) C?", QUERIES_OVERLAPPING, by="PARTITION BY p"),
     "row-permute": crossed(
         "PERMUTE(A, B); PERMUTE(B, A); PERMUTE(A, B, C); PERMUTE(C, B, A); PERMUTE(A, B) C; PERMUTE(A+, B); "
         "PERMUTE(A?, B); PERMUTE(A, B?, C); PERMUTE(A, B)+; PERMUTE(A B, C); PERMUTE(A, B | C); A PERMUTE(B, C) A?; "
         "PERMUTE(A*, B+); PERMUTE(B, C, A); PERMUTE(A)",
-        APART,
-        OVERLAPPING,
+        QUERIES_APART,
+        QUERIES_OVERLAPPING,
     ),
     "row-exclusion": shown(
         "x; CLASSIFIER(); COUNT(*); FINAL LAST(x)",
@@ -159,22 +272,22 @@ SKIPS: Mapping[str, list[str]] = {
             clause(pattern, define, skip=skip)
             for skip in ("PAST LAST ROW", "TO NEXT ROW", "TO LAST B", "TO FIRST B")
             for pattern in SKIPPED
-            for define in (APART, OVERLAPPING)
+            for define in (QUERIES_APART, QUERIES_OVERLAPPING)
             if skip[-2:] != " B" or ("B" in pattern and "?" not in pattern and not pattern.startswith("("))
         ),
         *(
-            clause(pattern, OVERLAPPING, skip=skip, subset=subset)
+            clause(pattern, QUERIES_OVERLAPPING, skip=skip, subset=subset)
             for pattern in WITH_UNION
             for skip, subset in (("TO LAST U", "U = (A, B)"), ("TO LAST U", "U = (B, A)"), ("TO B", ""))
         ),
-        *(clause(pattern, OVERLAPPING, skip="TO NEXT ROW") for pattern in ("A*", "A??", "(A B)?", "B* A?")),
+        *(clause(pattern, QUERIES_OVERLAPPING, skip="TO NEXT ROW") for pattern in ("A*", "A??", "(A B)?", "B* A?")),
     ],
     "row-partition": [
         clause(pattern, define, measures, rows, by=by)
         for by in ("PARTITION BY p", "PARTITION BY p, z", "PARTITION BY z ORDER BY o")
         for pattern, define, measures, rows in (
-            ("A B", OVERLAPPING, "", ""),
-            ("A+ B", APART, "MATCH_NUMBER() AS m", ""),
+            ("A B", QUERIES_OVERLAPPING, "", ""),
+            ("A+ B", QUERIES_APART, "MATCH_NUMBER() AS m", ""),
             ("A B*", "B AS x > PREV(x)", "", ""),
             ("A+", "A AS x >= 1", "PREV(x) AS m, NEXT(x) AS k", ALL),
             ("A B?", "A AS NEXT(x) > 0", "COUNT(*) AS m", ALL),
@@ -189,7 +302,7 @@ SKIPS: Mapping[str, list[str]] = {
         for pattern, define in (("A B", "B AS x > A.x"), ("A B+", "B AS x >= PREV(x)"), ("A+", "A AS x <> 2"))
     ],
     "row-output": [
-        clause(pattern, OVERLAPPING, measures, rows)
+        clause(pattern, QUERIES_OVERLAPPING, measures, rows)
         for rows in (
             "ONE ROW PER MATCH",
             "ALL ROWS PER MATCH",
@@ -322,9 +435,99 @@ EXPRESSIONS: Mapping[str, list[str]] = {
         "A AS x > 0, B AS x = 0, C AS x = 1",
         "A AS x >= 0",
     ),
-    "row-nested": Path(__file__).with_name("nested.txt").read_text(encoding="utf-8").splitlines(),
+    "row-nested": Path(__file__).with_name("row_nested.txt").read_text(encoding="utf-8").splitlines(),
 }
 
 QUERIES: Mapping[str, tuple[str, ...]] = {
     feature: tuple(dict.fromkeys(listed)) for feature, listed in {**PATTERNS, **SKIPS, **EXPRESSIONS, **WINDOWS}.items()
 }
+
+
+# ---- suite ----
+# The suite of MATCH_RECOGNIZE: its clauses, and random tables for them.
+#
+# Where another reading gives another answer the text of the case's clause names it: an engine that fails just there
+# has
+# that reading.
+
+POOLS: dict[str, tuple[Value, ...]] = {
+    "p": (0, 1),
+    "o": (1, 2, 2, 3, 10),
+    "x": (0, 1, 1, 2, 2, 3),
+    "y": (0, 1, 2),
+    "z": ("a", "ab", "b", "B", "a%", ""),
+}
+TYPES = {"p": "int", "o": "int", "x": "int", "y": "int", "z": "string"}
+ABSENT = {"p": 0.15, "o": 0.15, "x": 0.08, "y": 0.2, "z": 0.15}
+MORE_ABSENT = frozenset({"row-null", "row-aggregate", "row-order"})
+TRIES = 24  # tables looked at for these
+TABLES = 2  # taken for one clause
+LENGTHS = {"row-long": (9, 22), "row-expression": (3, 5), "row-null": (3, 6)}
+MOST = 24  # matches of a case
+SEPARATING = (
+    ("row-empty", "MATCH_RECOGNIZE (PATTERN ((() | A | B){0,2} C? $) DEFINE C AS COUNT(B.*) = 1)", (1, 1)),
+    ("row-null", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NOT x NOT IN (1, NULL))", (2, 1)),
+    ("row-reluctant", "MATCH_RECOGNIZE (PATTERN (A*? B) DEFINE B AS x > 1)", (1, 2, 2)),
+    ("row-classifier", "MATCH_RECOGNIZE (PATTERN ((A | B) C) DEFINE C AS PREV(CLASSIFIER()) = 'B')", (1, 1)),
+)
+"""Clauses with the column x of a table that few tables are like: wrong semantics have another answer there."""
+READ = {f"{name}={value}" for name, value in list_other_readings()}
+READINGS = {m.name.removeprefix("axis: "): m for m in MUTANTS if m.name.removeprefix("axis: ") in READ}
+
+
+def candidates(feature: str, query: str) -> list[Stream]:
+    """The first tables on which the definition has an answer, and most of them some matches."""
+    rng, found, q = Random(query), list[Stream](), parsed("row-pattern", query)
+    names = [name for name in POOLS if name in {one.name.lower() for one in columns_in(q)}] or ["x"]
+    for S in islice(tables(rng, feature, names), TRIES):
+        right = MEANING.matches(q, S)
+        if S not in found and right not in (None, ERROR) and len(right or ()) <= MOST and (right or rng.random() < 0.1):
+            found.append(S)
+        if len(found) == TABLES:
+            break
+    return found
+
+
+def printed() -> Iterator[Printed]:
+    """The clauses and tables that are not chosen."""
+    schema = Schema({ROW: {"x": "int"}})
+    for feature, query, values in SEPARATING:
+        yield feature, query, Stream([Event(ROW, {"x": x}) for x in values], schema)
+
+
+def tables(rng: Random, feature: str, names: list[str]) -> Iterator[Stream]:
+    """Random tables with these columns."""
+    low, high = LENGTHS.get(feature, (2, 8))
+    schema = Schema({ROW: {name: TYPES[name] for name in names}})  # type: ignore[misc]
+    factor = 2.0 if feature in MORE_ABSENT else 1.0
+    while True:
+        yield Stream(
+            [
+                Event(ROW, {n: rng.choice(POOLS[n]) for n in names if rng.random() >= ABSENT[n] * factor})
+                for _ in range(rng.randint(low, high))
+            ],
+            schema,
+        )
+
+
+def other_readings(feature: str, query: str, S: Stream) -> Iterator[str]:
+    """The other readings with another answer."""
+    q, right = parsed("row-pattern", query), MEANING.matches(parsed("row-pattern", query), S)
+    apart = [name for name, m in READINGS.items() if m.concerns(q, S) and m.matches(q, S) != right]
+    if apart:
+        yield f"not with {' or '.join(apart)}"
+
+
+SOURCE = Source(
+    "row-pattern",
+    "row-pattern",
+    CLAUSES,
+    QUERIES,
+    candidates,
+    TABLES,
+    MEANING,
+    MUTANTS,
+    printed,
+    notes=other_readings,
+    choosing=lambda feature: (),
+)
