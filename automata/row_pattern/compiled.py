@@ -355,6 +355,8 @@ class MatchRows:
 
     def _aggregated(self, e: rows.RowAggregate) -> Column:
         """An aggregate. Raises Inexact for what may be beyond 64 bits, and for the least of texts or Booleans."""
+        if isinstance(e, rows.Collection):
+            raise Inexact
         with numba_required():
             from cerify.automata.row_pattern import kernels
         _, mask = self._rows_of(rows.variable_of(e.argument))

@@ -29,6 +29,7 @@ from cerify.semantics.row_pattern.scalars import (
     STANDARD,
     Nullable,
     NumberedMatch,
+    collected,
     column_values,
     columns_of,
     combined,
@@ -194,6 +195,8 @@ class RowRegisters:
                 return self.number
             case rows.Count():
                 return cast(int, state)
+            case rows.Collection():
+                return cast("Nullable", collected(e, state or ()))
             case rows.RowAggregate(function, _):
                 return _result(function, state)
             case rows.Logical(function, argument, offset):
@@ -277,6 +280,8 @@ class RowRegisters:
             case FrameRows(_, first, number, labelled):
                 longer = (*state, (r, label if labelled else None))
                 return longer[:number] if first else longer[-number:]
+            case Folded(_, rows.Collection(_, argument) as e):
+                return (*state, tuple(self._in_row(one, r, label) for one in (argument, *e.order)))
             case Folded(_, rows.RowAggregate(function, argument)):
                 value = self._in_row(argument, r, label)
                 return state if value is None else _folded(function, state, value)

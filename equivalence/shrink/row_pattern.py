@@ -137,6 +137,8 @@ def _plainer(e: rows.Expression) -> Iterator[rows.Expression]:
             yield rows.Logical("LAST", argument, offset)
         case rows.Physical(function, argument, offset):
             yield rows.Physical(function, argument, 1)
+        case rows.Collection():
+            yield rows.Count()
         case rows.RowAggregate(function, argument):
             yield rows.RowAggregate(function, argument)
             yield rows.Count()

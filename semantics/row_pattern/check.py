@@ -76,6 +76,8 @@ def type_of(e: rows.Expression, types: Types) -> RowType | None:
             return "int"
         case rows.Physical(_, argument) | rows.Logical(_, argument):
             return type_of(argument, types)
+        case rows.Collection("ARRAY_AGG" | "LISTAGG" as function):
+            return "string" if function == "LISTAGG" else None
         case rows.RowAggregate(function, argument):
             if function in ("MIN", "MAX"):
                 return type_of(argument, types)
@@ -180,6 +182,8 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
             if (known := kind_of(operand)) is not None and type_ in NO_CAST.get(known, ()):
                 message = f"{show_expression(operand)} is {a_kind(known)}, and a CAST of it to {type_} is always NULL"
                 yield Problem("kind", message, e.span, advice="use a column of the other kind, as a time in seconds")
+        case rows.Collection("LISTAGG", argument):
+            yield from of("string", argument)
         case rows.RowAggregate(function, argument):
             if function in ("SUM", "AVG") and kind_of(argument) != "interval":
                 yield from find_problems("number", argument)

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, permutations
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, assert_never, cast
 
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.scalars import Nullable, RowReading, aggregated, combined
+from cerify.semantics.row_pattern.scalars import Nullable, RowReading, aggregated, collected, combined
 from cerify.semantics.row_pattern.syntax import MatchRecognize
 from cerify.semantics.values import Value
 
@@ -83,6 +83,9 @@ def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
             return None if r is None else value(argument, f, r)
         case rows.Count(A, semantics):
             return len(f.rows_of(A, semantics))
+        case rows.Collection(_, argument, semantics):
+            its = f.rows_of(rows.variable_of(argument), semantics)
+            return cast("Nullable", collected(e, [[value(one, f, r) for one in (argument, *e.order)] for r in its]))
         case rows.RowAggregate(function, argument, semantics):
             found = [value(argument, f, r) for r in f.rows_of(rows.variable_of(argument), semantics)]
             return aggregated(function, found)

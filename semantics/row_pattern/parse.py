@@ -55,7 +55,7 @@ TYPES: dict[str, rows.SqlType] = {
     "VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "TIMESTAMP": "TIMESTAMP",
 }  # fmt: skip
 FUNCTIONS = (
-    *("PREV", "NEXT", "FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX"),
+    *("PREV", "NEXT", "FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX", "ARRAY_AGG", "LISTAGG"),
     *("CLASSIFIER", "MATCH_NUMBER", "ABS", "COALESCE", "CAST", "NULLIF", "GREATEST", "LEAST", "MOD", "EXTRACT"),
     *SCALAR_FUNCTIONS,
 )
@@ -175,8 +175,29 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         semantics, (function, e) = _semantics(parts)
         return rows.RowAggregate(function.upper(), e, semantics, span=span_of(meta))
 
-    def distinct(self, meta: Meta, *parts: Any) -> None:
-        raise Unsupported("aggregates of distinct values are not carried", span_of(meta))
+    def distinct(self, meta: Meta, *parts: Any) -> rows.Expression:
+        semantics, (function, _, e) = _semantics(parts)
+        if function.upper() in ("MIN", "MAX"):  # the same of all values
+            return rows.RowAggregate(function.upper(), e, semantics, span=span_of(meta))
+        return rows.Collection(function.upper(), e, semantics, distinct=True, span=span_of(meta))
+
+    def collection(self, meta: Meta, *parts: Any) -> rows.Expression:
+        semantics, (function, *rest) = _semantics(parts)
+        tokens = {one.type: one for one in rest if isinstance(one, Token)}
+        argument, *order = (one for one in rest if isinstance(one, rows.RowNode))
+        of_texts = function.upper() != "ARRAY_AGG"
+        if "STRING" in tokens and not of_texts:
+            raise ParseError("ARRAY_AGG takes one argument", span_of(tokens["STRING"]))
+        return rows.Collection(
+            "LISTAGG" if of_texts else "ARRAY_AGG",
+            cast("Any", argument),
+            semantics,
+            "OTHER_DISTINCT" in tokens,
+            _unquoted(tokens["STRING"]) if "STRING" in tokens else "," if of_texts else "",
+            tuple(cast("Any", order)),
+            "DIRECTION" in tokens and tokens["DIRECTION"].upper() == "DESC",
+            span=span_of(meta),
+        )
 
     def other_function(self, meta: Meta, name: Token, *arguments: rows.Expression) -> rows.Expression:
         if (made := dialect_function(name.upper(), arguments, self.dialect, span_of(meta))) is not None:

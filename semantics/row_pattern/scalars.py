@@ -165,6 +165,32 @@ def aggregated(function: str, values: Sequence[Nullable]) -> Nullable:
     return _finite(lambda: total if function == "SUM" else total / len(there))
 
 
+def collected(e: rows.Collection, values: Sequence[Sequence[Nullable]]) -> Any:
+    """An aggregate of a list; values: of each row that of the argument, then those by which the list is ordered."""
+    listed = [one for one in values if one[0] is not None or e.function == "ARRAY_AGG"]
+    if e.order:
+        there = sorted((one for one in listed if one[1] is not None), key=_order_key, reverse=e.descending)
+        listed = [*there, *(one for one in listed if one[1] is None)]
+    found = [one[0] for one in listed]
+    if e.distinct:
+        first: dict[Any, Nullable] = {}
+        for value in found:
+            first.setdefault((kind_of(value), "NaN" if value != value else value), value)
+        found = list(first.values())
+    if e.function == "ARRAY_AGG":
+        return tuple(found) or None
+    if e.function == "LISTAGG":
+        texts = [value for value in found if isinstance(value, str)]
+        return e.separator.join(texts) if texts and len(texts) == len(found) else None
+    return aggregated(e.function, found)
+
+
+def _order_key(one: Sequence[Any]) -> tuple[ValueKind, bool, Any]:
+    """Return the sort key of a row by its second value; NaN is above other numbers."""
+    value = one[1]
+    return kind(value), value != value, 0 if value != value else value
+
+
 def _arithmetic(sign: str, one: Nullable, other: Nullable, reading: RowReading) -> Nullable:
     if sign == "||":
         return one + other if isinstance(one, str) and isinstance(other, str) else None

@@ -160,10 +160,28 @@ class RowAggregate(RowNode):
 
     WORD: ClassVar[str] = "Aggregate"
 
-    operands: ClassVar = ("argument",)
+    operands: ClassVar[tuple[str, ...]] = ("argument",)
     function: Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
     argument: Expression
     semantics: Semantics = "RUNNING"
+
+
+class Collection(RowAggregate):
+    """An aggregate of a list: COUNT, SUM or AVG (DISTINCT e), ARRAY_AGG(e), LISTAGG(e, separator).
+
+    The list has the values of e in the order of the rows, or by the values of `order`, NULL last. ARRAY_AGG keeps NULL.
+    """
+
+    WORD: ClassVar[str] = "Collection"
+
+    operands: ClassVar[tuple[str, ...]] = ("argument", "order")
+    function: Literal["COUNT", "SUM", "AVG", "ARRAY_AGG", "LISTAGG"]  # type: ignore[assignment]
+    argument: Expression
+    semantics: Semantics = "RUNNING"
+    distinct: bool = False
+    separator: str = ""
+    order: tuple[Expression, ...] = ()
+    descending: bool = False
 
 
 class Negative(RowNode):
@@ -557,6 +575,10 @@ EXPRESSIONS = table(
         RowAggregate, "aggregate", "COUNT, SUM, AVG, MIN, MAX", "aggregates", NAVIGATION,
         "{semantics}{function}({argument})", "call", ATOMS,
     ),
+    Operator(
+        Collection, "collection", "DISTINCT, ARRAY_AGG, LISTAGG", "aggregates of lists", NAVIGATION,
+        "{semantics}{function}({distinct}{argument}{})", "call", ATOMS,
+    ),
     Operator(Negative, "negative", "-", "sign", SCALAR, "- {operand}", "prefix", SIGNS),
     Operator(Sum, "sum", "+ - ||", "sums", SCALAR, "{left} {operator} {right}", "infix", SUMS),
     Operator(Product, "product", "* / %", "products", SCALAR, "{left} {operator} {right}", "infix", PRODUCTS),
@@ -732,6 +754,8 @@ def _expression_field(value: Any) -> str:
             return "" if offset == 1 else f", {offset}"
         case Logical(_, _, offset):
             return "" if offset == 0 else f", {offset}"
+        case Collection():
+            return _collection_field(value)
         case IsNull() | RowBetween() | RowIn() | RowLike():
             return "NOT " if value.negated else ""
         case tuple():  # of LIKE
@@ -740,10 +764,18 @@ def _expression_field(value: Any) -> str:
             return ""
         case "FINAL":
             return "FINAL "
+        case bool():
+            return "DISTINCT " if value else ""
         case str() | int():
             return str(value)
         case _:
             assert_never(value)
+
+
+def _collection_field(e: Collection) -> str:
+    separator = f", {_literal(e.separator)}" if e.function == "LISTAGG" else ""
+    by = f" ORDER BY {show_expression(e.order[0])}{' DESC' * e.descending}" if e.order else ""
+    return separator + by
 
 
 def _literal(value: Value | timedelta | None) -> str:

@@ -363,4 +363,6 @@ def _row(event: Event) -> str:
 
 
 def _encode_value(value: Value | timedelta) -> int | float | str:
+    if isinstance(value, tuple):  # of ARRAY_AGG
+        return json.dumps(plain(value), ensure_ascii=False)
     return value if isinstance(value, int | float | str) else str(plain(value))

@@ -290,6 +290,11 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
         _require_distinct(q, schema, moved, (*first, *others))
         for name in (*keys, *order):
             require_sortable(schema, name)
+        for measure in q.measures:
+            if any(
+                isinstance(e, syntax.Collection) and e.function == "ARRAY_AGG" for e in subtrees(measure.expression)
+            ):
+                raise Unsupported("ARRAY_AGG is not carried on Spark; LISTAGG is", measure.span)
         measures = tuple((one.name, type_of(one.expression, types_of(types))) for one in q.measures)
         fast = plan(language, q, None, Want(Options(budget=budget), "kernel"))
         chosen = fast if fast.evaluator is not None else plan(language, q, None, Want(Options(budget=budget)))

@@ -468,6 +468,26 @@ def test_aggregates_pass_over_null() -> None:
     assert rows(f"MATCH_RECOGNIZE (MEASURES {named} PATTERN (A+))", T) == [(3, 2, 5, 2.5, "a", "b", None, None)]
 
 
+@pytest.mark.parametrize("evaluator", ["denotational", "automaton", "kernel"])
+def test_aggregates_of_lists(evaluator: str) -> None:
+    T = table("k x s", (1, 2, "b"), (2, 2, "a"), (3, None, None), (4, 5, "a"))
+    found = {
+        "COUNT(DISTINCT x)": 2, "SUM(DISTINCT x)": 7, "MAX(DISTINCT x)": 5, "ARRAY_AGG(x)": (2, 2, None, 5),
+        "ARRAY_AGG(DISTINCT s)": ("b", "a", None), "LISTAGG(s)": "b,a,a", "STRING_AGG(s, '-')": "b-a-a",
+        "LISTAGG(s, '') WITHIN GROUP (ORDER BY k DESC)": "aab", "ARRAY_AGG(k ORDER BY x DESC)": (4, 1, 2, 3),
+        "ARRAY_AGG(k ORDER BY x)": (1, 2, 4, 3), "LISTAGG(CASE WHEN x = 9 THEN s END)": None,
+    }  # fmt: skip
+    named = ", ".join(f"{e} AS m{n}" for n, e in enumerate(found))
+    clause = f"MATCH_RECOGNIZE (ORDER BY k MEASURES {named} PATTERN (A+))"
+    made = cerify.match(clause, T, language="row-pattern", evaluator=evaluator, output="rows")  # type: ignore[call-overload]
+    assert made.rows == (tuple(found.values()),)
+    clause = "MATCH_RECOGNIZE (ORDER BY k PATTERN (A+) DEFINE A AS COUNT(DISTINCT x) < 2)"
+    matches = cerify.match(
+        clause, T, language="row-pattern", evaluator="denotational" if evaluator == "kernel" else evaluator
+    )
+    assert [m.events for m in matches] == [(0, 1, 2), (3,)]
+
+
 def test_aggregates_of_values_of_two_kinds_have_no_value() -> None:
     T = table("x", (1,), ("b",), (4,))
     measures = ", ".join(f"{e}(x) AS m{n}" for n, e in enumerate(("SUM", "AVG", "MIN", "MAX", "COUNT")))
