@@ -183,7 +183,7 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
                 message = f"{show_expression(operand)} is {a_kind(known)}, and a CAST of it to {type_} is always NULL"
                 yield Problem("kind", message, e.span, advice="use a column of the other kind, as a time in seconds")
         case rows.Collection("LISTAGG", argument):
-            yield from of("string", argument)
+            yield from find_problems("string", argument)
         case rows.RowAggregate(function, argument):
             if function in ("SUM", "AVG") and kind_of(argument) != "interval":
                 yield from find_problems("number", argument)
