@@ -261,8 +261,9 @@ no engine claims are left out, and of a language the engines that claim none of 
 Findings: [bobocep](bobocep/README.md), [Calcite](calcite/README.md), [CORE](core/README.md),
 [epigrep](epigrep/README.md), [EQL for Python](eql/README.md), [Esper](esper/README.md),
 [Flink CEP](flink/README.md), [GoogleSQL](googlesql/README.md), [OpenCEP](opencep/README.md),
-[pandas-match-recognize](pandas/README.md), [rustevex](rustevex/README.md), [SASE](sase/README.md),
-[Siddhi](siddhi/README.md), [stix2-matcher](stix2/README.md), [Trino](trino/README.md).
+[pandas-match-recognize](pandas/README.md), [pycer](pycer/README.md), [rustevex](rustevex/README.md),
+[SASE](sase/README.md), [Siddhi](siddhi/README.md), [stix2-matcher](stix2/README.md), [Trino](trino/README.md),
+[Varpulis](varpulis/README.md).
 """
 KINDS = ("defect", "choice")
 FOUND = """

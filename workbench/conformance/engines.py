@@ -267,8 +267,12 @@ class PackageAdapter:
 
 @dataclass(frozen=True)
 class CrateAdapter:
-    """An adapter in Rust, in a folder of adapters/rust, which Cargo builds with its engine's crate in this version."""
+    """An adapter in Python for an engine in Rust: Cargo builds a program that runs the engine's crate in this version.
 
+    program is the adapter's file in adapters/python, crate the folder of adapters/rust that is built.
+    """
+
+    program: str
     crate: str
     engine: str
     licence: str
@@ -279,31 +283,25 @@ class CrateAdapter:
         """Cargo, if it is not on the PATH."""
         return _missing_programs("cargo")
 
-    def program(self, folder: Path) -> Path:
+    def built(self, folder: Path) -> Path:
         """Return the program that Cargo builds, in a folder with a digest of the sources in its name."""
         texts = [
-            path.read_text()
-            for path in sorted((ADAPTERS / "rust" / self.crate).rglob("*"))
-            if path.suffix in (".rs", ".toml")
+            (ADAPTERS / "rust" / self.crate / name).read_text() for name in ("Cargo.toml", "Cargo.lock", "src/main.rs")
         ]
-        return (
-            folder / f"{self.crate}-{_digest(*texts)}" / "release" / f"cerify-{self.crate}{'.exe' * (os.name == 'nt')}"
-        )
+        name = f"cerify-{self.crate}{'.exe' * (os.name == 'nt')}"
+        return folder / f"{self.crate}-{_digest(*texts)}" / "release" / name
 
     def is_ready(self, folder: Path) -> bool:
         """Return whether it has been built."""
-        return self.program(folder).exists()
+        return self.built(folder).exists()
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
         """The command that starts it."""
-        program, manifest = self.program(folder), ADAPTERS / "rust" / self.crate / "Cargo.toml"
-        if not program.exists():
-            target = str(program.parents[1])
-            _build(
-                name,
-                ["cargo", "build", "--quiet", "--release", "--manifest-path", str(manifest), "--target-dir", target],
-            )
-        return [str(program)]
+        built, manifest = self.built(folder), ADAPTERS / "rust" / self.crate / "Cargo.toml"
+        if not built.exists():
+            cargo = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", str(manifest)]
+            _build(name, [*cargo, "--target-dir", str(built.parents[1])])
+        return [sys.executable, str(ADAPTERS / "python" / self.program), str(built)]
 
 
 ONCE = ("-XX:TieredStopAtLevel=1",)  # Flink SQL makes classes for each query, which are run too seldom to be optimized
@@ -339,6 +337,9 @@ PACKAGE_ADAPTERS: Mapping[str, PackageAdapter] = {
 SHIPPED: Mapping[str, Adapter] = {
     **JAVA_ADAPTERS,
     **PACKAGE_ADAPTERS,
+    "varpulis": CrateAdapter(
+        "varpulis_adapter.py", "varpulis", "Varpulis 0.11", "MIT OR Apache-2.0", "varpulis-sase", "0.11.0"
+    ),
     "core": CMakeAdapter(
         "cerify-core",
         "CORE_HOME",

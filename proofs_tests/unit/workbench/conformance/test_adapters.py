@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import pairwise, product
@@ -37,6 +37,8 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.json_events import event_of_json, json_of_event, json_of_schema
 from cerify.semantics.predicates import Comparator, Comparison
+from cerify.semantics.row_pattern.interpreter import find_matches as row_matches_of
+from cerify.semantics.row_pattern.parse import parse as parse_clause
 from cerify.semantics.sase.syntax import Block, Conjunct, SaseQuery
 from proofs_tests.tools.adapter_cases import case_of, completed, files, matches, tables
 from proofs_tests.unit.workbench.conformance import engine_meanings as epl
@@ -470,6 +472,171 @@ def test_the_blocks_of_bobocep(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run.translations == [".followed_by(A)", ".followed_by(B).next(B)  # loop", ".next(C)"]
     with pytest.raises(adapter.Skip):
         module_of("bobocep_adapter").pattern_of(run, chain("A ; B+"))
+
+
+# --- stix2-matcher, pycer, rustevex, GoogleSQL and Varpulis: the words of the translation -----------------------------
+
+
+def asked(language: str, query: str, events: Sequence[Any] = ()) -> adapter.RunMessage:
+    case, tree = Case("", "", "", language, query, None, list(events), "valuations", []), tree_of_text(language, query)
+    assert tree is not None
+    return adapter.RunMessage(
+        {"query": query, "language": language, "tree": tree, "events": list(events),
+         **({"sql": sql.message(case)} if language == "row-pattern" else {})}
+    )  # fmt: skip
+
+
+LANGUAGE_OF = {"googlesql": "row-pattern", "varpulis": "sase"}
+WORDS = {
+    "stix2": lambda run: module_of("stix2_adapter").pattern_of(adapter.chain_of(run.tree)),
+    "pycer": lambda run: module_of("pycer_adapter").CeqlQuery(run).text,
+    "rustevex": lambda run: [
+        {name: value for name, value in element.items() if value == value}
+        for element in module_of("rustevex_adapter").elements_of(adapter.chain_of(run.tree))[0]
+    ],
+    "varpulis": lambda run: module_of("varpulis_adapter").pattern_of(run.tree),
+    "googlesql": lambda run: module_of("googlesql_adapter").statement_of(run)[0],
+}
+
+
+@pytest.mark.parametrize(
+    ("engine", "query", "words"),
+    [
+        (
+            "stix2",
+            "((A FILTER A[x > 1 and s = 'a']) ; B{2}) WITHIN 2 minutes",
+            "([A:cerify_position >= 0 AND A:x > 1 AND A:s = 'a'] FOLLOWEDBY "
+            "([B:cerify_position >= 0] REPEATS 2 TIMES)) WITHIN 120 SECONDS",
+        ),
+        (
+            "stix2",
+            "(A ; A) WITHIN 3 EVENTS",
+            "([A:cerify_position >= 0] FOLLOWEDBY [A:cerify_position >= 0]) WITHIN 2 SECONDS",
+        ),
+        (
+            "stix2",
+            "A FILTER A[x in {1, 2} or x in range(3, 4)]",
+            "[A:cerify_position >= 0 AND (A:x IN (1, 2) OR (A:x >= 3 AND A:x <= 4))]",
+        ),
+        ("pycer", "STRICT(A ; (B IN v))", "SELECT STRICT * FROM S WHERE (T0 ; (T1 AS V0))"),
+        (
+            "pycer",
+            "((A : B+) WITHIN 3 EVENTS) PARTITION BY [x]",
+            "SELECT * FROM S WHERE (T0 : (T1 +)) PARTITION BY [a0] WITHIN 2 EVENTS",
+        ),
+        (
+            "pycer",
+            "A{2,3} FILTER A[x >= 1 and not x = 2]",
+            "SELECT * FROM S WHERE (((T0 ; T0) OR (T0 ; T0 ; T0)) FILTER T0[((a0 >= 1) AND (NOT (a0 = 2)))])",
+        ),
+        ("pycer", "A:{2,} WITHIN 1 day", "SELECT * FROM S WHERE ((T0 : (T0 :+))) WITHIN 24 HOURS"),
+        (
+            "rustevex",
+            "(A FILTER A[x >= 1 and x <= 2]) ; (B UNLESS C)",
+            [{"match_token": "A", "min_val": 1.0, "max_val": 2.0}, {"match_token": "B", "block_token": "C"}],
+        ),
+        ("rustevex", "A{2} FILTER A[x = 3]", [{"match_token": "A", "min_val": 3.0, "max_val": 3.0}] * 2),
+        (
+            "varpulis",
+            "PATTERN SEQ(A a, B+ b[], C c) WHERE skip_till_any_match(a, b[], c) { [k] and a.x < c.x and b[i].x > 1 } "
+            "WITHIN 2 minutes RETURN 1 AS one",
+            {
+                "steps": [
+                    {"type": "A", "alias": "a", "plus": False, "conditions": [], "references": []},
+                    {"type": "B", "alias": "b", "plus": True, "conditions": [["x", ">", 1]], "references": []},
+                    {"type": "C", "alias": "c", "plus": False, "conditions": [], "references": [["x", ">", "a", "x"]]},
+                ],
+                "strategy": "any",
+                "partition": "k",
+                "within": 120,
+            },
+        ),
+        (
+            "googlesql",
+            "MATCH_RECOGNIZE (ORDER BY x DESC MEASURES x AS m, COUNT(A.*) AS n AFTER MATCH SKIP TO NEXT ROW "
+            "PATTERN (A (B | ()){2}?) DEFINE A AS x > PREV(x))",
+            "SELECT TO_JSON_STRING(m) FROM (SELECT `cerify_place`, `x` FROM cerify_rows) MATCH_RECOGNIZE ("
+            "ORDER BY `x` DESC, cerify_place MEASURES MATCH_NUMBER() AS cerify_number, "
+            "ARRAY_AGG(STRUCT(MATCH_ROW_NUMBER() AS r, cerify_place AS p, CLASSIFIER() AS c)) AS cerify_rows, "
+            "LAST(`x`) AS cerify_m0, COUNT(`A`.cerify_place) AS cerify_m1 AFTER MATCH SKIP TO NEXT ROW "
+            "PATTERN ((`A` ((`B` | ())){2})) DEFINE `A` AS (`x` > PREV(`x`, 1)), `B` AS TRUE) AS m",
+        ),
+    ],
+)
+def test_the_words_of_an_engine(engine: str, query: str, words: Any) -> None:
+    events = [{"type": "row", "x": 1}] if engine == "googlesql" else [{"type": t, "x": 1, "time": 0} for t in "AB"]
+    assert WORDS[engine](asked(LANGUAGE_OF.get(engine, "cel"), query, events)) == words
+
+
+@pytest.mark.parametrize(
+    ("engine", "query"),
+    [
+        *(
+            ("stix2", query)
+            for query in ("A : B", "A+", "A PARTITION BY [x]", "A FILTER A[not x = 1]", "A ; B FILTER A.x = B.x")
+        ),
+        *(
+            ("pycer", query)
+            for query in ("A AND B", "A ; B FILTER A.x = B.x", "A FILTER A[x in {1}]", "A FILTER A[y > 1]")
+        ),
+        *(
+            ("rustevex", query)
+            for query in ("A : B", "A+", "A FILTER A[x > 1]", "A ; B FILTER A[x = 1] FILTER B[y = 1]")
+        ),
+        ("varpulis", "PATTERN SEQ(A a, ~B b, C c) RETURN 1 AS one"),
+        ("varpulis", "PATTERN SEQ(A+ a[], B b) WHERE b.x > a[1].x RETURN 1 AS one"),
+        *(
+            ("googlesql", f"MATCH_RECOGNIZE ({clause})")
+            for clause in (
+                "ALL ROWS PER MATCH PATTERN (^ A?)",
+                "PATTERN (PERMUTE(A, B))",
+                "PATTERN (A B) SUBSET U = (A, B)",
+                "PATTERN (A B) DEFINE B AS x > A.x",
+                "PATTERN (A) DEFINE A AS LAST(A.x) > 1",
+                "PATTERN (())",
+                "AFTER MATCH SKIP TO LAST A PATTERN (A B)",
+                "MEASURES FIRST(A.x, 1) AS m PATTERN (A)",
+            )
+        ),
+    ],
+)
+def test_what_an_engine_has_no_words_for_is_skipped(engine: str, query: str) -> None:
+    events = [{"type": "row", "x": 1}] if engine == "googlesql" else [{"type": t, "x": 1} for t in "AB"]
+    with pytest.raises(adapter.Skip):
+        WORDS[engine](asked(LANGUAGE_OF.get(engine, "cel"), query, events))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH_RECOGNIZE (PATTERN (A*) DEFINE A AS x > 0)",
+        "MATCH_RECOGNIZE (AFTER MATCH SKIP TO NEXT ROW PATTERN (A?) DEFINE A AS x > 0)",
+        "MATCH_RECOGNIZE (PARTITION BY k ORDER BY x PATTERN (A* | B) DEFINE A AS x > 1)",
+    ],
+)
+def test_the_places_of_empty_matches_follow_from_their_order(query: str) -> None:
+    """GoogleSQL shows an empty match without its place: from what it shows the matches of the definition come back."""
+    events = [{"type": "row", "x": x, "k": k} for x, k in ((0, 1), (2, 1), (0, 2), (3, 1), (1, 2), (2, 2), (0, 1))]
+    run = asked("row-pattern", query, events)
+    S = Stream([Event("row", {"x": e["x"], "k": e["k"]}) for e in events])
+    module, partitions, orders = module_of("googlesql_adapter"), {}, []
+    right = list(row_matches_of(parse_clause(query), S))
+    expected = sorted(json.dumps(json_of_match(match), sort_keys=True) for match in right)
+
+    def shown(match: Any, n: int, place: int) -> dict[str, Any]:
+        return {"r": n, "p": place, "c": next(name for name, of in match.bindings if place in of)}
+
+    keyed = bool(run.tree and run.tree["partition"])
+    for key in sorted({e["k"] for e in events}) if keyed else [None]:
+        places = [n for n, e in enumerate(events) if key in (None, e["k"])]
+        orders.append({"places": sorted(places, key=lambda n: (events[n]["x"], n)) if keyed else places})
+        partitions[str(key)] = [
+            {"cerify_number": m.match_number, "cerify_rows": [shown(m, n, p) for n, p in enumerate(m.events)] or None}
+            for m in right
+            if m.at in places
+        ]  # fmt: skip
+    found = module.with_empty(partitions, orders, run.tree["skip"]["to"], [])  # type: ignore[index]
+    assert sorted(json.dumps(match, sort_keys=True) for match in found) == expected
 
 
 # ---- core adapter ----

@@ -1,0 +1,139 @@
+"""Puts Varpulis under test: SASE+ as patterns of its engine, which a program in Rust beside it runs.
+
+    python varpulis_adapter.py PROGRAM
+
+PROGRAM is built from adapters/rust/varpulis; it gets a pattern with events on a line, and answers with the matches.
+The engine reports a match with an event that comes after it if at all, so that the stream is ended by an event that no
+query names, whose matches are reported at the last event of the stream.
+"""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from cerify.adapter import FLIPPED, AdapterProblem, Json, RunMessage, Skip, serve
+
+LINK = "https://docs.varpulis-cep.com"
+STRATEGIES = {"skip_till_any_match": "any", "skip_till_next_match": "next", "strict_contiguity": "strict", None: "next"}
+UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800}
+END = "cerify_end"
+CLAIMS = {
+    "operators": ["kleene", "within", "equivalence", "correlated", "next", "any", "strict"],
+    "predicates": ["comparison", "correlated"],
+    "output": ["matches"],
+    "ordered_time": True,
+}
+
+
+def pattern_of(tree: Json) -> Json:
+    """Return the pattern of a query. Raises Skip for what the engine's patterns do not say."""
+    if tree["node"] != "Query" or tree["having"] is not None or tree["source"] is not None:
+        raise Skip("one query over the stream itself, without HAVING", LINK)
+    if not isinstance(tree["pattern"], list) or any(part["node"] != "Component" for part in tree["pattern"]):
+        raise Skip("a sequence of components", LINK)
+    components = tree["pattern"]
+    if any(part["negated"] for part in components):
+        raise Skip("a pattern with NOT never matches, so that it is not asked", LINK)
+    steps = {
+        part["variable"]: {"type": part["type"], "alias": part["variable"], "plus": part["kleene"],
+                           "conditions": [], "references": []}
+        for part in components
+    }  # fmt: skip
+    pattern: Json = {"steps": list(steps.values()), "strategy": "next", "partition": None, "within": None}
+    if len(tree["where"]) > 1:
+        raise Skip("one strategy for the whole pattern", LINK)
+    for block in tree["where"]:
+        if block["strategy"] not in STRATEGIES or any(one.get("cut") for one in block["arguments"]):
+            raise Skip("the strategies are skip till any, skip till next, and strict contiguity", LINK)
+        pattern["strategy"] = STRATEGIES[block["strategy"]]
+        for conjunct in block["conjuncts"]:
+            if conjunct["underlined"]:
+                raise Skip("no end condition", LINK)
+            add_condition(conjunct["condition"], steps, pattern)
+    if (window := tree["within"]) is not None:
+        if not isinstance(window["amount"], int):
+            raise Skip("a window of whole seconds", LINK)
+        pattern["within"] = window["amount"] * UNITS[window["unit"]]
+    return pattern
+
+
+def add_condition(tree: Json, steps: dict[str, Json], pattern: Json) -> None:
+    """Add a conjunct to the step whose event it is decided by."""
+    if tree["node"] == "Equivalence" and pattern["partition"] is None:
+        pattern["partition"] = tree["attribute"]
+        return
+    if tree["node"] != "Comparison":
+        raise Skip(f"no condition {tree['node']}", LINK)
+    left, comparator, right = tree["left"], tree["comparator"], tree["right"]
+    if left["node"] == "Constant":
+        left, comparator, right = right, FLIPPED[comparator], left
+    if left["node"] != "Reference":
+        raise Skip("a comparison of attributes and constants", LINK)
+    if right["node"] == "Constant" and not isinstance(right["value"], dict):
+        if left["place"] not in ("only", "current"):
+            raise Skip("a condition on each event of a Kleene plus", LINK)
+        steps[left["variable"]]["conditions"].append([left["name"], comparator, right["value"]])
+        return
+    if right["node"] != "Reference" or {left["place"], right["place"]} != {"only"}:
+        raise Skip("a comparison of two single events", LINK)
+    order = list(steps)
+    if order.index(left["variable"]) < order.index(right["variable"]):
+        left, comparator, right = right, FLIPPED[comparator], left
+    if left["variable"] == right["variable"]:
+        raise Skip("a comparison of two events", LINK)
+    reference = [left["name"], comparator, right["variable"], right["name"]]
+    steps[left["variable"]]["references"].append(reference)
+
+
+class Varpulis:
+    """The program in Rust, which answers one line with one line."""
+
+    def __init__(self, program: str) -> None:
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def matches(self, run: RunMessage) -> list[Json]:
+        """Return the matches of a query. Raises Skip, AdapterProblem."""
+        if run.tree is None:
+            raise Skip("the query does not parse")
+        pattern = pattern_of(run.tree)
+        run.translate(json.dumps(pattern))
+        timed = pattern["within"] is not None
+        times = run.seconds() if timed else range(len(run.events))
+        if any(time != int(time) for time in times):
+            raise Skip("times are whole seconds")
+        if any(isinstance(v, str) and n == "time" for event in run.events for n, v in event.items()):
+            raise Skip("times are numbers")
+        events: list[Any] = [
+            [event["type"], int(time), {n: v for n, v in event.items() if n not in ("type", "time")}]
+            for event, time in zip(run.events, times, strict=True)
+        ]
+        events.append([END, events[-1][1] if events else 0, {}])
+        answer = self.ask({**pattern, "events": events})
+        last = len(run.events) - 1
+        found = []
+        for at, taken in answer:
+            bindings: dict[str, list[int]] = {}
+            for alias, place in taken:
+                bindings.setdefault(alias, []).append(place)
+            places = sorted(place for _, place in taken)
+            found.append({"at": places[-1] if places else min(at, last), "events": places, "bindings": bindings})
+        return found
+
+    def ask(self, question: Json) -> Any:
+        """Return the answer to a line. Raises AdapterProblem where the program has ended."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(70)  # the engine has ended the program: the harness starts both anew
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise AdapterProblem(f"no answer: {line[:200]}") from None
+
+
+if __name__ == "__main__":
+    serve("varpulis", "0.11.0", {"sase": Varpulis(sys.argv[1]).matches}, {"sase": CLAIMS})
