@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from cerify.semantics.arrow_columns import RowLocation, canonical, first, has_each_text_once
 from cerify.semantics.arrow_times import times_if_text, times_in_column
 from cerify.semantics.arrow_types import ARROW
-from cerify.semantics.default_type import with_type
 from cerify.semantics.errors import InputError
 from cerify.semantics.object_rows import COUNT
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.schemas import TIME, TYPE, Schema
-from cerify.semantics.time_columns import FieldReading, rename_fields
+from cerify.semantics.time_columns import FieldReading, rename_fields, with_type
 
 DEEPEST = 64  # structs inside each other
 DIGITS_OF_INTEGERS, DIGITS_OF_FLOATS = 18, 15

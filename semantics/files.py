@@ -20,7 +20,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, Literal, cast, get_args
 
-from cerify.semantics.default_type import typed
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import (
     TIME,
@@ -41,7 +40,7 @@ from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserv
 from cerify.semantics.object_rows import ObjectRows
 from cerify.semantics.packages import installed, naming_extras, pa
 from cerify.semantics.tables import CsvSource, line_of, native_buffer, native_file, require_text, stream_of_csv
-from cerify.semantics.time_columns import FieldReading, TimeReading, TimeUnit
+from cerify.semantics.time_columns import FieldReading, TimeReading, TimeUnit, typed
 from cerify.semantics.values import KIND_OF, ValueKind, ValueType, kind
 
 Format = Literal["csv", "jsonl", "parquet", "arrow", "xes", "ocel"]

@@ -8,7 +8,6 @@ from typing import Any
 
 from cerify.semantics.arrow_columns import may_be_rounded
 from cerify.semantics.arrow_rows import ReadTable, rows_of_table
-from cerify.semantics.default_type import typed
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream, warn_of_units
 from cerify.semantics.file_shapes import documents
@@ -24,6 +23,7 @@ from cerify.semantics.time_columns import (
     TimeReading,
     time_of_text,
     times_of_column,
+    typed,
 )
 from cerify.semantics.values import (
     ValueType,

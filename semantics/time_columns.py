@@ -18,10 +18,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from cerify.semantics.arguments import did_you_mean, require_kind
 from cerify.semantics.errors import IllFormed, InputError, InputWarning
+from cerify.semantics.packages import pa
 from cerify.semantics.schemas import TIME, TYPE
 from cerify.semantics.values import BEYOND_MICROSECONDS, FRACTION, Value, parse_time, quote_text, time_at
 
@@ -65,7 +66,8 @@ class TimeReading:
         """Raises IllFormed for a unit that there is not, or a format that is no text."""
         if self.unit is not None and self.unit not in get_args(TimeUnit):
             raise IllFormed(f"there is no unit {self.unit!r} of times; use one of {', '.join(get_args(TimeUnit))}")
-        require_kind("time_format", self.format, str | None, "a text, as '%d/%m/%Y %H:%M:%S'")
+        if self.format is not None:
+            require_kind("time_format", self.format, str | None, "a text, as '%d/%m/%Y %H:%M:%S'")
 
 
 @dataclass(frozen=True)
@@ -303,3 +305,15 @@ def first_doubled(names: Sequence[str]) -> str | None:
     """The first name that is there twice."""
     counts = Counter(names)
     return next((name for name in names if counts[name] > 1), None)
+
+
+def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
+    """The table, with a column for the type if it has none and there is a default."""
+    if default_type is None or type_column in table.column_names:
+        return table
+    return table.append_column(type_column, pa.repeat(pa.scalar(default_type, pa.string()), table.num_rows))
+
+
+def typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
+    """The object with a type: its own, or else the default, if there is one."""
+    return obj if default_type is None or type_column in obj else {type_column: default_type, **obj}

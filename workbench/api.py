@@ -98,8 +98,11 @@ def read_query_and_events(query: Any, events: Events | str | Path, language: str
     Events without a type are of the one that the language gives them. Raises ParseError, IllFormed, InputError.
     """
     lang, tree = read_query(query, language)
-    own = lang.read_events(cast("Any", events)) if is_path(events) else None
-    S = as_stream(events, default_type=lang.row_type) if own is None else own
+    if isinstance(events, Stream):
+        S = events
+    else:
+        own = lang.read_events(cast("Any", events)) if is_path(events) else None
+        S = as_stream(events, default_type=lang.row_type) if own is None else own
     if S.schema is not None:
         with errors_in(_text_of(query)), depth_limited():
             lang.require_typed(tree, S.schema)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import OPERATORS, ContiguousRepeat
 from cerify.semantics.predicates import Problem
-from cerify.semantics.trees import children
+from cerify.semantics.trees import children, subtrees
 
 EFFECTS: dict[type[cel.Formula], str] = {
     cel.Unless: "an event of another key can keep a match away",
@@ -61,6 +61,8 @@ def across_keys(phi: cel.Formula) -> Iterator[AcrossKeys]:
 
     Not those that stand in a PER KEY on the partition's attribute, inside of the partition or around it.
     """
+    if not any(isinstance(psi, cel.PartitionBy) for psi in subtrees(phi)):
+        return
     pending: list[tuple[cel.Formula, dict[str, cel.PartitionBy], frozenset[str]]] = [(phi, {}, frozenset())]
     seen: set[tuple[int, type]] = set()
     while pending:

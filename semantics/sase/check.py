@@ -42,7 +42,6 @@ from cerify.semantics.sase.clauses import (
 )
 from cerify.semantics.sase.denote import placed, rank
 from cerify.semantics.sase.syntax import (
-    as_written,
     names_of,
     show_attribute,
     show_component,
@@ -169,12 +168,14 @@ def _in_block(q: sase.SaseQuery, types: Types, observed: bool) -> Iterator[Probl
 
 def _condition(q: sase.SaseQuery, p: pred.Predicate, types: Types, span: Span | None) -> Iterator[Problem]:
     shown: dict[str, ValueType] = {}
-    for a in mentions(p):
+    mentioned = list(mentions(p))
+    texts = {a: show_attribute(a) for a in mentioned}
+    for a in mentioned:
         yield from _lacking(q, a, types, span)
         yield from _aggregated(q, a, types, span)
         if (known := value_type(a, q, types)) is not None:
-            shown[show_attribute(a)] = known
-    yield from kind_problems(mapped_predicate(p, as_written), Schema({"": shown}), span)
+            shown[texts[a]] = known
+    yield from kind_problems(mapped_predicate(p, lambda a: pred.WrittenTerm(texts[a])), Schema({"": shown}), span)
 
 
 def _lacking(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:

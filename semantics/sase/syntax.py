@@ -390,14 +390,10 @@ def show_attribute(attribute: Attribute) -> str:
 
 
 def _index(a: str, place: Index) -> str:
-    indexes: dict[Index, str] = {
-        "only": "",
-        "first": "[1]",
-        "current": "[i]",
-        "previous": "[i-1]",
-        "last": f"[{show_name(a)}.LEN]",
-    }
-    return indexes[place]
+    return f"[{show_name(a)}.LEN]" if place == "last" else _INDEXES[place]
+
+
+_INDEXES: Mapping[Index, str] = {"only": "", "first": "[1]", "current": "[i]", "previous": "[i-1]"}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

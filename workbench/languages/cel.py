@@ -11,7 +11,18 @@ from cerify.languages.language import FOREIGN, BuiltIn, BuiltInLanguage, Checked
 from cerify.semantics.arguments import Budget, Selection
 from cerify.semantics.cel.check import missing_columns, problems, require_typed
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import OPERATORS, Formula, Last, Max, Next, PerKey, Strict, expanded, show, size
+from cerify.semantics.cel.syntax import (
+    OPERATORS,
+    Formula,
+    Last,
+    Max,
+    Next,
+    PerKey,
+    Strict,
+    expanded,
+    show,
+    size,
+)
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
