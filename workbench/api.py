@@ -65,6 +65,7 @@ from cerify.semantics.files import as_stream, is_path
 from cerify.semantics.match_frames import Matches
 from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
 from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
+from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 
 if TYPE_CHECKING:
     from cerify.equivalence.rewrite.laws import Law
@@ -270,6 +271,7 @@ def match(
     reading: Reading = DECIDED,
     row_reading: RowReading = STANDARD,
     eql_reading: EqlReading = ELASTIC,
+    sigma_reading: SigmaReading = SPECIFICATION,
     consumption: Consumption | str = Consumption.NONE,
     options: Mapping[str, Any] = NOTHING,
 ) -> OutputTable: ...
@@ -292,6 +294,7 @@ def match(
     reading: Reading = DECIDED,
     row_reading: RowReading = STANDARD,
     eql_reading: EqlReading = ELASTIC,
+    sigma_reading: SigmaReading = SPECIFICATION,
     consumption: Consumption | str = Consumption.NONE,
     options: Mapping[str, Any] = NOTHING,
 ) -> Matches: ...
@@ -313,6 +316,7 @@ def match(
     reading: Reading = DECIDED,
     row_reading: RowReading = STANDARD,
     eql_reading: EqlReading = ELASTIC,
+    sigma_reading: SigmaReading = SPECIFICATION,
     consumption: Consumption | str = Consumption.NONE,
     options: Mapping[str, Any] = NOTHING,
     **unknown: Never,
@@ -340,6 +344,7 @@ def match(
     reading: answers to what the papers of SASE+ leave open.
     row_reading: answers to what SQL leaves open of MATCH_RECOGNIZE.
     eql_reading: where engines of EQL part.
+    sigma_reading: answers to what the specification of Sigma's correlations leaves open.
     consumption: "none", or "any": a position with a match forgets all events up to it.
     options: options of a plug-in language, by name.
 
@@ -358,6 +363,7 @@ def match(
         reading,
         row_reading,
         eql_reading,
+        sigma_reading,
         _consumption(consumption),
         options,
     )
@@ -392,6 +398,7 @@ def count(
     reading: Reading = DECIDED,
     row_reading: RowReading = STANDARD,
     eql_reading: EqlReading = ELASTIC,
+    sigma_reading: SigmaReading = SPECIFICATION,
     consumption: Consumption | str = Consumption.NONE,
     options: Mapping[str, Any] = NOTHING,
     **unknown: Never,
@@ -409,7 +416,16 @@ def count(
     if unknown:
         require_keywords(count, unknown)
     chosen = Options(
-        output, budget, predicates, aggregates, reading, row_reading, eql_reading, _consumption(consumption), options
+        output,
+        budget,
+        predicates,
+        aggregates,
+        reading,
+        row_reading,
+        eql_reading,
+        sigma_reading,
+        _consumption(consumption),
+        options,
     )
     with budget.timed():
         lang, tree, S = read_query_and_events(query, events, language)
@@ -442,6 +458,7 @@ def compile(
     reading: Reading = DECIDED,
     row_reading: RowReading = STANDARD,
     eql_reading: EqlReading = ELASTIC,
+    sigma_reading: SigmaReading = SPECIFICATION,
     consumption: Consumption | str = Consumption.NONE,
     options: Mapping[str, Any] = NOTHING,
     **unknown: Never,
@@ -468,7 +485,16 @@ def compile(
     if unknown:
         require_keywords(compile, unknown)
     chosen = Options(
-        output, budget, predicates, aggregates, reading, row_reading, eql_reading, _consumption(consumption), options
+        output,
+        budget,
+        predicates,
+        aggregates,
+        reading,
+        row_reading,
+        eql_reading,
+        sigma_reading,
+        _consumption(consumption),
+        options,
     )
     made = plan_query(query, language, schema, chosen, evaluator, selection, batches=True)
     with errors_in(_text_of(query)):

@@ -37,6 +37,7 @@ from cerify.semantics.events import (
 )
 from cerify.semantics.packages import pa
 from cerify.semantics.predicates import Problem, Rule
+from cerify.semantics.sigma.reading import SPECIFICATION
 from cerify.semantics.trees import children
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, quote_text, value_type_of
 
@@ -90,6 +91,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         name, text = self.language.name, self.language.show(self.query)
         options = [self.options.output, repr(self.options.reading), self.options.consumption.value, self.waits_for_end]
         options += [] if self.options.eql_reading == ELASTIC else [repr(self.options.eql_reading)]
+        options += [] if self.options.sigma_reading == SPECIFICATION else [repr(self.options.sigma_reading)]
         schema = [] if self.schema is None else [{R: dict(types) for R, types in self.schema.types.items()}]
         return json.dumps([name, text, *options, *schema])
 

@@ -197,7 +197,7 @@ def _match(obj: Any, where: str, output: str, problems: list[str]) -> Match:
             raise InputError(f"{where}: with valuations a match has 'bindings', from variables to positions")
         pairs = ((A, _positions(positions, f"{where}.bindings.{A}", problems)) for A, positions in bound.items())
         bindings = tuple(sorted((A, positions) for A, positions in pairs if positions))
-    result = obj.get("result") if output == "valuations" else None
+    result = obj.get("result") if output in ("valuations", "groups") else None
     if result is not None and not isinstance(result, dict):
         raise InputError(f"{where}: a result is an object, from the names of attributes to their values")
     events = _positions(obj.get("events"), f"{where}.events", problems)

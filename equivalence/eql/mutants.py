@@ -102,12 +102,12 @@ def _windows(body: eql.EventSequence) -> Iterator[tuple[str, eql.EventSequence]]
 def _filters(part: eql.EventFilter, name: str) -> Iterator[tuple[str, eql.EventFilter]]:
     if part.category is not None:
         yield f"{name}any category", replace(part, category=None)
-    for words, condition in _conditions(part.condition):
+    for words, condition in condition_mutants(part.condition):
         yield f"{name}{words}", replace(part, condition=condition)
 
 
-def _conditions(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
-    """The conditions that differ in one place."""
+def condition_mutants(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
+    """Yield the conditions that differ from one in one place, each with what was changed."""
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             kind: type[eql.AllConditions] | type[eql.AnyConditions] = type(condition)
@@ -139,7 +139,7 @@ def _conditions(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]
 def _inside(
     part: eql.Condition, around: Callable[[eql.Condition], eql.Condition]
 ) -> Iterator[tuple[str, eql.Condition]]:
-    return ((words, around(other)) for words, other in _conditions(part))
+    return ((words, around(other)) for words, other in condition_mutants(part))
 
 
 def _short(condition: eql.Condition) -> str:

@@ -29,6 +29,7 @@ from cerify.commands.options import (
     progress_bar,
     takes,
 )
+<<<<<<< HEAD
 from cerify.conformance.cases import SUITES, load
 from cerify.conformance.engines import (
     NAMES,
@@ -39,6 +40,10 @@ from cerify.conformance.engines import (
     missing_for,
     newer_versions,
 )
+=======
+from cerify.conformance.cases import NAMED_SUITES, SUITES, load
+from cerify.conformance.engines import NAMES, SHIPPED, command_of, command_of_database, missing_for
+>>>>>>> c701f072 (Sigma rules with correlations are a language: meaning, readings, explanations, comparison, test logs, CEL; a suite and an adapter put converters under test)
 from cerify.conformance.harness import Limits
 from cerify.conformance.identification import identified
 from cerify.conformance.model import Case, CaseResult, Outcome, Report, count_of, plural, unasked_sentence
@@ -145,9 +150,15 @@ class ConformArguments:
             return command_of_database(self.dbapi, self.command_line)
         return self.command_line if self.engine is None else command_of(self.engine, self.engine_dir)
 
+    @property
+    def suite_named(self) -> str | None:
+        """The suite that is named, or that of a language whose suite runs only where it is named."""
+        alone = self.language is not None and (NAMED_SUITES / f"{self.language}.jsonl").exists()
+        return self.language if self.suite is None and alone else self.suite
+
     def cases(self) -> list[Case]:
         """The cases to run. Raises InputError for the suite, and UsageError for a feature or a case that it has not."""
-        cases = [case for case in load(self.suite, self.time_limit) if self.language in (None, case.language)]
+        cases = [case for case in load(self.suite_named, self.time_limit) if self.language in (None, case.language)]
         if not cases and self.language is not None:
             of = "the built-in suites have" if self.suite is None else f"the suite {self.suite} has"
             raise click.UsageError(
@@ -167,7 +178,7 @@ class ConformArguments:
         languages = () if self.language is None else (self.language,)
         some = (("language", languages), ("feature", self.features), ("case", self.ids))
         named = [f"{what} {count_of(names, report_NAMED)}" for what, names in some if names]
-        return f"{', '.join(named)}{' of ' if named else ''}{self.suite or 'all built-in suites'}"
+        return f"{', '.join(named)}{' of ' if named else ''}{self.suite_named or 'all built-in suites'}"
 
     def oracle(self) -> Oracle:
         """Return the oracle that judges the engine's answers. Raises InputError."""

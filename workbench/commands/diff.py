@@ -16,6 +16,7 @@ from cerify.equivalence.verdict import Different, Level, Undecided
 from cerify.explanations.explanation import braces
 from cerify.semantics.arguments import Budget
 from cerify.semantics.ecs import document_of_event
+from cerify.semantics.eql.syntax import EqlQuery
 from cerify.semantics.files import write_whole
 from cerify.terminal import echo
 
@@ -58,11 +59,11 @@ class ComparedRule:
 @click.command()
 @takes(DiffArguments)
 def diff_command(args: DiffArguments) -> int:
-    """Say which rules in EQL changed their meaning between the folders, or files, OLD and NEW.
+    """Say which rules in EQL or Sigma changed their meaning between the folders, or files, OLD and NEW.
 
-    Rules are files .eql, and .toml with a query, as [rule] query or query. They are paired by rule_id, else by path. A
-    rule that is written anew and means the same is not named; of each that changed a short log is printed on which the
-    old and the new rule differ, replayed by the definition of both.
+    Rules are files .eql, .toml with a query, as [rule] query or query, and .yml or .yaml in Sigma. They are paired by
+    rule_id, else by path. A rule that is written anew and means the same is not named; of each that changed a short log
+    is printed on which the old and the new rule differ, replayed by the definition of both.
 
     Exit status: 0 if no rule changed, was added or removed; 1 if some did, or it is undecided whether one did; 2 if a
     rule could not be read, which is named with its file and line; the others are compared all the same.
@@ -89,13 +90,23 @@ def diff_command(args: DiffArguments) -> int:
 
 
 def _compared(old: DetectionRule, new: DetectionRule, asked: Asked, seconds: float) -> Same | Different | Undecided:
-    if old.query == new.query:
-        return Same("the rules are the same text")
+    from cerify.equivalence.sigma import SameRules, compare_sigma
     from cerify.semantics.errors import BudgetExceeded
+    from cerify.semantics.sigma.syntax import SigmaQuery
+
+    if old.query == new.query:
+        return Same("the rules are the same")
+    if isinstance(old.query, SigmaQuery) != isinstance(new.query, SigmaQuery):
+        return Undecided("one rule is in EQL, and the other in Sigma")
 
     budget = Budget(states=STATES, seconds=seconds)
     try:
         with budget.timed():
+            if isinstance(old.query, SigmaQuery) and isinstance(new.query, SigmaQuery):
+                found = compare_sigma(old.query, new.query, asked.claim, asked.level, budget)
+                return Same(found.reason) if isinstance(found, SameRules) else found
+            assert isinstance(old.query, EqlQuery)
+            assert isinstance(new.query, EqlQuery)
             return compare_rules(old.query, new.query, asked, budget)
     except BudgetExceeded as error:
         return Undecided(error.message)

@@ -613,7 +613,7 @@ def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreement
         if claims != Claims():
             claimed = ClaimedMaker(args.known_language, plan.maker, claims, plan.stream)
             plan = replace(plan, maker=claimed, stream=claimed.another_stream)
-        if claims.only_matches(args.language):
+        if claims.less_than_results(args.language):
             plan = replace(plan, left=definition(args.known_language, bare=True))
         with args.checkpoint(plan, name) as checkpoint:
             summary = compared(args, plan, 1, progress, checkpoint, known)

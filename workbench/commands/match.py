@@ -321,6 +321,7 @@ def _print_table(found: Iterator[Match], shown: Shown, limit: int, valuations: b
         echo(f"no match in {len(S)} events")
         return 1
     with_open = any(map(shown.is_open, matches[:limit]))
+    valuations &= not results or any(match.bindings for match in matches)
     columns = {} if shown.attributes is None else MatchColumns(matches[:limit], S, shown.attributes).columns()
     names = [name for name in columns if name not in ("at", "events")]
     headings = ["at", "events", *["bindings"] * valuations, *["result"] * results, *names, *["open"] * with_open]

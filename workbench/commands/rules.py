@@ -1,4 +1,4 @@
-"""Rules of detection in files and folders: TOML with a query, as in public rules repositories, and files .eql."""
+"""Rules of detection in files and folders: Sigma in YAML, and EQL in files .eql or TOML with a query."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from typing import Any
 
 from cerify.languages import language_named
 from cerify.semantics.eql.syntax import EqlQuery
-from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.errors import CerifyError, InputError, MissingPackage
 from cerify.semantics.json_events import text_of
+from cerify.semantics.sigma.syntax import SigmaQuery
 
-SUFFIXES = frozenset({".toml", ".eql"})
+SIGMA = frozenset({".yml", ".yaml"})
+SUFFIXES = frozenset({".toml", ".eql", *SIGMA})
 
 
 @dataclass(frozen=True)
 class DetectionRule:
-    """A rule: what it is paired by, its name, where it stands, its text and its tree."""
+    """A rule: what it is paired by, its name, where it stands, its text, its tree, and its language."""
 
     id: str
     name: str
     path: str
     text: str
-    query: EqlQuery
+    query: EqlQuery | SigmaQuery
+    language: str = "eql"
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def read_rules(path: Path) -> RuleFolder:
     """Return the rules of a folder, or of one file. Raises InputError where there is none."""
     files = sorted(f for f in path.rglob("*") if f.suffix in SUFFIXES and f.is_file()) if path.is_dir() else [path]
     if path.is_dir() and not files:
-        raise InputError(f"{path}: no file of it ends in .toml or .eql")
+        raise InputError(f"{path}: no file of it ends in .toml, .eql, .yml or .yaml")
     rules: dict[str, DetectionRule] = {}
     unreadable: list[UnreadableRule] = []
     other = 0
@@ -71,7 +74,7 @@ def read_rules(path: Path) -> RuleFolder:
 
 
 def read_rule(source: str) -> DetectionRule:
-    """Return the rule of a file .toml or .eql, or that which the text itself writes. Raises InputError, ParseError."""
+    """Return the rule of a file of rules, or that of the text itself. Raises InputError, ParseError."""
     path = Path(source)
     if path.suffix not in SUFFIXES or "\n" in source or not path.is_file():
         return DetectionRule(source, "", "", source, language_named("eql").parse(source))
@@ -85,14 +88,15 @@ def read_rule(source: str) -> DetectionRule:
 
 
 def with_rule_of(query: str, language: str) -> tuple[str, str]:
-    """Return the text and the language of a query: those of a rule where it is the name of a file .eql or .toml.
+    """Return the text and the language of a query: those of a rule where it is the name of a file of rules.
 
-    Raises InputError for such a file without a rule in EQL.
+    Raises InputError for such a file without a rule in EQL or Sigma.
     """
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
     if path.suffix not in SUFFIXES or not path.is_file():
         return query, language
-    return read_rule(query).text, "eql"
+    rule = read_rule(query)
+    return rule.text, rule.language
 
 
 class _Unreadable(Exception):
@@ -108,7 +112,7 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
     except InputError as error:
         raise _Unreadable(str(file), error.message) from None
     table: dict[str, Any] = {}
-    query = text
+    query, language = text, "sigma" if file.suffix in SIGMA else "eql"
     if file.suffix == ".toml":
         table = _table(file, text)
         if table.get("language", "eql") != "eql" or "query" not in table:
@@ -117,12 +121,15 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
         if not isinstance(query, str):
             raise _Unreadable(str(file), "the query of a rule is a text")
     try:
-        tree = language_named("eql").parse(query)
+        tree = language_named(language).parse(query)
+    except MissingPackage:
+        raise
     except CerifyError as error:
         line = _line_of(text, query, 0 if error.span is None else error.span.start)
         raise _Unreadable(f"{file}:{line}", error.message) from None
     id_ = table.get("rule_id")
-    return DetectionRule(str(id_) if id_ else where, str(table.get("name", "")), where, query, tree)
+    name = ", ".join(rule.name for rule in tree.rules) if language == "sigma" else str(table.get("name", ""))
+    return DetectionRule(str(id_) if id_ else where, name, where, query, tree, language)
 
 
 def _table(file: Path, text: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from types import UnionType
 from typing import Any, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from cerify import protocol
-from cerify.conformance.model import Case, CaseResult, of_output
+from cerify.conformance.model import Case, CaseResult, evaluated_output, of_output
 from cerify.conformance.prediction import INTERPRETATIONS
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
@@ -29,6 +29,7 @@ from cerify.semantics.values import show_time
 T = TypeVar("T")
 
 SUITES = Path(__file__).parent / "suite"
+NAMED_SUITES = SUITES / "named"  # those that run where they are named, or their language is
 FEW = 5  # matches that a message names
 SECONDS = 10.0  # in which the matches of a case are computed by the definition
 SUITE_SECONDS = 600  # the same for all cases of a file
@@ -50,11 +51,12 @@ def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
     together; the built-in suites have been.
     """
     built_in = {path.stem: path for path in sorted(SUITES.glob("*.jsonl"))}
-    if name is None or name in built_in:
-        paths = built_in.values() if name is None else [built_in[name]]
+    named = {path.stem: path for path in sorted(NAMED_SUITES.glob("*.jsonl"))}
+    if name is None or name in built_in or name in named:
+        paths = built_in.values() if name is None else [(built_in | named)[name]]
         return [case for path in paths for case in _built_in(path)]
     if not Path(name).is_file():
-        raise InputError(f"no suite {name!r}: neither a file nor one of {', '.join(built_in)}")
+        raise InputError(f"no suite {name!r}: neither a file nor one of {', '.join(built_in | named)}")
     cases: dict[str, tuple[Case, str]] = {}
     until = time.monotonic() + SUITE_SECONDS
     for text, where in lines_of(Path(name)):
@@ -95,11 +97,11 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
     phi = _of_field("query", where, partial(language.parse, obj["query"]))
     if schema is not None:
         _of_field("query", where, partial(language.require_typed, phi, schema))
-    options = Options(obj["output"])
+    options = Options(evaluated_output(obj["output"]))
 
     def by_definition() -> list[Match]:
         with Budget(seconds=seconds).timed():
-            return of_output(language.matches(phi, S, DENOTATIONAL, options), language.name, options.output)
+            return of_output(language.matches(phi, S, DENOTATIONAL, options), language.name, obj["output"])
 
     meant = _of_field("query", where, by_definition)
     if obj.get("matches") is None:
@@ -291,15 +293,27 @@ class Claims:
         events = (event_of_json(event, None, case.id) for event in case.events)
         return self.objection(case.language, case.query, events, case.output)
 
+<<<<<<< HEAD
     def restrict_case(self, case: Case) -> Case:
         """The case as the engine is asked it: for its matches alone if results are more than it claims."""
         if not self.only_matches(case.language):
             return case
         return replace(case, output="matches", matches=of_output(case.matches, case.language, "matches"))
+=======
+    def asked(self, case: Case) -> Case:
+        """The case as the engine is asked it: for less than the results if these are more than it claims."""
+        less = self.less_than_results(case.language)
+        return (
+            case if less is None else replace(case, output=less, matches=of_output(case.matches, case.language, less))
+        )
+>>>>>>> c701f072 (Sigma rules with correlations are a language: meaning, readings, explanations, comparison, test logs, CEL; a suite and an adapter put converters under test)
 
-    def only_matches(self, language: str) -> bool:
-        """Whether the engine claims no results of a language that has them."""
-        return self.output == frozenset({"matches"}) and LANGUAGES[language].results
+    def less_than_results(self, language: str) -> Literal["matches", "positions", "groups"] | None:
+        """Return the output that the engine claims in the place of results; None if it claims these."""
+        if self.output is None or len(self.output) != 1 or not LANGUAGES[language].results:
+            return None
+        (output,) = self.output
+        return output if output in ("matches", "positions", "groups") else None  # type: ignore[return-value]
 
     def objection(self, language: str, query: Any, S: Iterable[Event], output: str) -> str:
         """Return the reason for which a query, as text or parsed, over a stream is not claimed; "" if it is."""

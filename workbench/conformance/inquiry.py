@@ -48,7 +48,7 @@ class Inquiry:
     @cached_property
     def pool(self) -> Pool:
         """The questions that were not asked."""
-        return Pool((t for stage in STAGES[self.choices.language] for t in stage.templates), set())
+        return Pool((t for stage in STAGES.get(self.choices.language, ()) for t in stage.templates), set())
 
     def point(self, chosen: Sequence[Choice]) -> Point:
         """Return the value of every axis of an engine with these choices."""
@@ -94,14 +94,14 @@ class Inquiry:
                 return "error"
             return "no answer" if result.matches is None else self.predictor.compared_part(result.matches)
 
-        findings = Identification(self.predictor, answer).run(STAGES[self.choices.language])
+        findings = Identification(self.predictor, answer).run(STAGES.get(self.choices.language, ()))
         expected = self.point(())
         return [(name, f.value) for name, f in findings.items() if f.value not in (None, expected[name])]
 
     def telling_apart(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> str:
         """Return a query and a stream, as text, that would tell a choice from its rival; "" if none is known."""
         others = [other for other in beside if other != choice]
-        pool = Pool((t for stage in STAGES[self.choices.language] for t in stage.templates), set())
+        pool = Pool((t for stage in STAGES.get(self.choices.language, ()) for t in stage.templates), set())
         one, other = self.point([*others, choice]), self.point([*others, rival])
         if (question := pool.between(one, other, self.predictor)) is None:
             return ""

@@ -41,6 +41,10 @@ FAILURES: frozenset[Outcome] = frozenset({"failed", "error", "crashed", "timeout
 """The outcomes that are the engine's: all but passed, skipped and disputed."""
 
 
+AnswerOutput: TypeAlias = Literal["matches", "valuations", "positions", "groups"]
+"""What an engine is asked for; see `of_output`."""
+
+
 @dataclass(frozen=True)
 class Case:
     """One query over one stream, and the matches that the denotational semantics gives for it.
@@ -57,16 +61,30 @@ class Case:
     query: str
     schema: Json | None
     events: Sequence[Json]
-    output: Literal["matches", "valuations"]
+    output: AnswerOutput
     matches: Sequence[Match]
     consumption: Consumption = Consumption.NONE
 
 
 def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]:
-    """The matches sorted; where nothing but matches is wanted of a language that has results, without them."""
-    if output == "matches" and LANGUAGES[language].results:
-        found = {Match(m.at, tuple(sorted(m.events))) for m in found}
+    """The matches sorted; of a language that has results with what is wanted of them alone.
+
+    matches: the positions. positions: where they are reported, without events. groups: the results, at position 0.
+    """
+    if LANGUAGES[language].results:
+        match output:
+            case "matches":
+                found = {Match(m.at, tuple(sorted(m.events))) for m in found}
+            case "positions":
+                found = {Match(m.at, ()) for m in found}
+            case "groups":
+                found = {Match(0, (), None, m.result) for m in found}
     return sorted(found)
+
+
+def evaluated_output(output: str) -> Literal["matches", "valuations"]:
+    """Return what an evaluator is asked for, so that `of_output` can make an output of it."""
+    return "matches" if output == "matches" else "valuations"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cerify.automata.evaluator import Output
-from cerify.conformance.model import Case, of_output
+from cerify.conformance.model import Case, evaluated_output, of_output
 from cerify.conformance.prediction import AXES, answer
 from cerify.hypotheses.interpretation import EngineQuestion, allows, choices_of
 from cerify.languages import DEFAULT, LANGUAGES
@@ -83,7 +83,7 @@ class Oracle:
             if isinstance(found, Failed):
                 raise Unsupported(f"an engine with these choices reports an error: {found.message}")
             return list(found.matches)
-        options = Options(case.output, self.budget, reading=self.reading)
+        options = Options(evaluated_output(case.output), self.budget, reading=self.reading)
         return of_output(language.matches(query, S, DENOTATIONAL, options), case.language, case.output)
 
     def expecting(self, case: Case) -> Case:

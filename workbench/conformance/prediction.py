@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
-from cerify.automata.evaluator import Output
-from cerify.conformance.model import of_output
+from cerify.conformance.model import AnswerOutput, evaluated_output, of_output
 from cerify.hypotheses import INTERPRETATIONS
 from cerify.hypotheses.interpretation import (
     BUDGET,
@@ -52,7 +51,7 @@ def answer(
     query: str,
     events: Stream,
     hypothesis: Mapping[str, str],
-    output: Output = "matches",
+    output: AnswerOutput = "matches",
     budget: Budget = BUDGET,
 ) -> MatchesAnswer | Failed:
     """The answer to a query that an engine with these choices would give; axes that are not named have their default.
@@ -63,7 +62,9 @@ def answer(
     interpretation = interpretation_of(language)
     choices = choices_of(hypothesis, interpretation.axes)
     try:
-        found = interpretation.matches(LANGUAGES[language].parse(query), events, choices, output, budget)
+        found = interpretation.matches(
+            LANGUAGES[language].parse(query), events, choices, evaluated_output(output), budget
+        )
     except EngineError as error:
         return Failed("internal", str(error))
     return MatchesAnswer(of_output(found, language, output))
@@ -116,7 +117,7 @@ class MatchPredictor:
         return [(some[0], len(some)) for some in found.values()]
 
     def matches(
-        self, query: str, S: Stream, name: str, choices: Choices, output: Output = "matches"
+        self, query: str, S: Stream, name: str, choices: Choices, output: AnswerOutput = "matches"
     ) -> frozenset[Match] | Unanswered:
         """The matches that an engine with these choices reports over a stream, which has a name of its own.
 
@@ -133,13 +134,15 @@ class MatchPredictor:
         return self._matches[key]
 
     def _all(
-        self, parsed: Parsed, query: str, S: Stream, name: str, choices: Mapping[str, str], output: Output
+        self, parsed: Parsed, query: str, S: Stream, name: str, choices: Mapping[str, str], output: AnswerOutput
     ) -> list[Match] | Unanswered:
         """The matches before it is decided which are reported, computed once for all such decisions."""
         key = query, name, output, *(choices[axis.name] for axis in parsed.bearing if axis.name not in REPORTING)
         if key not in self._found:
             try:
-                self._found[key] = list(self.interpretation.found(parsed.phi, S, choices, output, BUDGET))
+                self._found[key] = list(
+                    self.interpretation.found(parsed.phi, S, choices, evaluated_output(output), BUDGET)
+                )
             except EngineError:
                 self._found[key] = "error"
             except (Unsupported, BudgetExceeded):

@@ -14,7 +14,16 @@ from typing import Any
 from cerify.conformance.cases import unknown_names
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.harness import Engine, Limits, Losses
-from cerify.conformance.model import FAILURES, Case, CaseResult, Defect, Report, format_matches, of_output
+from cerify.conformance.model import (
+    FAILURES,
+    Case,
+    CaseResult,
+    Defect,
+    Report,
+    evaluated_output,
+    format_matches,
+    of_output,
+)
 from cerify.conformance.oracle import Oracle, second_opinion, stream_of
 from cerify.conformance.peeling import INTERRUPTED, Peeler, operations_of
 from cerify.conformance.watch import Watch
@@ -196,7 +205,7 @@ def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
     language = LANGUAGES[case.language]
     phi, S = language.parse(case.query), stream_of(case)
     try:
-        found = language.matches(phi, S, DENOTATIONAL, Options(case.output, oracle.budget))
+        found = language.matches(phi, S, DENOTATIONAL, Options(evaluated_output(case.output), oracle.budget))
         by_definition = of_output(found, case.language, case.output)
     except (Unsupported, BudgetExceeded):
         return result
@@ -213,7 +222,7 @@ def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracl
     case = result.case
     if result.outcome != "failed" or oracle.concerns(result.case.language):
         return result
-    if (second := second_opinion(case.language, phi, S, case.output)) is None:
+    if (second := second_opinion(case.language, phi, S, evaluated_output(case.output))) is None:
         return result
     if second != set(case.matches):
         return disputed_by(result, "the plain definition", second)

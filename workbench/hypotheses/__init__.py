@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cerify.hypotheses import cel, core_cel, event_expressions, row_pattern, sase
+from cerify.hypotheses import cel, core_cel, event_expressions, row_pattern, sase, sigma
 from cerify.hypotheses.interpretation import Interpretation, Stage
 
 INTERPRETATIONS: Mapping[str, Interpretation] = {
@@ -17,6 +17,7 @@ INTERPRETATIONS: Mapping[str, Interpretation] = {
     "event-expression": event_expressions.INTERPRETATION,
     "sase": sase.INTERPRETATION,
     "row-pattern": row_pattern.INTERPRETATION,
+    "sigma": sigma.INTERPRETATION,
 }
 """Of each language its axes and its interpreter at a point of them."""
 

@@ -13,7 +13,7 @@ from cerify.semantics.errors import IllFormed
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase", "row-pattern", "eql"]
+LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase", "row-pattern", "eql", "sigma"]
 DEFAULT: Final[LanguageName] = "cel"
 """The language of a query given as text, where none is named."""
 COMMON: Final[LanguageName] = "cel"
@@ -58,6 +58,12 @@ def _load_row_pattern() -> Language[Any]:
     return LANGUAGE
 
 
+def _load_sigma() -> Language[Any]:
+    from cerify.languages.sigma import LANGUAGE
+
+    return LANGUAGE
+
+
 BUILT_IN: Mapping[str, Callable[[], Language[Any]]] = {
     "cel": _load_cel,
     "core-cel": _load_core_cel,
@@ -66,8 +72,8 @@ BUILT_IN: Mapping[str, Callable[[], Language[Any]]] = {
     "row-pattern": _load_row_pattern,
 }
 """The languages of this distribution that have a conformance suite, each with the function that imports it."""
-WITHOUT_SUITE: Mapping[str, Callable[[], Language[Any]]] = {"eql": _load_eql}
-"""The others, which have neither a suite nor hypotheses about engines."""
+WITHOUT_SUITE: Mapping[str, Callable[[], Language[Any]]] = {"eql": _load_eql, "sigma": _load_sigma}
+"""The others: EQL has neither a suite nor hypotheses about engines, and the suite of Sigma runs where it is named."""
 MODULES: Mapping[str, Callable[[], Language[Any]]] = {**BUILT_IN, **WITHOUT_SUITE}
 
 

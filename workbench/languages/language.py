@@ -36,6 +36,7 @@ from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
 from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
 from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
+from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.trees import Operator, node_word, subtrees
 from cerify.semantics.values import Value, plain
 
@@ -74,8 +75,9 @@ class Options:
 
     predicates: a user's own, which a query of CEL may name. aggregates: those that a query of SASE+ may name beside the
     language's own. reading: the answers to what the papers of SASE+ leave open; row_reading: to what SQL leaves open of
-    MATCH_RECOGNIZE; eql_reading: where engines of EQL part. consumption: what matches take away from later ones. own:
-    the options of a plug-in language, by name. Languages ignore what is not theirs.
+    MATCH_RECOGNIZE; eql_reading: where engines of EQL part; sigma_reading: to what Sigma leaves open of correlations.
+    consumption: what matches take away from later ones. own: the options of a plug-in language, by name. Languages
+    ignore what is not theirs.
 
     Raises IllFormed for what is no value of an option; options are checked nowhere else.
     """
@@ -87,6 +89,7 @@ class Options:
     reading: Reading = DECIDED
     row_reading: RowReading = STANDARD
     eql_reading: EqlReading = ELASTIC
+    sigma_reading: SigmaReading = SPECIFICATION
     consumption: Consumption = Consumption.NONE
     own: Mapping[str, Any] = field(default_factory=dict)
 
@@ -105,13 +108,19 @@ _KINDS: tuple[tuple[str, type, str], ...] = (
     ("reading", Reading, "a Reading"),
     ("row_reading", RowReading, "a RowReading"),
     ("eql_reading", EqlReading, "an EqlReading"),
+    ("sigma_reading", SigmaReading, "a SigmaReading"),
     ("own", Mapping, "a mapping from names to values"),
 )
 _ARGUMENTS = {"own": "options"}  # as the functions of cerify.api call it
 _OUTPUTS = get_args(Output)
 
 
-READINGS: Mapping[str, type] = {"reading": Reading, "row_reading": RowReading, "eql_reading": EqlReading}
+READINGS: Mapping[str, type] = {
+    "reading": Reading,
+    "row_reading": RowReading,
+    "eql_reading": EqlReading,
+    "sigma_reading": SigmaReading,
+}
 """The Options that are readings."""
 
 

@@ -1,0 +1,592 @@
+"""The relations of Sigma rules: random rules and logs, their form in CEL, comparison, and logs that find mistakes.
+
+Rules are compared in three steps. Detections alone are decided, as conditions of EQL are. Correlations with the same
+parameters whose detections agree pairwise mean the same. Otherwise a log is looked for on which they differ: one on
+which a rule fires, with one or two changes in the places where mistakes show (a gap of the timespan, an event of
+another group, one event less). What such a search does not find stays undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from functools import reduce
+from itertools import combinations, islice
+from random import Random
+from typing import Any, TypeAlias
+
+from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet
+from cerify.equivalence.eql.mutants import condition_mutants
+from cerify.equivalence.eql.to_cel import eql_to_cel
+from cerify.equivalence.generate.generator import Generator
+from cerify.equivalence.verdict import Claim, Different, Level, Undecided
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.cel.parse import parse as parse_cel
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.cel.syntax import show as show_cel
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.events import TIME, Event, Match, Stream
+from cerify.semantics.packages import installed
+from cerify.semantics.sigma import syntax as sigma
+from cerify.semantics.sigma.denote import SigmaAlert, alerts_of
+from cerify.semantics.sigma.parse import parse, show_documents
+from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value, microseconds, time_at
+
+SECOND = 1_000_000
+BEGIN = microseconds(datetime(2026, 1, 1, tzinfo=UTC))
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random rules and logs: few values, so that conditions overlap, windows are full, and groups meet.
+
+USERS, HOSTS, SIZES, KINDS = ("ann", "Ann", "bob"), ("h1", "h2"), (0, 1, 2, 5), ("login", "fail", "exec")
+
+
+@dataclass(frozen=True)
+class SigmaProfile:
+    """The parameters of random rules: which types of correlations there are, and whether they refer to each other."""
+
+    kinds: tuple[sigma.CorrelationKind, ...] = sigma.KINDS
+    nested: bool = True
+    aliases: bool = True
+    ranges: bool = True
+    thresholds: tuple[str, ...] = ("gte", "gte", "gt", "lt", "lte", "eq", "neq")
+    detections: bool = True
+
+
+PROFILES = {
+    "rules": SigmaProfile(),
+    "cel": SigmaProfile(
+        ("event_count", "value_count", "temporal", "temporal_ordered"), False, False, False, ("gte", "gt")
+    ),
+}
+
+
+def random_detection(rng: Random, name: str, conditions: bool = True) -> dict[str, Any]:
+    """Return the document of a rule about one event."""
+    selection: dict[str, Any] = {"kind": rng.choice(KINDS) if rng.random() < 0.8 else rng.sample(KINDS, 2)}
+    detection: dict[str, Any] = {"selection": selection, "condition": "selection"}
+    if conditions and rng.random() < 0.4:
+        tests = ({"size|gte": 1}, {"size": 1}, {"user|startswith": "a"}, {"user|contains|cased": "n"}, {"host": "H1"})
+        detection["other"] = rng.choice((*tests, {"size": None}, {"host|re": "h[12]"}))
+        detection["condition"] = rng.choice(("selection and other", "selection and not other", "1 of them"))
+    return {"title": name, "name": name, "logsource": {"category": "test"}, "detection": detection}
+
+
+def random_documents(rng: Random, profile: SigmaProfile, nodes: int) -> list[dict[str, Any]]:
+    """Return the documents of a correlation and the rules to which it refers."""
+    names = ["a", "b", "c"][: rng.randint(1, max(1, min(3, nodes)))]
+    documents = [random_detection(rng, name, profile.detections) for name in names]
+    if profile.nested and rng.random() < 0.3:
+        documents.append(_random_correlation(rng, profile, "inner", rng.sample(names, rng.randint(1, len(names)))))
+        names = [*names, "inner"]
+    rng.shuffle(names)
+    documents.append(_random_correlation(rng, profile, "outer", names))
+    return documents
+
+
+def _random_correlation(rng: Random, profile: SigmaProfile, name: str, rules: list[str]) -> dict[str, Any]:
+    kind = rng.choice(profile.kinds)
+    body: dict[str, Any] = {"type": kind, "rules": list(rules)}
+    group_by = rng.choice((["user"], ["user"], ["host"], ["user", "host"], []))
+    if profile.aliases and group_by and rng.random() < 0.15:
+        body["aliases"] = {"who": {rule: rng.choice(("user", "host")) for rule in rules}}
+        group_by = ["who"]
+    if group_by:
+        body["group-by"] = group_by
+    body["timespan"] = f"{rng.choice((1, 2, 2, 5))}s"
+    condition: dict[str, Any] = {}
+    if kind not in sigma.TEMPORAL or rng.random() < 0.3:
+        most = len(rules) if kind in sigma.TEMPORAL else 3
+        condition[rng.choice(profile.thresholds)] = rng.randint(1, most)
+        if profile.ranges and rng.random() < 0.1 and "gte" in condition:
+            condition["lte"] = condition["gte"] + 1
+    if kind not in ("event_count", *sigma.TEMPORAL):
+        condition["field"] = rng.choice(("host", "user", "size")) if kind == "value_count" else "size"
+    if kind == "value_percentile":
+        condition["percentile"] = rng.choice((0, 50, 75, 100))
+    if condition:
+        body["condition"] = condition
+    return {"title": name, "name": name, "correlation": body}
+
+
+def random_event(rng: Random, seconds: float) -> Event:
+    """Return a random event so many seconds after the beginning of 2026."""
+    attributes: dict[str, Value] = {TIME: time_at(BEGIN + round(seconds * SECOND)), "kind": rng.choice(KINDS)}
+    choices: dict[str, tuple[Value, ...]] = {"user": USERS, "host": HOSTS, "size": SIZES}
+    for name, values in choices.items():
+        if rng.random() < 0.85:
+            attributes[name] = rng.choice(values)
+    return Event("event", attributes)
+
+
+def random_log(rng: Random, profile: SigmaProfile, length: int, query: sigma.SigmaQuery) -> Stream:
+    """Return a random log of that length, in the order of time, in steps of half a second."""
+    time, events = float(rng.randint(0, 4)), []
+    for _ in range(length):
+        time += rng.choice((0, 0, 0.5, 0.5, 1, 1, 2))
+        events.append(random_event(rng, time))
+    return Stream(events)
+
+
+def random_case(rng: Random, profile: SigmaProfile, nodes: int, events: int) -> tuple[sigma.SigmaQuery, Stream]:
+    """Return random rules and a random log for them."""
+    query = parse(show_documents(random_documents(rng, profile, nodes)))
+    return query, random_log(rng, profile, rng.randint(1, events), query)
+
+
+SIGMA: Generator[sigma.SigmaQuery] = Generator(PROFILES, random_case, random_log)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# CEL.
+
+
+def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
+    """Return the formula of CEL with the alerts of a rule, on logs of events of one type in the order of time.
+
+    With d1 ... dn for the detections, D for any of them and w for the timespan, everything PER KEY of the group:
+
+        event_count >= k          MAX((D ; ... ; D ; D+) WITHIN w)                  k - 1 times D ;
+        value_count >= k          MAX(((D ; ... ; D) FILTER their values differ) ALL D+ WITHIN w)
+        temporal, k of n          MAX((d1 ALL ... ALL dk ALL D+) OR ... WITHIN w)
+        temporal_ordered          LAST(d1 ; ... ; dn WITHIN w)
+
+    Raises Unsupported for other thresholds than "at least", correlations of correlations, aliases, sums, averages and
+    percentiles, and conditions that CEL does not have.
+    """
+    if len(query.rules) != 1:
+        raise Unsupported("several rules raise alerts; translate them one by one")
+    (rule,) = query.rules
+    if isinstance(rule, sigma.SigmaDetection):
+        return eql_to_cel(eql.EqlQuery(eql.EventFilter(type_, rule.condition)))
+    names = {part.name for part in rule.rules}
+    if any(isinstance(part, sigma.SigmaCorrelation) for part in rule.rules) or len(names) < len(rule.rules):
+        raise Unsupported("a correlation of correlations is not written in CEL: its timespan begins at their alerts")
+    if any(keys != rule.group_by for keys in rule.keys) or len(set(rule.values)) > 1:
+        raise Unsupported("PER KEY of CEL has the same attributes for all events; aliases have others")
+    least = _least(rule)
+    parts = [_event(part, type_) for part in rule.rules if isinstance(part, sigma.SigmaDetection)]
+    any_of = f"({' OR '.join(parts)})"
+    match rule.kind:
+        case "event_count":
+            text = f"MAX(({' ; '.join([any_of] * (least - 1) + [f'{any_of}+'])}) WITHIN {rule.seconds} seconds)"
+        case "value_count":
+            (values,) = set(rule.values)
+            if len(values) != 1:
+                raise Unsupported("values of several fields together are not counted in CEL here")
+            name = _name(values[0])
+            any_of = f"(({any_of} IN v) FILTER v[{name} = {name}])"
+            chosen = f"({' ; '.join(f'({any_of} IN v{i})' for i in range(least))})"
+            for i, j in combinations(range(least), 2):
+                chosen = f"({chosen} FILTER v{i}.{name} != v{j}.{name})"
+            text = f"MAX(({chosen} ALL ({any_of}+)) WITHIN {rule.seconds} seconds)"
+        case "temporal":
+            some = [f"({' ALL '.join([*few, f'({any_of}+)'])})" for few in combinations(parts, least)]
+            text = f"MAX(({' OR '.join(some)}) WITHIN {rule.seconds} seconds)"
+        case "temporal_ordered" if least == len(parts):
+            text = f"LAST(({' ; '.join(parts)}) WITHIN {rule.seconds} seconds)"
+        case _:
+            raise Unsupported(f"{rule.kind} with this condition is not written in CEL here")
+    return parse_cel(f"{text} PER KEY [{', '.join(map(_name, rule.group_by))}]" if rule.group_by else text)
+
+
+def _least(rule: sigma.SigmaCorrelation) -> int:
+    """The number of which the condition says "at least"."""
+    bounds = dict(rule.thresholds)
+    if (
+        len(rule.thresholds) != 1
+        or not {"gt", "gte"} & set(bounds)
+        or rule.kind in ("value_sum", "value_avg", "value_percentile")
+    ):
+        raise Unsupported("CEL says that something is there: write the condition of a count with gte or gt alone")
+    least = int(bounds["gte"]) if "gte" in bounds else int(bounds["gt"]) + 1
+    if not 1 <= least <= (len(rule.rules) if rule.kind in sigma.TEMPORAL else 20):
+        raise Unsupported("a formula of CEL has a place for each event that is counted, and 20 at most here")
+    return least
+
+
+def _event(rule: sigma.SigmaDetection, type_: str) -> str:
+    return f"({show_cel(eql_to_cel(eql.EqlQuery(eql.EventFilter(type_, rule.condition))))})"
+
+
+def _name(name: str) -> str:
+    if not name.isidentifier():
+        raise Unsupported(f"{name!r} is no name in CEL")
+    return name
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Logs on which a rule fires, and what is near them.
+
+Judge: TypeAlias = Callable[[Sequence[Event]], list[SigmaAlert]]
+EDGE = 6  # positions from either end of a long log at which it is changed
+MOST_BURST = 400
+RANDOM_LOGS = 300
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """An event to be: its letter, the time since the one before in microseconds, and fields beside the letter's."""
+
+    letter: EventLetter
+    gap: int
+    more: tuple[tuple[str, Value | None], ...]
+
+    def event(self, time: int) -> Event:
+        more = {name: value for name, value in self.more if value is not None}
+        return self.letter.event({**more, **self.letter.attributes(), TIME: time_at(time)})
+
+    def having(self, name: str, value: Value | None) -> _Draft:
+        return replace(self, more=(*((n, v) for n, v in self.more if n != name), (name, value)))
+
+
+Drafts: TypeAlias = tuple[_Draft, ...]
+
+
+class LogSearch:
+    """Logs around those on which some rules fire. Raises BudgetExceeded where conditions are too large."""
+
+    def __init__(self, queries: Sequence[sigma.SigmaQuery]) -> None:
+        self.rules = list(dict.fromkeys(rule for query in queries for rule in sigma.rules_of(query)))
+        self.detections = [rule for rule in self.rules if isinstance(rule, sigma.SigmaDetection)]
+        self.correlations = [rule for rule in self.rules if isinstance(rule, sigma.SigmaCorrelation)]
+        self.roots = list(dict.fromkeys(rule for query in queries for rule in query.rules))
+        filters = [eql.EventFilter(None, rule.condition) for rule in self.detections]
+        self.alphabet = FilterAlphabet(filters, False)
+        self.letters = self.alphabet.letters()
+        self.groups = list(dict.fromkeys(f for rule in self.correlations for keys in rule.keys for f in keys))
+        self.counted = list(dict.fromkeys(f for rule in self.correlations for names in rule.values for f in names))
+
+    def firing(self, rule: sigma.SigmaRule) -> Drafts:
+        """Return events with which a rule should fire; () where there are none."""
+        group = tuple((name, "a") for name in self.groups)
+        if isinstance(rule, sigma.SigmaDetection):
+            number = self.detections.index(rule)
+            letter = min(
+                (one for one in self.letters if number in one.passes), key=lambda o: len(o.passes), default=None
+            )
+            return () if letter is None else (_Draft(letter, SECOND, group),)
+        bounds = [bound for name, bound in rule.thresholds if name in ("gte", "eq", "lte")]
+        wanted = (bounds or [bound + 1 for name, bound in rule.thresholds if name == "gt"] or [1])[0]
+        parts = [self.firing(part) for part in rule.rules]
+        if rule.kind in sigma.TEMPORAL:
+            drafts = [draft for part in parts[: max(int(wanted), 1)] for draft in part]
+        elif rule.kind in ("event_count", "value_count"):
+            several = [parts[i % len(parts)] for i in range(min(max(int(wanted), 1), MOST_BURST))]
+            drafts = [
+                reduce(lambda d, name, n=n: d.having(name, f"v{n}"), rule.values[n % len(parts)], draft)  # type: ignore[misc]
+                for n, part in enumerate(several)
+                for draft in part
+            ]
+        else:
+            drafts = [draft.having(name, wanted) for draft in parts[0] for name in rule.values[0]]
+        gap = min(SECOND, rule.seconds * SECOND // (2 * max(len(drafts), 1)))
+        return tuple(replace(draft, gap=min(draft.gap, gap)) for draft in drafts)
+
+    def logs(self, rng: Random) -> Iterator[list[Event]]:
+        """Yield logs: on which a rule fires, with one change, with two, and random ones."""
+        bases = [base for rule in self.roots if (base := self.firing(rule))]
+        bases += [(*base, *base) for base in bases]
+        for base in bases:
+            yield self._timed(base)
+        for base in bases:
+            for drafts, start in self._changes(base):
+                yield self._timed(drafts, start)
+        for base in bases:
+            singles = list(islice(self._changes(base), 4_000))
+            for _ in range(RANDOM_LOGS):
+                drafts, start = rng.choice(singles)
+                nearby = list(islice(self._changes(drafts), 4_000))
+                yield self._timed(nearby[rng.randrange(len(nearby))][0], start)
+
+    def _timed(self, drafts: Drafts, start: int = 0) -> list[Event]:
+        time, events = BEGIN + start, []
+        for number, draft in enumerate(drafts):
+            time += draft.gap if number else 0
+            events.append(draft.event(time))
+        return events
+
+    def _changes(self, base: Drafts) -> Iterator[tuple[Drafts, int]]:
+        """The drafts changed in one place, each with the time of the first event."""
+        n, spans = len(base), sorted({rule.seconds * SECOND for rule in self.correlations})
+        places = [i for i in range(n) if i < EDGE or i >= n - EDGE]
+
+        def put(i: int, *drafts: _Draft) -> Drafts:
+            return (*base[:i], *drafts, *base[i + 1 :])
+
+        for i in places:
+            yield put(i), 0
+            before = sum(d.gap for d in base[1:]) - base[i].gap
+            for span in spans:
+                for over in (0, 1_000, SECOND, -1_000):
+                    if i and span + over >= before:
+                        yield put(i, replace(base[i], gap=span + over - before)), 0
+                    yield put(i, replace(base[i], gap=max(span + over, 0))), 0
+            yield put(i, replace(base[i], gap=0)), 0
+            yield put(i, base[i], replace(base[i], gap=0)), 0
+            yield put(i, base[i], base[i]), 0
+            if i + 1 < n:
+                yield (
+                    (
+                        *base[:i],
+                        replace(base[i + 1], gap=base[i].gap),
+                        replace(base[i], gap=base[i + 1].gap),
+                        *base[i + 2 :],
+                    ),
+                    0,
+                )
+                same = replace(base[i], gap=0)
+                yield (*base[:i], replace(base[i + 1], gap=base[i].gap), same, *base[i + 2 :]), 0
+            for name in self.groups:
+                for key in ("b", "A", None):
+                    yield put(i, base[i].having(name, key)), 0
+            for name in self.counted:
+                for other in ("v0", "V0", "v1", None, 0, 1, *self._bounds()):
+                    yield put(i, base[i].having(name, other)), 0
+            for letter in self.letters:
+                yield put(i, replace(base[i], letter=letter)), 0
+                yield put(i, base[i], replace(base[i], letter=letter)), 0
+                yield put(i, replace(base[i], letter=letter), base[i]), 0
+        for name in (*self.groups, *self.counted):
+            for value in ("A", None, 1):
+                yield tuple(draft.having(name, value) for draft in base), 0
+        for span in spans:
+            yield base, span - 1_000 - BEGIN % span
+            yield (*base, replace(base[0], gap=3 * span), *base[1:]), 0
+            yield (*base, replace(base[-1], gap=3 * span)), 0
+            yield (*base, replace(base[-1], gap=span)), 0
+
+    def _bounds(self) -> set[float]:
+        bounds = {bound for rule in self.correlations for _, bound in rule.thresholds}
+        return {bound + d for bound in bounds for d in (-1, 0, 1)}
+
+
+def find_log(search: LogSearch, one: Judge, other: Judge, tries: int = 4_000) -> list[Event] | None:
+    """Return a short log on which two judges raise other alerts; None if none of the logs that are tried is one."""
+    for log in islice(search.logs(Random(0)), tries):
+        check_time()
+        if _said(one(log)) != _said(other(log)):
+            i = 0
+            while i < len(log):  # without the events that it does not need
+                fewer = log[:i] + log[i + 1 :]
+                if fewer and _said(one(fewer)) != _said(other(fewer)):
+                    log, i = fewer, max(i - 1, 0) if len(log) < 30 else i
+                else:
+                    i += 1
+            return log
+    return None
+
+
+def _said(alerts: Sequence[SigmaAlert]) -> set[tuple[int, tuple[int, ...]]]:
+    return {(alert.at, alert.events) for alert in alerts}
+
+
+def judge(query: sigma.SigmaQuery, reading: SigmaReading = SPECIFICATION) -> Judge:
+    """Return the function that raises the alerts of a query on a log."""
+    return lambda log: alerts_of(query, log, reading)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparison.
+
+
+@dataclass(frozen=True)
+class SameRules:
+    """The rules mean the same on every log; how it was found out."""
+
+    reason: str
+
+
+def compare_sigma(
+    left: sigma.SigmaQuery, right: sigma.SigmaQuery, claim: Claim = "equivalent", level: Level = "events",
+    budget: Budget = Budget(),
+) -> SameRules | Different | Undecided:  # fmt: skip
+    """Return whether rules raise the same alerts on every log, or the left ones are among the right; else a log."""
+    if left == right:
+        return SameRules("they are the same rules")
+    if not installed("z3"):
+        return Undecided("rules are compared with the extra `solver`: pip install 'cerify[sigma,solver]'")
+    try:
+        search = LogSearch((left, right))
+        if search.alphabet.exact and _agree(left, right, search):
+            return SameRules("they have the same parts, and the detections agree on every event")
+    except BudgetExceeded as error:
+        return Undecided(error.message)
+
+    def said(query: sigma.SigmaQuery, log: Sequence[Event]) -> set[Match]:
+        alerts = alerts_of(query, log, budget=budget)
+        return {Match(a.at, (a.at,) if level == "positions" else a.events) for a in alerts}
+
+    def differences(log: Sequence[Event]) -> tuple[set[Match], set[Match]]:
+        mine, theirs = said(left, log), said(right, log)
+        return mine - theirs, theirs - mine if claim == "equivalent" else set()
+
+    def one(log: Sequence[Event]) -> list[SigmaAlert]:
+        return [SigmaAlert(m.at, m.events, "") for side in differences(log) for m in side]
+
+    log = find_log(search, one, lambda _: [])
+    if log is None:
+        return Undecided("no log was found on which the rules differ, and there is no proof that there is none")
+    only, others = differences(log)
+    at = min(m.at for m in (*only, *others))
+    left_only, right_only = (tuple(sorted(m for m in side if m.at == at)) for side in (only, others))
+    return Different(Stream(log[: at + 1]), at, left_only, right_only, False)
+
+
+def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch) -> bool:
+    """Whether two queries are the same but for conditions, and these agree on every event."""
+    pairs: list[tuple[int, int]] = []
+
+    def alike(one: sigma.SigmaRule, other: sigma.SigmaRule) -> bool:
+        if isinstance(one, sigma.SigmaDetection) and isinstance(other, sigma.SigmaDetection):
+            pairs.append((search.detections.index(one), search.detections.index(other)))
+            return True
+        if isinstance(one, sigma.SigmaDetection) or isinstance(other, sigma.SigmaDetection):
+            return False
+        parts = len(one.rules) == len(other.rules) and all(map(alike, one.rules, other.rules))
+        mine, theirs = (replace(rule, rules=(), name="") for rule in (one, other))
+        return parts and mine == theirs
+
+    same = len(left.rules) == len(right.rules) and all(map(alike, left.rules, right.rules))
+    return same and search.alphabet.agree(pairs) and search.alphabet.exact
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Mistakes in one place, and logs that find them.
+
+
+def mutants_of(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery]]:
+    """Yield the rules that differ from a query's in one place, each with what was changed."""
+    for i, rule in enumerate(query.rules):
+        for words, other in _mutants(rule):
+            yield words, sigma.SigmaQuery((*query.rules[:i], other, *query.rules[i + 1 :]))
+
+
+def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
+    if isinstance(rule, sigma.SigmaDetection):
+        for words, condition in condition_mutants(rule.condition):
+            yield f"{rule.name}: {words}", replace(rule, condition=condition)
+        return
+    for i, part in enumerate(rule.rules):
+        for words, other in _mutants(part):
+            yield words, replace(rule, rules=(*rule.rules[:i], other, *rule.rules[i + 1 :]))
+        if len(rule.rules) > 1:
+            yield f"{rule.name}: without the rule {part.name}", _without_rule(rule, i)
+    for seconds in (rule.seconds + 1, rule.seconds - 1):
+        if seconds > 0:
+            yield f"{rule.name}: timespan {seconds}s", replace(rule, seconds=seconds)
+    for i, (name, bound) in enumerate(rule.thresholds):
+        opposite = {"gte": "gt", "gt": "gte", "lte": "lt", "lt": "lte", "eq": "gte", "neq": "gte"}[name]
+        for words, changed in (
+            (f"{opposite}: {bound:g}", (opposite, bound)),
+            (f"{name}: {bound + 1:g}", (name, bound + 1)),
+        ):
+            yield (
+                f"{rule.name}: {words}",
+                replace(
+                    rule,
+                    thresholds=(*rule.thresholds[:i], changed, *rule.thresholds[i + 1 :]),  # type: ignore[arg-type]
+                ),
+            )
+    for i, field in enumerate(rule.group_by):
+        fewer = tuple((*keys[:i], *keys[i + 1 :]) for keys in rule.keys)
+        yield (
+            f"{rule.name}: not grouped by {field}",
+            replace(rule, group_by=(*rule.group_by[:i], *rule.group_by[i + 1 :]), keys=fewer),
+        )
+    other_kind = {"temporal": "temporal_ordered", "temporal_ordered": "temporal", "value_count": "event_count"}
+    if rule.kind in other_kind:
+        yield f"{rule.name}: type {other_kind[rule.kind]}", replace(rule, kind=other_kind[rule.kind])  # type: ignore[arg-type]
+
+
+def _without_rule(rule: sigma.SigmaCorrelation, i: int) -> sigma.SigmaCorrelation:
+    rules, keys, values = ((*x[:i], *x[i + 1 :]) for x in (rule.rules, rule.keys, rule.values))
+    thresholds = rule.thresholds
+    if rule.kind in sigma.TEMPORAL:  # a condition that was left out asks for all rules
+        thresholds = tuple((n, b - 1 if b == len(rule.rules) else b) for n, b in thresholds)
+    return replace(rule, rules=rules, keys=keys, values=values, thresholds=thresholds)
+
+
+def readings(query: sigma.SigmaQuery) -> Iterator[tuple[str, SigmaReading]]:
+    """Yield each reading that bears on a query and differs from the specification's in one answer, as axis=value."""
+    used = features(query)
+    for one in fields(SigmaReading):
+        if BEARS[one.name] in used:
+            for value in SigmaReading.values(one.name)[1:]:
+                yield f"{one.name}={value}", replace(SPECIFICATION, **{one.name: value})  # type: ignore[arg-type]
+
+
+BEARS: Mapping[str, str] = {
+    "window": "timespan", "edge": "timespan", "instant": "timespan", "alerts": "timespan", "resolution": "timespan",
+    "groups": "group-by", "null_groups": "group-by", "null_values": "field", "order": "temporal_ordered",
+    "counted": "several-counted", "percentile": "value_percentile", "case": "text", "absent": "not",
+}  # fmt: skip
+"""By the question of a reading the feature of rules on which it bears; see `features`."""
+
+
+def features(query: sigma.SigmaQuery) -> frozenset[str]:
+    """Return what rules have that a reading bears on: types of correlations, and the names in `BEARS`."""
+    found: set[str] = set()
+    for rule in sigma.rules_of(query):
+        if isinstance(rule, sigma.SigmaDetection):
+            for node in subtrees(rule.condition):
+                found |= {"not"} if isinstance(node, eql.NegatedCondition) else set()
+                found |= {"text"} if isinstance(node, eql.ValueLookup) and node.operator in ("in~", "like~") else set()
+            continue
+        found |= {"timespan", rule.kind} | ({"group-by"} if rule.group_by else set())
+        found |= {"field"} if any(rule.values) else set()
+        count = rule.kind not in sigma.TEMPORAL
+        other = any(name not in ("gte",) for name, _ in rule.thresholds) or len(rule.thresholds) > 1
+        found |= ({"count"} if count else set()) | ({"other-threshold"} if count and other else set())
+        found |= {"temporal-threshold"} if not count and rule.thresholds != (("gte", len(rule.rules)),) else set()
+        found |= {"several-counted"} if rule.kind == "event_count" and len(rule.rules) > 1 else set()
+    return frozenset(found)
+
+
+@dataclass(frozen=True)
+class SigmaTest:
+    """A log with the alerts that rules raise there, and the mistakes that it finds, in words."""
+
+    log: tuple[Event, ...]
+    alerts: tuple[SigmaAlert, ...]
+    kills: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SigmaTests:
+    """Logs that find mistakes; left: those that no log was found for, which may mean the same."""
+
+    tests: tuple[SigmaTest, ...]
+    mistakes: int
+    left: tuple[str, ...]
+
+
+def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
+    """Return logs that find the mistakes of rules and of their conversion in one place; the first one fires.
+
+    A mistake is a rule that differs in one place (`mutants_of`), or another reading of the specification (`readings`).
+    Raises BudgetExceeded, and MissingPackage without the solver.
+    """
+    search, right = LogSearch((query,)), judge(query)
+    logs = [log for log in islice(search.logs(Random(0)), 40) if right(log)][:1]
+    kills: dict[int, list[str]] = {n: [] for n in range(len(logs))}
+    left: list[str] = []
+    wrong: list[tuple[str, Judge, sigma.SigmaQuery]] = [(words, judge(m), m) for words, m in mutants_of(query)]
+    wrong += [(f"reading {words}", judge(query, reading), query) for words, reading in readings(query)]
+    for words, other, mutant in wrong:
+        killer = next((n for n, log in enumerate(logs) if _said(other(log)) != _said(right(log))), None)
+        if killer is None:
+            detections = {rule for rule in sigma.rules_of(mutant) if isinstance(rule, sigma.SigmaDetection)}
+            own = search if detections <= set(search.detections) else LogSearch((query, mutant))
+            log = find_log(own, right, other, 1_500)
+            if log is None:
+                left.append(words)
+                continue
+            logs.append(log)
+            killer = len(logs) - 1
+        kills.setdefault(killer, []).append(words)
+    tests = (SigmaTest(tuple(log), tuple(right(log)), tuple(kills.get(n, ()))) for n, log in enumerate(logs))
+    return SigmaTests(tuple(tests), len(wrong), tuple(left))

@@ -1,0 +1,291 @@
+"""Sigma: conditions and correlations by the definition, readings, messages, relations, and commands on rule files."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+
+from cerify import api
+from cerify.equivalence.sigma import PROFILES, compare_sigma, make_sigma_tests, random_case, readings, sigma_to_cel
+from cerify.equivalence.verdict import Different
+from cerify.semantics.arguments import Budget
+from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
+from cerify.semantics.events import Event
+from cerify.semantics.sigma.denote import alerts_of, detection_test
+from cerify.semantics.sigma.parse import parse, show_documents
+from cerify.semantics.sigma.reading import SigmaReading
+from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection
+from proofs_tests.campaigns.sigma import difference
+from proofs_tests.support import sampled
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def detection(name: str, selection: Any, condition: str = "s", **more: Any) -> dict[str, Any]:
+    body = {"s": selection, "condition": condition, **more}
+    return {"title": name, "name": name, "logsource": {"category": "test"}, "detection": body}
+
+
+def rules(correlation: dict[str, Any], *others: dict[str, Any]) -> str:
+    base = [detection(name, {"kind": name}) for name in "abc"]
+    return show_documents([{"title": "t", "correlation": {"timespan": "5s", **correlation}}, *others, *base])
+
+
+def raised(text: str, log: list[tuple[str, float] | tuple[str, float, dict[str, Any]]], **reading: Any) -> list[Any]:
+    events = [Event("event", {"kind": one[0], "time": one[1], **(one[2] if len(one) > 2 else {})}) for one in log]
+    return [(a.at, a.events) for a in alerts_of(parse(text), events, SigmaReading(**reading)) if a.rule == "t"]
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("selection", "passing", "failing"),
+    [
+        ({"f": "cmd.exe"}, [{"f": "CMD.exe"}], [{}, {"f": "cmd"}, {"f": 1}]),
+        ({"f|cased": "Cmd"}, [{"f": "Cmd"}], [{"f": "cmd"}]),
+        ({"f": "a*b?"}, [{"f": "A--bx"}], [{"f": "ab"}]),
+        ({"f": r"a\*b*"}, [{"f": "a*bc"}], [{"f": "axbc"}]),
+        ({"f|contains|cased": "B"}, [{"f": "aBc"}], [{"f": "abc"}]),
+        ({"f|startswith": "a"}, [{"f": "Ab"}], [{"f": "ba"}]),
+        ({"f|endswith|cased": "C"}, [{"f": "abC"}], [{"f": "abc"}]),
+        ({"f": "*"}, [{"f": 1}, {"f": ""}], [{}]),
+        ({"f": ""}, [{"f": ""}], [{}]),
+        ({"f": None}, [{}], [{"f": ""}]),
+        ({"f|exists": True}, [{"f": 0}], [{}]),
+        ({"f|exists": False}, [{}], [{"f": 0}]),
+        ({"f": 5}, [{"f": 5}, {"f": 5.0}, {"f": "5"}], [{"f": 6}, {"f": True}, {}]),
+        ({"f": "5"}, [{"f": 5}, {"f": "5"}], [{"f": "05"}]),
+        ({"f": True}, [{"f": True}], [{"f": 1}]),
+        ({"f|gte": 5}, [{"f": 5}], [{"f": 4}, {"f": "5"}]),
+        ({"f|re": "b[0-9]"}, [{"f": "ab1c"}], [{"f": "bx"}, {"f": "B1"}]),
+        ({"f|re|i": "b1"}, [{"f": "aB1"}], [{"f": "a"}]),
+        ({"f|cidr": "10.0.0.0/8"}, [{"f": "10.1.2.3"}], [{"f": "11.1.2.3"}, {}]),
+        ({"f|fieldref": "g"}, [{"f": "x", "g": "x"}], [{"f": "x"}, {"f": "x", "g": "y"}]),
+        ({"f": ["a", "b"]}, [{"f": "a"}, {"f": "B"}], [{"f": "c"}]),
+        ({"f|contains|all": ["a", "b"]}, [{"f": "xbya"}], [{"f": "a"}]),
+        ({"f|windash|contains": " -h"}, [{"f": "x /h"}], [{"f": "x h"}]),
+        ([{"f": "a"}, {"g": "b"}], [{"f": "a"}, {"g": "b"}], [{"f": "b"}]),
+        (["fail"], [{"message": "it FAILed"}], [{"f": "fail"}]),
+        ({"f": "a"}, [{"f": "x", "f[1]": "a"}], [{"f": "x", "f[1]": "y"}]),
+    ],
+)
+def test_conditions(selection: Any, passing: list[dict[str, Any]], failing: list[dict[str, Any]]) -> None:
+    for condition, right, wrong in (("s", passing, failing), ("not s", failing, passing)):
+        (rule,) = parse(show_documents([detection("r", selection, condition)])).rules
+        assert isinstance(rule, SigmaDetection)
+        test = detection_test(rule)
+        assert all(test(Event("event", fields)) for fields in right)
+        assert not any(test(Event("event", fields)) for fields in wrong)
+
+
+# --- correlations -----------------------------------------------------------------------------------------------------
+
+COUNT = {"type": "event_count", "rules": ["a"], "group-by": ["user"], "timespan": "5s", "condition": {"gte": 2}}
+INNER = {"title": "inner", "name": "inner", "correlation": COUNT}
+X, Y = {"user": "x", "host": "h"}, {"user": "y", "host": "h"}
+
+
+@pytest.mark.parametrize(
+    ("correlation", "log", "expected"),
+    [
+        ({"type": "event_count", "rules": ["a"], "condition": {"gte": 2}},
+         [("a", 0), ("b", 1), ("a", 5), ("a", 10.5)], [(2, (0, 2))]),
+        ({"type": "event_count", "rules": ["a", "b"], "condition": {"gt": 1, "lte": 2}},
+         [("a", 0), ("b", 1), ("a", 2)], [(1, (0, 1))]),
+        ({"type": "event_count", "rules": ["a"], "condition": {"lt": 2}}, [("a", 0), ("a", 1)], [(0, (0,))]),
+        ({"type": "event_count", "rules": ["a"], "condition": {"neq": 1}}, [("a", 0), ("a", 1)], [(1, (0, 1))]),
+        ({"type": "value_count", "rules": ["a"], "condition": {"gte": 2, "field": "user"}},
+         [("a", 0, X), ("a", 1, X), ("a", 2), ("a", 3, Y)], [(3, (0, 1, 3))]),
+        ({"type": "value_count", "rules": ["a"], "condition": {"gte": 2, "field": ["user", "host"]}},
+         [("a", 0, X), ("a", 1, {**X, "host": "i"})], [(1, (0, 1))]),
+        ({"type": "temporal", "rules": ["a", "b"]},
+         [("b", 0), ("a", 1), ("b", 7), ("a", 8)], [(1, (0, 1)), (3, (2, 3))]),
+        ({"type": "temporal", "rules": ["a", "b", "c"], "condition": {"gte": 2}}, [("b", 0), ("c", 1)], [(1, (0, 1))]),
+        ({"type": "temporal_ordered", "rules": ["a", "b"]},
+         [("b", 0), ("a", 1), ("a", 2), ("b", 3), ("b", 9)], [(3, (2, 3))]),
+        ({"type": "temporal_ordered", "rules": ["a", "b", "c"], "condition": {"gte": 2}},
+         [("b", 0), ("a", 1), ("c", 2)], [(2, (1, 2))]),
+        ({"type": "temporal_ordered", "rules": ["a", "a"]}, [("a", 0), ("a", 1)], [(1, (0, 1))]),
+        ({"type": "value_sum", "rules": ["a"], "condition": {"gt": 3, "field": "n"}},
+         [("a", 0, {"n": 2}), ("a", 1, {"n": "9"}), ("a", 2, {"n": 1.5})], [(2, (0, 2))]),
+        ({"type": "value_avg", "rules": ["a"], "condition": {"gte": 2, "field": "n"}},
+         [("a", 0, {"n": 1}), ("a", 1, {"n": 3})], [(1, (0, 1))]),
+        ({"type": "value_percentile", "rules": ["a"], "condition": {"eq": 2, "field": "n", "percentile": 50}},
+         [("a", 0, {"n": 1}), ("a", 1, {"n": 3})], [(1, (0, 1))]),
+        ({"type": "event_count", "rules": ["a"], "group-by": ["user"], "condition": {"gte": 2}},
+         [("a", 0, X), ("a", 1, Y), ("a", 2), ("a", 3, X), ("a", 4)], [(3, (0, 3))]),
+        ({"type": "temporal", "rules": ["a", "b"], "group-by": ["who"],
+          "aliases": {"who": {"a": "user", "b": "host"}}},
+         [("a", 0, X), ("b", 1, X), ("b", 2, {"host": "x"})], [(2, (0, 2))]),
+        ({"type": "temporal_ordered", "rules": ["inner", "b"], "group-by": ["host"]},  # of user, then of host
+         [("a", 0, X), ("a", 1, Y), ("b", 2, X), ("a", 3, X), ("b", 7, Y)], [(4, (0, 3, 4))]),
+        ({"type": "event_count", "rules": ["inner"], "condition": {"gte": 2}},
+         [("a", 0, X), ("a", 1, X), ("a", 2, X)], [(2, (0, 1, 2))]),
+    ],
+)  # fmt: skip
+def test_correlations(correlation: dict[str, Any], log: list[Any], expected: list[Any]) -> None:
+    assert raised(rules(correlation, INNER), log) == expected
+
+
+def test_the_query_is_what_no_correlation_refers_to() -> None:
+    text = rules({"type": "temporal", "rules": ["a", "b"]})
+    assert [rule.name for rule in parse(text).rules] == ["t", "c"]
+    assert [rule.name for rule in parse(text.replace("type: temporal", "type: temporal\n  generate: true")).rules] == [
+        "a", "b", "t", "c",
+    ]  # fmt: skip
+    matches = api.match(text, [{"type": "event", "kind": "c", "time": 0}], language="sigma")
+    assert [m.result.attributes for m in matches if m.result] == [{"rule": "c", "group": {}}]
+
+
+@pytest.mark.parametrize("seed", sampled(range(60), set(range(30))))
+def test_the_definition_agrees_with_brute_force_and_with_cel(seed: int) -> None:
+    assert difference(seed)[0] == ""
+
+
+def test_random_cases_tell_each_reading_apart_from_the_decisions() -> None:
+    left = {words for n in range(4) for words, _ in readings(random_case(Random(n), PROFILES["rules"], 3, 5)[0])}
+    for n in range(300):
+        query, S = random_case(Random(n), PROFILES["rules"], 3, 12)
+        for words, reading in readings(query):
+            if words in left and alerts_of(query, S, reading) != alerts_of(query, S):
+                left.discard(words)
+    assert left == set()
+
+
+def test_a_long_log_takes_a_budget() -> None:
+    text = rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 2}})
+    log = [Event("event", {"kind": "a", "time": 0})] * 200
+    with pytest.raises(BudgetExceeded, match="shorter log"):
+        alerts_of(parse(text), log, budget=Budget(valuations=100))
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
+
+GOOD = rules({"type": "temporal", "rules": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "says", "line"),
+    [
+        ("a: [", ParseError, "not YAML", 1),
+        ("title: x\ntitle: y", ParseError, "Duplicate key", 0),
+        ("- a", ParseError, "a rule is a mapping", 1),
+        ("", ParseError, "there is no rule", 0),
+        (GOOD.replace("timespan: 5s", "timespan: 5 minutes"), ParseError, "Timespan", 3),
+        (GOOD.replace("- b\n", "- missing\n"), IllFormed, "'missing' not found", 7),
+        (GOOD.replace("type: temporal", "type: sometimes"), ParseError, "sometimes", 4),
+        (GOOD.replace("condition: s", "condition: s and"), ParseError, "a: Expected", 16),
+        (GOOD.replace("kind: a", "kind|hour: 3"), Unsupported, "parts of a time", 9),
+        (GOOD.replace("kind: a", "kind|nonsense: 3"), ParseError, "nonsense", 15),
+        (GOOD.replace("name: b", "name: a"), IllFormed, "two rules have the name 'a'", 0),
+    ],
+)
+def test_messages_have_a_place(text: str, kind: type[CerifyError], says: str, line: int) -> None:
+    with pytest.raises(kind, match=re.escape(says)) as raised_:
+        parse(text)
+    span = raised_.value.span
+    assert not line or (span is not None and text.count("\n", 0, span.start) + 1 == line)
+
+
+def test_aliases_that_multiply_are_refused_at_once() -> None:
+    lines = "x0: &x0 [1, 1]\n" + "".join(f"x{n}: &x{n} [*x{n - 1}, *x{n - 1}]\n" for n in range(1, 40))
+    with pytest.raises(ParseError):
+        parse(f"title: t\nlogsource: {{category: t}}\ndetection: {{s: {{a: 1}}, condition: s}}\n{lines}")
+
+
+def test_without_pysigma_the_extra_is_named(tmp_path: Path) -> None:
+    rule = tmp_path / "rule.yml"
+    rule.write_text(GOOD)
+    program = (
+        "import sys; sys.modules['yaml'] = None\nfrom cerify.cli import main\n"
+        f"sys.argv = ['cerify', 'check', {str(rule)!r}, '--language', 'sigma']\nmain()"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert "cerify[sigma]" in ran.stderr
+
+
+# --- relations and commands -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("kind: a", "kind: [a, A]", True),
+        ("kind: a", "kind|cased: a", False),
+        ("5s", "6s", False),
+        ("type: temporal", "type: temporal_ordered", False),
+    ],
+)
+def test_rules_are_compared(old: str, new: str, same: bool) -> None:
+    left, right = parse(GOOD), parse(GOOD.replace(old, new))
+    found = compare_sigma(left, right)
+    assert isinstance(found, Different) is not same
+    if isinstance(found, Different):
+        at = {m.events for m in (*found.left_only, *found.right_only)}
+        one, other = ({a.events for a in alerts_of(q, found.stream)} for q in (left, right))
+        assert at <= one ^ other
+
+
+def test_logs_find_the_mistakes_of_a_rule() -> None:
+    found = make_sigma_tests(parse(GOOD))
+    assert found.tests[0].alerts
+    assert {"a: other case" in words for words in found.left} <= {False}
+    kills = {words for test in found.tests for words in test.kills}
+    assert {"t: timespan 4s", "t: timespan 6s", "reading window=bucketed", "t: without the rule b"} <= kills
+    assert len(found.left) <= found.mistakes // 5
+
+
+@pytest.mark.parametrize(
+    "correlation",
+    [
+        {"type": "event_count", "rules": ["a"], "condition": {"lt": 2}},
+        {"type": "value_sum", "rules": ["a"], "condition": {"gte": 2, "field": "n"}},
+        {"type": "temporal", "rules": ["inner", "a"]},
+    ],
+)
+def test_what_cel_cannot_say_is_refused(correlation: dict[str, Any]) -> None:
+    query = parse(show_documents([*yaml.safe_load_all(rules(correlation, INNER))][:3]))
+    with pytest.raises(Unsupported):
+        sigma_to_cel(query)
+
+
+def test_commands_take_files_of_rules(tmp_path: Path, run: Run) -> None:
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.ndjson"
+    rule.write_text(rules({"type": "temporal_ordered", "rules": ["a", "b", "c"], "group-by": ["user"]}))
+    events = [("a", 0, "x"), ("b", 1, "x"), ("c", 9, "x"), ("c", 3, "y")]
+    lines = [json.dumps({"@timestamp": f"2026-01-31T12:00:0{t}Z", "kind": k, "user": u}) for k, t, u in events]
+    log.write_text("\n".join(lines))
+    assert run("match", str(rule), str(log))[:2] == (1, "no match in 4 events\n")
+    status, out, _ = run("explain", str(rule), str(log), "--at", "1")
+    assert status == 1
+    assert "2 of 3 rules occur within 5 s before event 1" in out
+    assert "c: event 2 comes 4 s too late" in out
+    log.write_text("\n".join(lines[:2]) + "\n" + lines[2].replace("09Z", "04Z"))
+    status, out, _ = run("match", str(rule), str(log), "--json")
+    assert (status, json.loads(out)["events"]) == (0, [0, 1, 2])
+    assert 'user "x"' in run("explain", str(rule), str(log))[1]
+    assert run("match", str(rule), str(log), "--reading", "edge=open")[0] == 0
+    (tmp_path / "bad.yml").write_text("title: x\na: [\n")
+    status, _, said = run("match", str(tmp_path / "bad.yml"), str(log))
+    assert status == 2
+    assert "bad.yml:3: not YAML" in said
+
+
+def test_a_rule_in_two_groups_at_one_event_raises_two_alerts() -> None:
+    correlation = {"type": "event_count", "rules": ["a", "all"], "group-by": ["who"], "condition": {"gte": 1},
+                   "aliases": {"who": {"a": "user", "all": "host"}}}  # fmt: skip
+    query = parse(rules(correlation, detection("all", {"kind": "*"})))
+    alerts = [a for a in alerts_of(query, [Event("event", {"kind": "a", "time": 0, **X})]) if a.rule == "t"]
+    assert sorted(str(a.group) for a in alerts) == ["(('who', 'h'),)", "(('who', 'x'),)"]
+    assert any(isinstance(rule, SigmaCorrelation) for rule in query.rules)

@@ -1,0 +1,1 @@
+"""Sigma rules and their correlations: trees, what pySigma parses, the meaning of alerts."""

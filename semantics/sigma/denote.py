@@ -1,0 +1,315 @@
+"""The meaning of Sigma rules: which alerts a log raises.
+
+Letters: S the log, p and q positions from 0, t(p) the time of the event at p, w the timespan of a correlation.
+
+A detection raises an alert at each event that satisfies its condition. An alert of a rule R, at p, is an *occurrence*
+of R in each correlation that refers to R, in the group of the values that the event at p has for the fields of
+`group-by`; an event without a value for one of them is in no group. Of an alert of a correlation the values are those
+of its own group first, then those of the event at p.
+
+At p, with an occurrence in a group, the **window** has the occurrences of that group at q <= p with t(p) - t(q) <= w.
+The correlation raises an alert there if its number, of the window, is what the condition says:
+
+- event_count: the events of the window, each once;
+- value_count: the different values of the field; value_sum, value_avg, value_percentile: what their names say, of the
+  numbers in it. Occurrences without a value are none;
+- temporal: the different rules that occur;
+- temporal_ordered: the length of the longest chain of occurrences in the window that ends at p, whose rules are in
+  the order of `rules` and whose events follow each other in the log.
+
+Without a condition, temporal and temporal_ordered ask for as many as there are rules. The events of an alert are those
+of its window; of temporal_ordered those of the chain, and of chains as long the one whose events are the latest, looked
+at from its end. `SigmaReading` has other answers; each changes a line or two here.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import condition_test, time_of, values_of
+from cerify.semantics.eql.functions import fold
+from cerify.semantics.eql.reading import EqlReading
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.events import Event
+from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading, SigmaWindow
+from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, Threshold
+from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.values import Value, kind
+
+Group: TypeAlias = tuple[tuple[str, Value | None], ...]
+"""The names of the fields of a group with their values, as the event has them."""
+SECOND = 1_000_000
+COMPARE = {
+    "gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le, "eq": operator.eq, "neq": operator.ne,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SigmaAlert:
+    """An alert of a rule: the position at which it is raised, its events, and its group."""
+
+    at: int
+    events: tuple[int, ...]
+    rule: str
+    group: Group = ()
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """An alert of the rule with this number, as a correlation sees it: its time, and its values to be counted."""
+
+    alert: SigmaAlert
+    time: int
+    rule: int
+    values: tuple[Value, ...] | None
+
+    @property
+    def at(self) -> int:
+        """The position of the alert."""
+        return self.alert.at
+
+
+def alerts_of(
+    query: SigmaQuery, S: Sequence[Event], reading: SigmaReading = SPECIFICATION, budget: Budget = Budget()
+) -> list[SigmaAlert]:
+    """Return the alerts that a log raises, in the order of positions and of rules. Raises BudgetExceeded.
+
+    An event without a time is in no window, so that a correlation does not see it.
+    """
+    log = LogOfRules(S, reading, budget)
+    return sorted((alert for rule in query.rules for alert in log.alerts(rule)), key=lambda alert: alert.at)
+
+
+class LogOfRules:
+    """A log, and the alerts that rules raise on it; those of a rule are found once."""
+
+    def __init__(self, S: Sequence[Event], reading: SigmaReading = SPECIFICATION, budget: Budget = Budget()) -> None:
+        self.S, self.reading, self.budget = S, reading, budget
+        self.times = [None if (t := time_of(e)) is None else self._rounded(t) for e in S]
+        self._alerts: dict[int, tuple[SigmaRule, list[SigmaAlert]]] = {}
+        times = [t for t in self.times if t is not None]
+        self._in_order = times == sorted(times)
+        self._looks = 0
+
+    def _rounded(self, time: int) -> int:
+        return time // SECOND * SECOND if self.reading.resolution == "seconds" else time
+
+    def alerts(self, rule: SigmaRule) -> list[SigmaAlert]:
+        """Return the alerts of a rule, in the order of positions."""
+        if id(rule) not in self._alerts:
+            made = self._detected(rule) if isinstance(rule, SigmaDetection) else self._correlated(rule)
+            self._alerts[id(rule)] = rule, list(made)  # the rule is kept, so that its identity is
+        return self._alerts[id(rule)][1]
+
+    def _detected(self, rule: SigmaDetection) -> Iterator[SigmaAlert]:
+        test = detection_test(rule, self.reading.case, self.reading.absent)
+        return (SigmaAlert(p, (p,), rule.name) for p, e in enumerate(self.S) if test(e))
+
+    # --- groups and windows -------------------------------------------------------------------------------------------
+
+    def occurrences(self, rule: SigmaCorrelation) -> dict[Any, list[Occurrence]]:
+        """Return the occurrences of a correlation's rules by group, in the order of positions, then of rules."""
+        reading, found = self.reading, []
+        for number, (part, fields) in enumerate(zip(rule.rules, rule.keys, strict=True)):
+            for alert in self.alerts(part):
+                time = self.times[alert.at]
+                group = self.group_of(rule, alert, fields)
+                if time is None or group is None:
+                    continue
+                values = self._counted(rule, number, alert)
+                if rule.values[number] and values is None and reading.null_values == "apart":
+                    continue
+                found.append((group, Occurrence(alert, time, number, values)))
+        groups: dict[Any, list[Occurrence]] = {}
+        for group, one in sorted(found, key=lambda pair: (pair[1].at, pair[1].rule)):
+            groups.setdefault(group, []).append(one)
+        return groups
+
+    def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
+        """Return what an alert has for a field: what its group says, else the first value of its last event."""
+        own = dict(alert.group)
+        return own[field] if field in own else next(iter(values_of(self.S[alert.at], field)), None)
+
+    def group_of(self, rule: SigmaCorrelation, alert: SigmaAlert, fields: tuple[str, ...]) -> Any:
+        """Return what is equal for alerts of one group; None for an alert in no group."""
+        if self.reading.groups == "ignored":
+            return ()
+        values = [self.value_of(alert, field) for field in fields]
+        if None in values and self.reading.null_groups == "apart":
+            return None
+        folds = self.reading.groups == "folded"
+        return tuple(None if v is None else (kind(v), fold(v) if folds and isinstance(v, str) else v) for v in values)
+
+    def _counted(self, rule: SigmaCorrelation, number: int, alert: SigmaAlert) -> tuple[Value, ...] | None:
+        values = [self.value_of(alert, field) for field in rule.values[number]]
+        numeric = rule.kind not in ("event_count", "value_count")
+        if any(v is None or (numeric and (isinstance(v, bool) or not isinstance(v, int | float))) for v in values):
+            return None
+        return tuple(values) or None  # type: ignore[arg-type]
+
+    def window(self, rule: SigmaCorrelation, group: list[Occurrence], p: int, t: int) -> list[Occurrence]:
+        """Return the occurrences of a group that the window at position p, of time t, has."""
+        w, reading = rule.seconds * SECOND, self.reading
+        together = reading.instant == "together"
+        if self._in_order and self.window_of(rule) == "sliding":  # a shortcut: no other one can be in the window
+            low = bisect_left(group, t - w, key=lambda o: o.time)
+            group = group[low : bisect_right(group, t, key=lambda o: o.time)]
+        seen = [o for o in self._watched(group) if o.at <= p or (together and o.time == t)]
+        match self.window_of(rule):
+            case "unlimited":
+                return seen
+            case "extent":
+                times = [o.time for o in group]
+                return seen if max(times) - min(times) <= w else []
+            case "bucketed":
+                return [o for o in seen if o.time // w == t // w]
+            case "sliding":
+                most = w if reading.edge == "closed" else w - 1
+                return [o for o in seen if 0 <= t - o.time <= most]
+
+    def window_of(self, rule: SigmaCorrelation) -> SigmaWindow:
+        """Return which occurrences a correlation sees together, as `SigmaReading.window`."""
+        return self.reading.window
+
+    def _watched(self, items: list[Occurrence]) -> Iterator[Occurrence]:
+        self._looks += len(items)
+        if self._looks > 10 * self.budget.valuations:
+            raise BudgetExceeded(
+                f"more than {10 * self.budget.valuations} looks at an event; the definition is slow by design: use a "
+                "shorter log, or raise the budget"
+            )
+        check_time()
+        return iter(items)
+
+    # --- correlations -------------------------------------------------------------------------------------------------
+
+    def _correlated(self, rule: SigmaCorrelation) -> Iterator[SigmaAlert]:
+        made: list[SigmaAlert] = []
+        for group in self.occurrences(rule).values():
+            held, used = False, -1
+            moments = list(self._moments(group))
+            for p, t, of_p in moments[-1:] if self.reading.alerts == "last" else moments:
+                left = [o for o in group if o.at > used] if self.reading.alerts == "consumed" else group
+                window = self.window(rule, left, p, t)
+                number, events = self.measure(rule, window, of_p)
+                holds = satisfies(number, rule.thresholds)
+                if holds and not (held and self.reading.alerts == "episode"):
+                    named = zip(rule.group_by, rule.keys[of_p[-1].rule], strict=True)
+                    values = tuple((name, self.value_of(of_p[-1].alert, field)) for name, field in named)
+                    made.append(SigmaAlert(p, events, rule.name, values))
+                    used = p
+                held = holds
+        return iter(sorted(made, key=lambda alert: (alert.at, alert.events)))
+
+    def _moments(self, group: list[Occurrence]) -> Iterator[tuple[int, int, list[Occurrence]]]:
+        """The positions at which a group is looked at, each with its time and the occurrences there."""
+        together = self.reading.instant == "together"
+        at_once: dict[int, list[Occurrence]] = {}
+        for one in group:
+            at_once.setdefault(one.time if together else one.at, []).append(one)
+        for moment in at_once.values():
+            yield moment[-1].at, moment[-1].time, moment
+
+    def measure(
+        self, rule: SigmaCorrelation, window: list[Occurrence], of_p: list[Occurrence]
+    ) -> tuple[float | None, tuple[int, ...]]:
+        """Return the number that the condition is about, None without one, and the events of an alert.
+
+        of_p: the occurrences at the end of the window.
+        """
+        events = _events_of(window)
+        once = {(self._identity(rule, o), o.values): o for o in window}
+        values = [o.values for o in once.values() if o.values is not None]
+        match rule.kind:
+            case "event_count":
+                return len(window) if self.reading.counted == "matches" else len(once), events
+            case "value_count":
+                return len({tuple((kind(v), v) for v in value) for value in values}), events
+            case "temporal":
+                return len({rule.rules[o.rule].name for o in window}), events
+            case "temporal_ordered":
+                if self.reading.order == "any":
+                    return len({rule.rules[o.rule].name for o in window}), events
+                chain = self._chain(window, {o.at for o in of_p})
+                return len(chain), _events_of(chain)
+            case "value_sum" | "value_avg" | "value_percentile":
+                numbers = sorted(float(value[0]) for value in values)  # type: ignore[arg-type]
+                if not numbers:
+                    return None, events
+                if rule.kind == "value_percentile":
+                    return self._percentile(numbers, rule.percentile or 0.0), events
+                total = math.fsum(numbers)
+                return total if rule.kind == "value_sum" else total / len(numbers), events
+
+    def _identity(self, rule: SigmaCorrelation, one: Occurrence) -> object:
+        """What is counted once: an event, whichever detections it satisfies, or an alert of a correlation."""
+        return one.at if isinstance(rule.rules[one.rule], SigmaDetection) else one.alert
+
+    def _chain(self, window: list[Occurrence], last: set[int]) -> tuple[Occurrence, ...]:
+        """The longest chain of rules in their order that ends at one of the positions; of these the latest one."""
+        together = self.reading.instant == "together"
+        best: dict[int, tuple[Occurrence, ...]] = {}  # by the rule of its last occurrence
+        ending: list[tuple[Occurrence, ...]] = []
+        moments: dict[int, list[Occurrence]] = {}
+        for one in window:
+            moments.setdefault(one.time if together else one.at, []).append(one)
+        for moment in moments.values():
+            new = []
+            for one in moment:
+                before = [chain for number, chain in best.items() if number < one.rule]
+                new.append((*max(before, key=_latest, default=()), one))
+            for chain in new:
+                number = chain[-1].rule
+                best[number] = max(best.get(number, ()), chain, key=_latest)
+                if chain[-1].at in last:
+                    ending.append(chain)
+        return max(ending, key=_latest, default=())
+
+    def _percentile(self, numbers: list[float], percent: float) -> float:
+        place = percent / 100 * (len(numbers) - 1)
+        if self.reading.percentile == "nearest":
+            return numbers[max(math.ceil(percent / 100 * len(numbers)) - 1, 0)]
+        low = math.floor(place)
+        high = min(low + 1, len(numbers) - 1)
+        return numbers[low] + (place - low) * (numbers[high] - numbers[low])
+
+
+def _events_of(occurrences: Iterable[Occurrence]) -> tuple[int, ...]:
+    return tuple(sorted({p for o in occurrences for p in o.alert.events}))
+
+
+def _latest(chain: tuple[Occurrence, ...]) -> tuple[int, list[int]]:
+    """Order chains by their length, then by how late their events are, from the last one on."""
+    return len(chain), [one.at for one in reversed(chain)]
+
+
+def satisfies(number: float | None, thresholds: Iterable[Threshold]) -> bool:
+    """Return whether a number satisfies all thresholds; None satisfies none."""
+    if number is None:
+        return False
+    return all(COMPARE[name](number, bound) for name, bound in thresholds)
+
+
+def detection_test(
+    rule: SigmaDetection, case: Literal["folded", "exact"] = "folded", absent: Literal["false", "unknown"] = "false"
+) -> Callable[[Event], bool]:
+    """Return the function that says whether an event satisfies a detection."""
+    truth = condition_test(_cased(rule.condition) if case == "exact" else rule.condition, EqlReading("exact", absent))
+    return lambda event: truth(event) is True
+
+
+CASED: Mapping[str, eql.MatchOperator] = {"in~": "in", "like~": "like"}
+
+
+def _cased(node: eql.Condition) -> eql.Condition:
+    """A condition whose texts match in their own case alone."""
+    if isinstance(node, eql.ValueLookup) and node.operator in CASED:
+        return eql.ValueLookup(CASED[node.operator], node.term, node.values)
+    return rebuilt(node, [_cased(part) for part in children(node)])

@@ -1,0 +1,322 @@
+"""Rules as pySigma parses them, made into trees: several YAML documents, with their references to each other.
+
+pySigma reads the rules, so that what it refuses is refused here with its words. Beyond it a range of two thresholds is
+taken, as the specification has it. A detection becomes a condition of EQL; what that cannot say raises Unsupported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from functools import lru_cache
+from typing import Any
+
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.errors import CerifyError, IllFormed, ParseError, Span, Unsupported
+from cerify.semantics.packages import naming_extras
+from cerify.semantics.sigma.syntax import (
+    KINDS,
+    TEMPORAL,
+    SigmaCorrelation,
+    SigmaDetection,
+    SigmaQuery,
+    SigmaRule,
+    Threshold,
+)
+
+KEYWORDS = "message"
+"""The field in which a keyword, a value without a field, is looked for."""
+OPERATORS = ("gt", "gte", "lt", "lte", "eq", "neq")
+LONGEST = 1_000_000  # characters of a text of rules
+
+
+@lru_cache(maxsize=256)
+def parse(text: str) -> SigmaQuery:
+    """Return the rules of a text of YAML documents.
+
+    Raises ParseError for what is no YAML or no Sigma, with its place; IllFormed for references to rules that are not
+    there or go round; Unsupported for what has no meaning here; MissingPackage without pySigma.
+    """
+    with naming_extras():
+        import yaml
+        from sigma.collection import SigmaCollection
+        from sigma.correlations import SigmaCorrelationRule
+        from sigma.exceptions import SigmaError
+    if len(text) > LONGEST:
+        raise ParseError(f"a text of rules has at most {LONGEST:,} characters; split it")
+    try:
+        documents = list(yaml.load_all(text, _loader()))
+        starts = [node.start_mark.index for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None]
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = None if mark is None else Span(min(mark.index, len(text)), min(mark.index + 1, len(text)))
+        raise ParseError(f"not YAML: {getattr(error, 'problem', None) or error}", place) from None
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"not YAML: {error}") from None
+    documents = [document for document in documents if document is not None]
+    for document, start in zip(documents, starts, strict=True):
+        if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
+            raise ParseError("a rule is a mapping with `detection` or `correlation`", _line_at(text, start))
+    ranges = [_without_second_threshold(document) for document in documents if "correlation" in document]
+    flaws = (SigmaError, ValueError, TypeError, KeyError, AttributeError)
+    try:
+        built = SigmaCollection.from_dicts(deepcopy(documents), resolve_references=False)
+    except flaws:
+        for end, start in enumerate(starts, 1):  # one document more each time: the error is of the last one
+            try:
+                SigmaCollection.from_dicts(deepcopy(documents[:end]), resolve_references=False)
+            except flaws as error:
+                raise ParseError(f"not a Sigma rule: {_message(error)}", _place(text, start, error)) from None
+        raise
+    if not built.rules:
+        raise ParseError("there is no rule; write a mapping with `detection` or `correlation`")
+    correlations = [rule for rule in built.rules if isinstance(rule, SigmaCorrelationRule)]
+    more = dict(zip(map(id, correlations), ranges, strict=True))
+    _require_unique(text, built.rules)
+    try:
+        built.resolve_rule_references()
+    except SigmaError as error:
+        missing = re.search(r"'([^']*)'", str(error))
+        where = text.find(missing[1]) if missing else -1
+        span = Span(where, where + len(missing[1])) if missing and where >= 0 else None
+        raise IllFormed(f"{_message(error)}; put the rule into the same file", span) from None
+    made: dict[int, SigmaRule] = {}
+    try:
+        return SigmaQuery(tuple(_rule(rule, more, made, ()) for rule in built.rules if rule._output), text=text)
+    except CerifyError as error:
+        name, _, _ = error.message.partition(": ")
+        named = re.search(rf"(?m)^(?:name|title|id):\s*['\"]?{re.escape(name)}['\"]?\s*$", text)
+        start = named.start() if named else 0
+        condition = text.find("condition:", start) if isinstance(error, ParseError) else -1
+        raise type(error)(error.message, _line_at(text, max(condition, start))) from None
+
+
+def _loader() -> Any:
+    from sigma.rule.base import SigmaYAMLLoader
+
+    return SigmaYAMLLoader
+
+
+def _without_second_threshold(document: Mapping[str, Any]) -> tuple[Threshold, ...]:
+    """Take the thresholds of a range but the first out of a correlation, and return them."""
+    correlation = document["correlation"]
+    condition = correlation.get("condition") if isinstance(correlation, dict) else None
+    if not isinstance(condition, dict):
+        return ()
+    _, *others = [name for name in condition if name in OPERATORS] or [""]
+    numbers = [name for name in others if type(condition[name]) in (int, float)]
+    return tuple((name, condition.pop(name)) for name in numbers)
+
+
+def _message(error: Exception) -> str:
+    return str(error) if type(error).__name__.startswith("Sigma") else f"{type(error).__name__}: {error}"
+
+
+def _line_at(text: str, index: int) -> Span:
+    end = text.find("\n", index)
+    return Span(index, len(text) if end < 0 else max(end, index + 1))
+
+
+def _place(text: str, start: int, error: Exception) -> Span:
+    """The line of a document that an error is about: that of a value or key which it names, else the first."""
+    end = text.find("\n---", start)
+    document = text[start : len(text) if end < 0 else end]
+    names = re.findall(r"'([^'\n]+)'", str(error)) + [
+        word.replace(" ", "") for word in ("log source", "timespan", "type", "condition") if word in str(error)
+    ]
+    for name in names:
+        if (at := document.find(name.strip())) >= 0:
+            return _line_at(text, text.rfind("\n", 0, start + at) + 1)
+    return _line_at(text, start)
+
+
+def _require_unique(text: str, rules: list[Any]) -> None:
+    for key in ("name", "id"):
+        values = [str(getattr(rule, key)) for rule in rules if getattr(rule, key) is not None]
+        for value in values:
+            if values.count(value) > 1:
+                raise IllFormed(f"two rules have the {key} {value!r}", _line_at(text, max(text.find(value), 0)))
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def _rule(
+    rule: Any, more: Mapping[int, tuple[Threshold, ...]], made: dict[int, SigmaRule], path: tuple[int, ...]
+) -> SigmaRule:
+    """The tree of a rule, made once; path: the correlations around it."""
+    from sigma.correlations import SigmaCorrelationRule
+
+    if id(rule) in path:
+        raise IllFormed(f"{_name(rule)}: the correlation refers to itself")
+    if id(rule) not in made:
+        if isinstance(rule, SigmaCorrelationRule):
+            parts = tuple(_rule(one.rule, more, made, (*path, id(rule))) for one in rule.referenced_rules)
+            made[id(rule)] = _correlation(rule, parts, more[id(rule)])
+        else:
+            made[id(rule)] = _detection(rule)
+    return made[id(rule)]
+
+
+def _name(rule: Any) -> str:
+    return str(rule.name or rule.title or rule.id)
+
+
+def _correlation(rule: Any, parts: tuple[SigmaRule, ...], more: tuple[Threshold, ...]) -> SigmaCorrelation:
+    kind, percentile = rule.type.name.lower(), None
+    condition: Any = rule.condition
+    if kind == "value_median":
+        kind, percentile = "value_percentile", 50.0
+    if kind not in KINDS:
+        raise Unsupported(f"{_name(rule)}: there is no meaning of the correlation type {kind} here")
+    if not hasattr(condition, "op"):
+        raise Unsupported(f"{_name(rule)}: the specification has no condition with and, or, not; chain correlations")
+    if not parts:
+        raise IllFormed(f"{_name(rule)}: a correlation refers to one rule at least")
+    names = [condition.fieldref] if isinstance(condition.fieldref, str) else list(condition.fieldref or ())
+    if kind == "value_percentile" and percentile is None:
+        percentile = None if condition.percentile is None else float(condition.percentile)
+        if percentile is None or not 0 <= percentile <= 100:
+            raise IllFormed(f"{_name(rule)}: value_percentile needs `percentile:`, from 0 to 100, in its condition")
+    if kind not in ("event_count", "value_count", *TEMPORAL) and len(names) != 1:
+        raise IllFormed(f"{_name(rule)}: {kind} is of one field")
+    group_by = tuple(rule.group_by or ())
+    return SigmaCorrelation(
+        _name(rule),
+        kind,
+        parts,
+        group_by,
+        tuple(tuple(_field_of(rule, one, name) for name in group_by) for one in rule.referenced_rules),
+        rule.timespan.seconds,
+        ((condition.op.name.lower(), condition.count), *more),
+        tuple(tuple(_field_of(rule, one, name) for name in names) for one in rule.referenced_rules),
+        percentile,
+    )
+
+
+def _field_of(rule: Any, referred: Any, name: str) -> str:
+    """The field of a rule that a name of the correlation stands for: by an alias, or the field with that name."""
+    own = {referred.reference, str(referred.rule.name), str(referred.rule.id)}
+    for alias in rule.aliases:
+        if alias.alias == name:
+            for target, field in alias.mapping.items():
+                if target.reference in own:
+                    return str(field)
+    return name
+
+
+def _detection(rule: Any) -> SigmaDetection:
+    try:
+        conditions = [_condition(one.parsed, _name(rule)) for one in rule.detection.parsed_condition]
+    except ValueError as error:  # of pySigma, which parses the condition when it is first used
+        raise ParseError(f"{_name(rule)}: {error}") from None
+    source = rule.logsource
+    words = [f"{name} {value}" for name in ("category", "product", "service") if (value := getattr(source, name, None))]
+    return SigmaDetection(_name(rule), _any(conditions), ", ".join(words))
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def _any(parts: list[eql.Condition]) -> eql.Condition:
+    return parts[0] if len(parts) == 1 else eql.AnyConditions(tuple(parts))
+
+
+def _condition(node: Any, rule: str) -> eql.Condition:
+    """The condition of EQL for a parsed condition. Raises Unsupported."""
+    match type(node).__name__:
+        case "ConditionAND":
+            parts = tuple(_condition(part, rule) for part in node.args)
+            return parts[0] if len(parts) == 1 else eql.AllConditions(parts)
+        case "ConditionOR":
+            return _any([_condition(part, rule) for part in node.args])
+        case "ConditionNOT":
+            return eql.NegatedCondition(_condition(node.args[0], rule))
+        case "ConditionFieldEqualsValueExpression":
+            return _value(eql.EventField(node.field), node.value, rule)
+        case "ConditionValueExpression":
+            import sigma.types as types
+
+            if not isinstance(node.value, types.SigmaString):
+                raise Unsupported(f"{rule}: a keyword is a text")
+            star = types.SpecialChars.WILDCARD_MULTI
+            return _value(eql.EventField(KEYWORDS), star + node.value + star, rule)
+        case other:
+            raise Unsupported(f"{rule}: there is no meaning of {other} here; write another condition")
+
+
+def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
+    import sigma.types as types
+
+    match value:
+        case types.SigmaString():
+            return _text(field, value, rule)
+        case types.SigmaTimestampPart():
+            raise Unsupported(f"{rule}: parts of a time, as in {field.name}|hour, have no meaning here")
+        case types.SigmaNumber():
+            number = _number(value)
+            return eql.ValueLookup("in", field, (number, str(number)))
+        case types.SigmaBool():
+            return eql.FieldComparison("==", field, eql.FieldConstant(value.boolean))
+        case types.SigmaNull():
+            return eql.FieldComparison("==", field, eql.FieldConstant(None))
+        case types.SigmaExists():
+            return eql.FieldComparison("!=" if value else "==", field, eql.FieldConstant(None))
+        case types.SigmaCompareExpression():
+            sign = {"LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=", "NEQ": "!="}[value.op.name]
+            return eql.FieldComparison(sign, field, eql.FieldConstant(_number(value.number)))  # type: ignore[arg-type]
+        case types.SigmaCIDRExpression():
+            return eql.FunctionCall("cidrMatch", False, (field, eql.FieldConstant(str(value.network))))
+        case types.SigmaFieldReference() if not (value.starts_with or value.ends_with):
+            return eql.FieldComparison("==", field, eql.EventField(value.field))
+        case types.SigmaExpansion():
+            return _any([_value(field, part, rule) for part in value.values])
+        case types.SigmaRegularExpression():
+            names = {flag.name for flag in value.flags}
+            flags = "".join(letter for name, letter in (("DOTALL", "s"), ("MULTILINE", "m")) if name in names)
+            inner = str(value.regexp.original)
+            searched = rf"(?s:.*)(?{flags}:{inner})(?s:.*)" if flags else rf"(?s:.*)(?:{inner})(?s:.*)"
+            return eql.ValueLookup("regex~" if "IGNORECASE" in names else "regex", field, (searched,))
+        case _:
+            raise Unsupported(f"{rule}: {field.name}: there is no meaning of {type(value).__name__} here")
+
+
+def _number(value: Any) -> int | float:
+    number: int | float = value.number
+    return int(number) if float(number).is_integer() else float(number)
+
+
+def _text(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
+    """A text with wildcards; without `cased` it matches in any case, and a text of digits matches the number too."""
+    import sigma.types as types
+
+    cased = isinstance(value, types.SigmaCasedString)
+    parts = list(value.s)
+    if any(isinstance(part, types.Placeholder) for part in parts):
+        raise Unsupported(f"{rule}: {field.name}: the placeholders of |expand have no values here")
+    if parts == [types.SpecialChars.WILDCARD_MULTI]:
+        return eql.FieldComparison("!=", field, eql.FieldConstant(None))
+    literals = [part for part in parts if isinstance(part, str)]
+    if len(literals) == len(parts):
+        text = "".join(literals)
+        if re.fullmatch(r"0|-?[1-9]\d{0,17}", text):
+            return eql.ValueLookup("in", field, (text, int(text)))
+        return eql.ValueLookup("in" if cased else "in~", field, (text,))
+    if not any(c in part for part in literals for c in "*?"):
+        pattern = "".join(part if isinstance(part, str) else _WILD[part.name] for part in parts)
+        return eql.ValueLookup("like" if cased else "like~", field, (pattern,))
+    pattern = "".join(re.escape(p) if isinstance(p, str) else f"(?s:{_WILD_RE[p.name]})" for p in parts)
+    return eql.ValueLookup("regex" if cased else "regex~", field, (pattern,))
+
+
+_WILD = {"WILDCARD_MULTI": "*", "WILDCARD_SINGLE": "?"}
+_WILD_RE = {"WILDCARD_MULTI": ".*", "WILDCARD_SINGLE": "."}
+
+
+def show_documents(documents: Iterable[Any]) -> str:
+    """Return the YAML text of rules given as mappings."""
+    with naming_extras():
+        import yaml
+    text: str = yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True)
+    return text

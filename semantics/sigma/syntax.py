@@ -1,0 +1,78 @@
+"""The trees of Sigma rules.
+
+A detection is a condition on one event; here it is a condition of EQL, which has wildcards, comparison without case,
+networks and arrays too. A correlation counts or orders what other rules find, in groups and within a timespan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field
+from typing import ClassVar, Literal, TypeAlias, get_args
+
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.trees import Tree
+
+CorrelationKind: TypeAlias = Literal[
+    "event_count", "value_count", "temporal", "temporal_ordered", "value_sum", "value_avg", "value_percentile"
+]
+KINDS: tuple[CorrelationKind, ...] = get_args(CorrelationKind)
+TEMPORAL: tuple[CorrelationKind, ...] = ("temporal", "temporal_ordered")
+Threshold: TypeAlias = tuple[Literal["gt", "gte", "lt", "lte", "eq", "neq"], int | float]
+
+
+class SigmaDetection(Tree):
+    """A rule about one event. name: its name, id or title; logsource: what it says of where events come from."""
+
+    operands: ClassVar = ("condition",)
+    name: str
+    condition: eql.Condition
+    logsource: str = ""
+
+
+class SigmaCorrelation(Tree):
+    """A rule about what other rules find.
+
+    group_by: the names of the group's fields, keys: the fields of each rule that they stand for, by the aliases.
+    seconds: the timespan. thresholds: all of them must hold. values: of each rule the fields that are counted or
+    added up. percentile: from 0 to 100, of value_percentile alone.
+    """
+
+    operands: ClassVar = ("rules",)
+    name: str
+    kind: CorrelationKind
+    rules: tuple[SigmaDetection | SigmaCorrelation, ...]
+    group_by: tuple[str, ...]
+    keys: tuple[tuple[str, ...], ...]
+    seconds: int
+    thresholds: tuple[Threshold, ...]
+    values: tuple[tuple[str, ...], ...]
+    percentile: float | None = None
+
+
+SigmaRule: TypeAlias = SigmaDetection | SigmaCorrelation
+
+
+class SigmaQuery(Tree):
+    """The rules of a text that raise alerts: those that no correlation refers to, or that it generates too."""
+
+    operands: ClassVar = ("rules",)
+    rules: tuple[SigmaRule, ...]
+    text: str = field(default="", kw_only=True)  # the YAML; no part of a tree's value
+
+
+def rules_of(query: SigmaQuery) -> Iterator[SigmaRule]:
+    """Yield each rule of a query, those that a correlation refers to before it; equal ones once."""
+    seen: set[SigmaRule] = set()
+
+    def below(rule: SigmaRule) -> Iterator[SigmaRule]:
+        if rule in seen:
+            return
+        seen.add(rule)
+        if isinstance(rule, SigmaCorrelation):
+            for part in rule.rules:
+                yield from below(part)
+        yield rule
+
+    for rule in query.rules:
+        yield from below(rule)

@@ -1,0 +1,202 @@
+"""Puts converters of Sigma rules under test: a rule is converted, and the query runs on the log.
+
+    python sigma_adapter.py sqlite|duckdb|clickhouse|eql
+
+The query's answer is compared by the events at which alerts are raised, or, where it has none, by groups.
+"""
+
+import json
+import sqlite3
+import sys
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from cerify.adapter import AdapterProblem, Json, RunMessage, Skip, serve, version_of
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Rows = list[dict[str, Any]]
+
+
+def converted(run: RunMessage, backend: Any) -> tuple[Any, str]:
+    """Return the last correlation of the rules, and its query. Raises Skip for what the converter refuses."""
+    from sigma.collection import SigmaCollection
+    from sigma.correlations import SigmaCorrelationRule
+    from sigma.exceptions import SigmaError
+
+    try:
+        rules = SigmaCollection.from_yaml(run.query)
+        queries = backend.convert(rules)
+    except (SigmaError, NotImplementedError) as error:
+        raise Skip(f"the converter refuses: {type(error).__name__}: {error}") from None
+    except Exception as error:  # a converter that fails on a rule that its parser takes
+        raise AdapterProblem(f"the converter fails: {type(error).__name__}: {error}") from None
+    raising = [rule for rule in rules.rules if rule._output]
+    if len(raising) != 1 or len(queries) != 1 or not isinstance(raising[0], SigmaCorrelationRule):
+        raise Skip("one correlation is compared at a time")
+    query = queries[0]["query"] if isinstance(queries[0], dict) else queries[0]
+    run.translate(str(query))
+    return raising[0], str(query)
+
+
+def columns_of(rule: Any, run: RunMessage) -> list[str]:
+    """Return the columns of the table: the fields of events, and those at which the rules look."""
+    names = dict.fromkeys(name for event in run.events for name in event if name not in ("type", "time"))
+    body = rule.to_dict()["correlation"]
+    wanted = [*(rule.group_by or []), *(f for a in (body.get("aliases") or {}).values() for f in a.values())]
+    return list(names | dict.fromkeys(("kind", "user", "host", "size")) | dict.fromkeys(wanted))
+
+
+def by_groups(rule: Any, rows: Rows) -> Iterable[Json]:
+    """Return the groups that the rows of an answer name."""
+    for row in rows:
+        group = {name: row.get(name) for name in rule.group_by or []}
+        yield {"at": 0, "events": [], "result": {"rule": str(rule.name or rule.title), "group": group}}
+
+
+def failing(error: Exception) -> AdapterProblem:
+    """Return the problem of a query that its engine does not take."""
+    return AdapterProblem(f"the engine refuses the query: {type(error).__name__}: {error}"[:600])
+
+
+# --- converters and engines -------------------------------------------------------------------------------------------
+
+
+def on_sqlite(run: RunMessage) -> Iterable[Json]:
+    """Return where the query of the SQLite converter raises alerts: the last event of each window."""
+    from sigma.backends.sqlite import sqliteBackend
+
+    rule, query = converted(run, sqliteBackend(timestamp_format="unix_us", collate_nocase=True))
+    columns, times = columns_of(rule, run), instants(run)
+    with sqlite3.connect(":memory:") as database:
+        database.row_factory = sqlite3.Row
+        database.create_function("REGEXP", 2, lambda pattern, value: value is not None and _searches(pattern, value))
+        names = ", ".join(f'"{name}"' for name in columns)
+        database.execute(f"CREATE TABLE logs (timestamp, {names})")
+        marks = ", ".join("?" * (len(columns) + 1))
+        rows = [(times[p], *(event.get(name) for name in columns)) for p, event in enumerate(run.events)]
+        database.executemany(f"INSERT INTO logs VALUES ({marks})", rows)
+        try:
+            alerts = database.execute(query).fetchall()
+        except sqlite3.Error as error:
+            raise failing(error) from None
+    for alert in alerts:
+        places = [int(eid.split(":")[1]) - 1 for eid in json.loads(alert["event_ids"])]
+        end = round(alert["occurrence_time"] * 1_000_000)
+        at = max((p for p in places if times[p] == end), default=max(places))
+        yield {"at": at, "events": sorted(places)}
+
+
+def _searches(pattern: str, value: object) -> bool:
+    import re
+
+    return re.search(pattern, str(value)) is not None
+
+
+def on_duckdb(run: RunMessage) -> Iterable[Json]:
+    """Return the groups that the query of the DuckDB converter has."""
+    import duckdb
+    from sigma_backend_duckdb.backend import DuckDBBackend
+
+    rule, query = converted(run, DuckDBBackend())
+    database = duckdb.connect(":memory:")
+    columns, times = columns_of(rule, run), instants(run)
+    types = ", ".join(f'"{name}" {"DOUBLE" if name == "size" else "VARCHAR"}' for name in columns)
+    database.execute(f"CREATE TABLE logs (timestamp TIMESTAMP, {types})")
+    marks = ", ".join("?" * (len(columns) + 1))
+    for p, event in enumerate(run.events):
+        at = datetime.fromtimestamp(times[p] / 1_000_000, UTC).replace(tzinfo=None)
+        database.execute(f"INSERT INTO logs VALUES ({marks})", [at, *(event.get(name) for name in columns)])
+    try:
+        answer = database.execute(query)
+        names = [column[0] for column in answer.description]
+        rows = [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+    except duckdb.Error as error:
+        raise failing(error) from None
+    return list(by_groups(rule, rows))
+
+
+def on_clickhouse(run: RunMessage) -> Iterable[Json]:
+    """Return the groups that the query of the ClickHouse converter has."""
+    from chdb.session import Session
+    from sigma.backends.clickhouse import ClickhouseBackend
+
+    rule, query = converted(run, ClickhouseBackend())
+    columns, times = columns_of(rule, run), instants(run)
+    session = _session(Session)
+    session.query("DROP TABLE IF EXISTS logs")
+    types = ", ".join(f"`{name}` Nullable({'Float64' if name == 'size' else 'String'})" for name in columns)
+    session.query(f"CREATE TABLE logs (timestamp DateTime64(6), {types}) ENGINE = Memory")
+    rows = [
+        json.dumps({"timestamp": f"{times[p] / 1_000_000:.6f}", **{name: event.get(name) for name in columns}})
+        for p, event in enumerate(run.events)
+    ]
+    session.query("INSERT INTO logs FORMAT JSONEachRow " + "\n".join(rows))
+    try:
+        answer = str(session.query(query, "JSONEachRow"))
+    except Exception as error:
+        raise failing(error) from None
+    return list(by_groups(rule, [json.loads(line) for line in answer.splitlines() if line]))
+
+
+_SESSIONS: list[Any] = []
+
+
+def _session(kind: Callable[[], Any]) -> Any:
+    if not _SESSIONS:
+        _SESSIONS.append(kind())
+    return _SESSIONS[0]
+
+
+def on_eql(run: RunMessage) -> Iterable[Json]:
+    """Return where the EQL that the Elasticsearch converter writes matches, by the engine for Python."""
+    import contextlib
+
+    import eql
+    from eql import parser
+    from sigma.backends.elasticsearch.elasticsearch_eql import EqlBackend
+
+    _, query = converted(run, EqlBackend())
+    times, found = instants(run), []
+    engine = eql.PythonEngine()
+    try:
+        with contextlib.ExitStack() as stack:
+            for syntax in (parser.elasticsearch_syntax, parser.allow_runs, parser.allow_negation, parser.allow_sample):
+                stack.enter_context(syntax)
+            engine.add_query(parser.parse_query(query))
+    except eql.EqlError as error:
+        raise failing(error) from None
+    at = 0
+    engine.add_output_hook(lambda result: found.append((at, [e.data["cerify_position"] for e in result.events])))
+    for at, event in enumerate(run.events):
+        data = {name: value for name, value in event.items() if name not in ("type", "time")}
+        engine.stream_event(eql.Event("event", times[at] * 10, {**data, "cerify_position": at}))
+    engine.finalize()
+    return [{"at": max(places), "events": sorted(set(places))} for at, places in found]
+
+
+def instants(run: RunMessage) -> list[int]:
+    """Return the time of each event in microseconds since 1970."""
+    return [round(seconds * 1_000_000) for seconds in run.seconds()]
+
+
+def distinct(found: Iterable[Json], output: str) -> list[Json]:
+    """Return the answers as the output has them, each once."""
+    if output == "positions":
+        found = [{"at": one["at"], "events": []} for one in found]
+    return list({json.dumps(one, sort_keys=True): one for one in found}.values())
+
+
+CONVERTERS: dict[str, tuple[Callable[[RunMessage], Iterable[Json]], str, str, str]] = {
+    "sqlite": (on_sqlite, "positions", "pysigma-backend-sqlite", "SQLite"),
+    "duckdb": (on_duckdb, "groups", "pysigma-backend-duckdb", "DuckDB"),
+    "clickhouse": (on_clickhouse, "groups", "pysigma-backend-clickhouse", "ClickHouse"),
+    "eql": (on_eql, "positions", "pysigma-backend-elasticsearch", "EQL"),
+}
+"""For each converter what answers, the output that can be compared, its package, and the title."""
+
+
+if __name__ == "__main__":
+    answer, output, package, title = CONVERTERS[sys.argv[1]]
+    claims = {"sigma": {"output": [output], "ordered_time": True}}
+    serve(f"Sigma to {title}", version_of(package), {"sigma": lambda run: distinct(answer(run), output)}, claims)

@@ -1,0 +1,246 @@
+"""Why Sigma rules raised an alert, or why they did not: what was in the window, and what missed it by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cerify.draw.timeline import Row
+from cerify.explanations.eql import failures
+from cerify.explanations.explanation import (
+    Drawing,
+    Explainer,
+    ExplanationPart,
+    ExplanationView,
+    Json,
+    Listing,
+    Request,
+    braces,
+    listing,
+    nearest,
+)
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.events import ComplexEvent, Stream
+from cerify.semantics.sigma.denote import SECOND, LogOfRules, Occurrence, SigmaAlert, alerts_of
+from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, rules_of
+
+NEAREST = 3
+WORDS = {
+    "gt": "more than", "gte": "at least", "lt": "fewer than", "lte": "at most", "eq": "exactly", "neq": "other than",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SigmaAnswer:
+    """Whether an alert with these events is raised at a position, why or why not, and the nearest alerts."""
+
+    events: ComplexEvent
+    at: int
+    alert: SigmaAlert | None
+    reasons: tuple[str, ...]
+    nearest: tuple[SigmaAlert, ...] = ()
+
+
+class SigmaExplainer(Explainer[SigmaAnswer]):
+    """Explanations by the definition: the windows of groups, and the occurrences around them."""
+
+    hint = "--at N says why no alert is raised at an event, --match POSITIONS why one with other events is not."
+    idle = "no alert"
+
+    def __init__(self, query: SigmaQuery, S: Stream, text: str) -> None:
+        self.rules, self.S, self.query = query, S, text
+        self.log, self.alerts = LogOfRules(S), alerts_of(query, S)
+
+    def one(self, request: Request) -> SigmaAnswer | None:
+        if request.valuation is not None:
+            raise Unsupported("an alert of Sigma is its events; there are no variables that bind them")
+        if request.events is None:
+            return None
+        if not request.events:
+            raise InputError("--match: an alert of Sigma has an event at least")
+        C = request.events
+        at = max(C) if request.at is None else request.at
+        self.require_on_stream(at, "--at")
+        here = [a for a in self.alerts if a.at == at and set(a.events) == C]
+        if here:
+            return SigmaAnswer(C, at, here[0], tuple(self._why(here[0])))
+        near = sorted(self.alerts, key=lambda a: (len(C.symmetric_difference(a.events)), abs(a.at - at), a.events))
+        return SigmaAnswer(C, at, None, tuple(self.why_not(at)), tuple(near[:NEAREST]))
+
+    def all(self, request: Request) -> Listing[SigmaAnswer]:
+        if request.at is not None:
+            self.require_on_stream(request.at, "--at")
+        answers = (
+            SigmaAnswer(frozenset(a.events), a.at, a, tuple(self._why(a)))
+            for a in self.alerts
+            if request.at in (None, a.at)
+        )
+        found = listing(answers, request, len(self.S), lambda one: one.at)
+        reasons = self._counts() if request.at is None or found.found else self.why_not(request.at)
+        return Listing(found.found, found.more, found.first, found.last, tuple(reasons))
+
+    def json(self, found: SigmaAnswer) -> Json:
+        answer: Json = {"query": self.query, "events": sorted(found.events), "at": found.at}
+        answer |= {"match": found.alert is not None, "because": list(found.reasons)}
+        if found.alert is not None:
+            return answer | {"rule": found.alert.rule, "group": dict(found.alert.group)}
+        return answer | {"nearest": [{"events": list(a.events), "at": a.at} for a in found.nearest]}
+
+    def view(self, found: SigmaAnswer) -> ExplanationView:
+        label, raised = braces(found.events), found.alert is not None
+        sentence = f"{label} is {'an' if raised else 'no'} alert at {found.at}"
+        rows = [Row("common" if raised else "extra", sorted(found.events), found.at, sentence)]
+        rows += [Row("common", a.events, a.at, f"nearest alert · {braces(a.events)} at {a.at}") for a in found.nearest]
+        heading = "the rules say so" if raised else "what is in the way"
+        parts: tuple[ExplanationPart, ...] = (ExplanationPart(heading, lines=found.reasons),) if found.reasons else ()
+        parts += nearest("", (a.events for a in found.nearest), found.events)
+        places = tuple(sorted(found.events))
+        return ExplanationView(sentence, raised, places, found.at, label, parts, Drawing(tuple(rows)), True)
+
+    # --- why ----------------------------------------------------------------------------------------------------------
+
+    def _counts(self) -> Iterator[str]:
+        """How many alerts each rule raises on the log."""
+        for rule in rules_of(self.rules):
+            alerts = self.log.alerts(rule)
+            where = ""
+            if isinstance(rule, SigmaCorrelation):
+                groups = self.log.occurrences(rule)
+                where = f", from {sum(map(len, groups.values()))} in {_many(len(groups), 'group')}"
+            yield f"{rule.name}: {_many(len(alerts), 'alert')}{where}"
+
+    def _why(self, alert: SigmaAlert) -> Iterator[str]:
+        rule = next(rule for rule in self.rules.rules if rule.name == alert.rule)
+        if isinstance(rule, SigmaDetection):
+            yield f"event {alert.at} satisfies {rule.name}"
+            return
+        if alert.group:
+            yield f"the group is {_values(alert.group)}"
+        for part in rule.rules:
+            own = [a for a in self.log.alerts(part) if a.at in alert.events and set(a.events) <= set(alert.events)]
+            if own:
+                yield f"{part.name}: {_places([a.at for a in own])}"
+        first, last = (self.log.times[p] or 0 for p in (alert.events[0], alert.at))
+        yield f"they take {_seconds(last - first)}; the timespan is {rule.seconds} s"
+
+    def why_not(self, at: int) -> Iterator[str]:
+        """Yield why no rule raises an alert at a position, rule by rule."""
+        for rule in self.rules.rules:
+            own = [a for a in self.log.alerts(rule) if a.at == at]
+            for alert in own:
+                yield f"{rule.name} raises an alert here, with the events {braces(alert.events)}"
+            if not own:
+                several = f"{rule.name}: " * (len(self.rules.rules) > 1)
+                yield from (f"{several}{reason}" for reason in self._rejected(rule, at))
+
+    def _rejected(self, rule: SigmaRule, at: int) -> Iterator[str]:
+        if isinstance(rule, SigmaDetection):
+            for reason in failures(eql.EventFilter(None, rule.condition), self.S[at]):
+                yield f"event {at} does not satisfy it: {reason}"
+            return
+        if self.log.times[at] is None:
+            yield f"event {at} has no time; name its column with --time"
+            return
+        groups = self.log.occurrences(rule)
+        here = [(key, of) for key, of in groups.items() if any(o.at == at for o in of)]
+        if not here:
+            yield from self._nothing_occurs(rule, at)
+        for _, of in here:
+            yield from self._number(rule, of, at, groups)
+
+    def _nothing_occurs(self, rule: SigmaCorrelation, at: int) -> Iterator[str]:
+        """Why no rule of a correlation occurs at a position: none raises an alert, or it has no group or value."""
+        for part, fields, values in zip(rule.rules, rule.keys, rule.values, strict=True):
+            for alert in self.log.alerts(part):
+                if alert.at == at:
+                    for name in (*fields, *values):
+                        if self.log.value_of(alert, name) is None:
+                            yield f"{part.name} occurs at event {at}, which has no value of {name}"
+                    return
+        for part in rule.rules:
+            yield from (f"{part.name}: {reason}" for reason in self._rejected(part, at))
+
+    def _number(
+        self, rule: SigmaCorrelation, of: list[Occurrence], at: int, groups: dict[object, list[Occurrence]]
+    ) -> Iterator[str]:
+        """What the window at a position has, and what is near it."""
+        t = self.log.times[at] or 0
+        window = self.log.window(rule, of, at, t)
+        number, _ = self.log.measure(rule, window, [o for o in window if o.at == at])
+        wanted = " and ".join(f"{WORDS[name]} {bound:g}" for name, bound in rule.thresholds)
+        one = next(o for o in of if o.at == at)
+        values = [(n, self.log.value_of(one.alert, f)) for n, f in zip(rule.group_by, rule.keys[one.rule], strict=True)]
+        group = f" of {_values(values)}" if values else ""
+        if rule.kind in TEMPORAL:
+            there = sorted({o.rule for o in window})
+            ordered = rule.kind == "temporal_ordered"
+            yield f"{len(there)} of {len(rule.rules)} rules occur within {rule.seconds} s before event {at}{group}" + (
+                f"; {number or 0:g} in their order, up to this event" if ordered and number != len(there) else ""
+            )
+            for i in there:
+                yield f"{rule.rules[i].name}: {_places([o.at for o in window if o.rule == i])}"
+            for i, part in enumerate(rule.rules):
+                if i not in there:
+                    yield f"{part.name}: {self._nearest(rule, i, of, window, groups)}"
+        else:
+            what = "events" if rule.kind == "event_count" else f"{rule.kind} of {', '.join(rule.values[0])}"
+            amount = "none" if number is None else f"{number:g}"
+            yield f"{what}: {amount} within {rule.seconds} s before event {at}{group}, and {wanted} would be an alert"
+            yield f"in the window: {_places([o.at for o in window])}"
+            before = [o for o in of if o.at < at and o not in window]
+            if before:
+                over = t - before[-1].time - rule.seconds * SECOND
+                yield f"the one before, event {before[-1].at}, is {_seconds(over)} too early"
+            others = [
+                o
+                for key, some in groups.items()
+                for o in some
+                if some is not of and 0 <= t - o.time <= rule.seconds * SECOND
+            ]
+            if others:
+                yield f"in other groups within that time: {_places([o.at for o in others])}"
+
+    def _nearest(
+        self, rule: SigmaCorrelation, i: int, of: list[Occurrence], window: list[Occurrence],
+        groups: dict[object, list[Occurrence]],
+    ) -> str:  # fmt: skip
+        """Where a rule occurs that does not occur in a window."""
+        w, last = rule.seconds * SECOND, window[-1]
+        own = [o for o in of if o.rule == i]
+        before = [o for o in own if o.at < last.at]
+        after = [o for o in own if o.at > last.at]
+        said = []
+        if before:
+            over = last.time - before[-1].time - w
+            said.append(f"event {before[-1].at} is {_seconds(over)} too early")
+        if after:
+            over = after[0].time - window[0].time - w
+            said.append(f"event {after[0].at} comes {f'{_seconds(over)} too late' if over > 0 else 'later'}")
+        if said:
+            return ", ".join(said)
+        others = [o.at for some in groups.values() for o in some if o.rule == i]
+        if others:
+            return f"only in other groups, at {_places(others)}"
+        return "it occurs nowhere in a group" if self.log.alerts(rule.rules[i]) else "it occurs nowhere in the log"
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _seconds(microseconds: int) -> str:
+    return f"{microseconds / SECOND:g} s"
+
+
+def _places(places: list[int]) -> str:
+    different = sorted(set(places))
+    more = f" and {len(different) - 10} more" if len(different) > 10 else ""
+    return f"event{'s' * (len(different) != 1)} {', '.join(map(str, different[:10]))}{more}"
+
+
+def _values(values: object) -> str:
+    return ", ".join(
+        f"{name} {'absent' if value is None else eql.show_constant(value) if isinstance(value, str) else value}"
+        for name, value in values  # type: ignore[attr-defined]
+    )

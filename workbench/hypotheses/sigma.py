@@ -1,0 +1,98 @@
+"""What converters of Sigma make of correlations, as axes: the readings of the specification, and other meanings.
+
+An axis bears on the rules that have its feature, as `cerify.equivalence.sigma.features` names them. The windows of
+counts and those of temporal correlations are two axes, because converters write them by two templates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from cerify.automata.evaluator import Output
+from cerify.equivalence.sigma import BEARS, features
+from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
+from cerify.semantics.arguments import Budget
+from cerify.semantics.events import Match, Stream, result_of
+from cerify.semantics.sigma.denote import LogOfRules
+from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
+from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaQuery, SigmaRule
+
+SAYS: dict[str, str] = {
+    "window": "what counts see: the timespan before an event; a piece of the time axis as long as the timespan; all of "
+    "the log before the event; all of the log if the events of the group are within the timespan",
+    "edge": "events exactly the timespan apart: are together; are not",
+    "instant": "events of one time: come in the order of the log; come at once",
+    "alerts": "an alert is raised: at each event with which the condition holds; where it begins to hold; with events "
+    "that no alert has had; at the last event of a group",
+    "groups": "values of group fields: are compared as they are; without case; are not looked at",
+    "null_groups": "events without a value of a group field: are in no group; are a group",
+    "null_values": "events without the value that is counted: are left out; are there and count nothing",
+    "order": "temporal_ordered: asks for the order; asks for none",
+    "counted": "an event that several rules find: counts once; counts once each",
+    "resolution": "times: are exact; are cut to seconds",
+    "percentile": "a percentile between two values: is between them; is one of them",
+    "case": "texts without cased: match in any case; match in their own case",
+    "absent": "not of a test of an absent field: is true; is not",
+}
+"""Of each question of `SigmaReading` what its answers mean, in their order."""
+WINDOWS = ("sliding", "bucketed", "unlimited", "extent")
+AXES = axes(
+    *(
+        Axis(name, values, ("count",) if name == "window" else (BEARS[name],), says)
+        for name, says in SAYS.items()
+        for values in (SigmaReading.values(name),)
+    ),
+    Axis("window-temporal", WINDOWS, TEMPORAL, SAYS["window"].replace("counts see", "temporal correlations see")),
+    Axis(
+        "threshold",
+        ("as-written", "at-least", "one-less"),
+        ("other-threshold",),
+        "a threshold: is what it says; is taken for at least, whatever it says; is taken for one less",
+    ),
+    Axis(
+        "threshold-temporal",
+        ("as-written", "all-rules"),
+        ("temporal-threshold",),
+        "the condition of a temporal correlation: is what it says; asks for all rules, whatever it says",
+    ),
+)
+
+
+class LogOfConverter(LogOfRules):
+    """A log as a converter with some choices sees it."""
+
+    choices: Choices
+
+    def window_of(self, rule: SigmaCorrelation) -> SigmaWindow:
+        return self.choices["window-temporal" if rule.kind in TEMPORAL else "window"]  # type: ignore[return-value]
+
+
+def find_matches(q: SigmaQuery, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
+    """Return the alerts of a converter with these choices. Raises BudgetExceeded."""
+    log = LogOfConverter(S, SigmaReading(**{name: choices[name] for name in SAYS}), budget)  # type: ignore[arg-type]
+    log.choices = choices
+    return sorted(
+        Match(a.at, a.events, (), result_of({"rule": a.rule, "group": dict(a.group)}))
+        for rule in q.rules
+        for a in log.alerts(_other_thresholds(rule, choices))
+    )
+
+
+def _other_thresholds(rule: SigmaRule, choices: Choices) -> SigmaRule:
+    """The rule with thresholds as the choices take them."""
+    if not isinstance(rule, SigmaCorrelation):
+        return rule
+    rule = replace(rule, rules=tuple(_other_thresholds(part, choices) for part in rule.rules))
+    thresholds: Any = rule.thresholds
+    if rule.kind in TEMPORAL:
+        if choices["threshold-temporal"] == "all-rules":
+            thresholds = (("gte", len(rule.rules)),)
+    elif choices["threshold"] == "at-least":
+        thresholds = (("gte", thresholds[0][1]),)
+    elif choices["threshold"] == "one-less":
+        thresholds = ((thresholds[0][0], thresholds[0][1] - 1),)
+    return replace(rule, thresholds=thresholds)
+
+
+INTERPRETATION = Interpretation(AXES, find_matches, features, compared="valuations")

@@ -1,0 +1,226 @@
+"""Sigma, detection rules with correlations, as a plug-in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cerify.automata.evaluator import Consumption
+from cerify.languages.language import BuiltIn, Checked, DecisionQuestion, Language, Options, TestLogs
+from cerify.semantics.arguments import Budget
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
+from cerify.semantics.errors import IllFormed, Unsupported
+from cerify.semantics.events import TIME, Match, Schema, Stream, result_of
+from cerify.semantics.predicates import Problem, find_nearest_name
+from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sigma import syntax as sigma
+from cerify.semantics.sigma.denote import alerts_of
+from cerify.semantics.sigma.parse import parse
+from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value
+
+if TYPE_CHECKING:
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.verdict import Certificate, Verdict
+    from cerify.explanations.explanation import Explainer
+
+
+class Sigma(Language[sigma.SigmaQuery]):
+    """Sigma."""
+
+    name = "sigma"
+    title = "Sigma"
+    trees = (sigma.SigmaQuery,)
+    answer = "the answer of a Sigma rule is its events and its group"
+    results = True
+    fires = True
+    row_type = "event"
+    settings = frozenset({"sigma_reading"})
+    mark = r"(?m)^(?:detection|correlation|logsource):|^ +(?:timespan|group-by|condition):"
+
+    def parse(self, text: str) -> sigma.SigmaQuery:
+        return parse(text)
+
+    def show(self, query: sigma.SigmaQuery, /) -> str:
+        return query.text
+
+    def problems(self, query: sigma.SigmaQuery, schema: Schema | None, /) -> list[Problem]:
+        if schema is None:
+            return []
+        known = schema.attributes
+        found = [
+            Problem("attribute", f"no event has the field {name!r}", None, find_nearest_name(name, known), partial=True)
+            for name in dict.fromkeys(field.name for field in _fields(query))
+            if name not in known and name not in (CATEGORY, TIMESTAMP, TIME)
+        ]
+        if TIME not in known and any(isinstance(rule, sigma.SigmaCorrelation) for rule in query.rules):
+            message = "a timespan measures the time of events, and these have none, so that no correlation sees them"
+            found.append(Problem("window", message, None, advice="name the column with the time, as --time timestamp"))
+        return found
+
+    def require_typed(self, query: sigma.SigmaQuery, schema: Schema, /) -> None:
+        for problem in self.problems(query, schema):
+            if not problem.partial:
+                raise IllFormed(problem.hinted)
+
+    def read_events(
+        self, source: str | Path | Sequence[str | Path], type_column: str | None = None, time_column: str | None = None
+    ) -> Stream | None:
+        """The documents of a file or a folder, as EQL reads them; other times than `@timestamp` by their column."""
+        from cerify.semantics.ecs import CATEGORY, TIMESTAMP, looks_like_ecs, read_ecs
+
+        if type_column != CATEGORY and not looks_like_ecs(source):
+            return None
+        return read_ecs(source, type_column or CATEGORY, time_column or TIMESTAMP)
+
+    def children(self, query: sigma.SigmaQuery, /) -> tuple[sigma.SigmaQuery, ...]:
+        return ()
+
+    def size(self, query: sigma.SigmaQuery, /) -> int:
+        """The number of rules, and of tests and connectives in their conditions."""
+        return sum(1 + sum(1 for _ in subtrees(condition)) for condition in _conditions(query))
+
+    def constants(self, query: sigma.SigmaQuery) -> list[Value]:
+        found: list[Value] = []
+        for condition in _conditions(query):
+            for node in subtrees(condition):
+                if isinstance(node, eql.FieldConstant) and node.value is not None:
+                    found.append(node.value)
+                elif isinstance(node, eql.ValueLookup):
+                    found += (value for value in node.values if value is not None)
+        return found + [rule.seconds for rule in sigma.rules_of(query) if isinstance(rule, sigma.SigmaCorrelation)]
+
+    def constructs(self, query: sigma.SigmaQuery, /) -> frozenset[str]:
+        return frozenset(_constructs(query))
+
+    def generator(self) -> Generator[sigma.SigmaQuery]:
+        from cerify.equivalence.sigma import SIGMA
+
+        return SIGMA
+
+    @cached_property
+    def evaluators(self) -> Mapping[str, BuiltIn[sigma.SigmaQuery]]:
+        return {"denotational": BuiltIn.of(_denotational, _why_not)}
+
+    def waits(self, query: sigma.SigmaQuery) -> bool:
+        return False
+
+    def check(self, query: sigma.SigmaQuery, schema: Schema | None) -> Checked:
+        used = sorted(self.constructs(query))
+        names = [rule.name for rule in query.rules]
+        said = {"constructs": used, "alerts": names, "rules": [rule.name for rule in sigma.rules_of(query)]}
+        summary = f"Sigma: {', '.join(used)}; alerts are raised by {', '.join(map(repr, names))}"
+        return Checked(said, summary, self.problems(query, schema))
+
+    def explainer(self, query: sigma.SigmaQuery, S: Stream, text: str) -> Explainer[Any]:
+        from cerify.explanations.sigma import SigmaExplainer
+
+        return SigmaExplainer(query, S, text)
+
+    def compare(self, left: sigma.SigmaQuery, right: sigma.SigmaQuery, question: DecisionQuestion) -> Verdict:
+        """Decided for rules that differ in conditions alone; else by a search for a log that tells them apart."""
+        from cerify.equivalence.sigma import SameRules, compare_sigma
+        from cerify.equivalence.verdict import Certificate, Contained, Equivalent
+
+        found = compare_sigma(left, right, question.claim, question.level, question.budget)
+        if isinstance(found, SameRules):
+            certificate = Certificate(
+                question.claim, left.text, right.text, question.level, question.schema, True, (), "sigma"
+            )
+            return (Equivalent if question.claim == "equivalent" else Contained)(certificate)
+        return found
+
+    def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
+        """Return the error in a certificate, found by a new comparison: it has no proof that could be checked alone."""
+        from cerify.equivalence.sigma import SameRules, compare_sigma
+
+        left, right = parse(certificate.left), parse(certificate.right)
+        found = compare_sigma(left, right, certificate.claim, certificate.level, budget)
+        return None if isinstance(found, SameRules) else f"the rules are not {certificate.claim} by a new comparison"
+
+    @property
+    def translations(self) -> Mapping[str, Callable[[sigma.SigmaQuery, Reading], Any]]:
+        return {"cel": _in_cel}
+
+    def test_logs(self, query: sigma.SigmaQuery, schema: Schema | None = None, /) -> TestLogs:
+        """Logs that find rules which differ in one place, and converters that read the specification otherwise."""
+        from cerify.equivalence.sigma import make_sigma_tests
+
+        if schema is not None:
+            raise Unsupported("test logs of Sigma have the fields of the rules; leave the schema out")
+        from cerify.semantics.ecs import document_of_event
+
+        found = make_sigma_tests(query)
+        lines = tuple(
+            {
+                "log": [document_of_event(event) for event in test.log],
+                "alerts": [
+                    {"at": a.at, "events": list(a.events), "rule": a.rule, "group": dict(a.group)} for a in test.alerts
+                ],
+                "kills": list(test.kills),
+            }
+            for test in found.tests
+        )
+        summary = [
+            f"{len(lines)} logs find {found.mistakes - len(found.left)} of {found.mistakes} mistakes in one place"
+        ]
+        summary += [f"no log was found for: {words}" for words in found.left]
+        return TestLogs(lines, tuple(summary))
+
+
+def _conditions(query: sigma.SigmaQuery) -> list[eql.Condition]:
+    return [rule.condition for rule in sigma.rules_of(query) if isinstance(rule, sigma.SigmaDetection)]
+
+
+def _fields(query: sigma.SigmaQuery) -> Iterable[eql.EventField]:
+    """The fields that the rules of a query look at, without those that an alert has by its group."""
+    for condition in _conditions(query):
+        yield from eql.fields_of(condition)
+    for rule in sigma.rules_of(query):
+        if isinstance(rule, sigma.SigmaCorrelation):
+            for part, keys, values in zip(rule.rules, rule.keys, rule.values, strict=True):
+                own = part.group_by if isinstance(part, sigma.SigmaCorrelation) else ()
+                yield from (eql.EventField(name) for name in (*keys, *values) if name not in own)
+
+
+def _constructs(query: sigma.SigmaQuery) -> Iterable[str]:
+    for rule in sigma.rules_of(query):
+        if isinstance(rule, sigma.SigmaDetection):
+            yield "detection"
+            continue
+        yield rule.kind
+        yield from ["group-by"] * bool(rule.group_by)
+        yield from ["chained"] * any(isinstance(part, sigma.SigmaCorrelation) for part in rule.rules)
+        yield from ["aliases"] * any(keys != rule.group_by for keys in rule.keys)
+        yield from ["range"] * (len(rule.thresholds) > 1)
+        yield from (name for name, _ in rule.thresholds if name not in ("gt", "gte"))
+
+
+def _why_not(query: sigma.SigmaQuery, schema: Schema | None, options: Options) -> Unsupported | None:
+    if options.consumption is not Consumption.NONE:
+        return Unsupported("rules consume nothing; leave the consumption out, or take the reading alerts=consumed")
+    return None
+
+
+def _denotational(query: sigma.SigmaQuery, S: Stream, options: Options) -> Iterable[Match]:
+    return matches_of(query, S, options)
+
+
+def matches_of(query: sigma.SigmaQuery, S: Stream, options: Options) -> list[Match]:
+    """Return the alerts as matches, whose result is the rule with the fields of its group."""
+    return [
+        Match(a.at, a.events, (), result_of({"rule": a.rule, "group": dict(a.group)}))
+        for a in alerts_of(query, S, options.sigma_reading, options.budget)
+    ]
+
+
+def _in_cel(query: sigma.SigmaQuery, reading: Reading) -> Any:
+    from cerify.equivalence.sigma import sigma_to_cel
+
+    return sigma_to_cel(query)
+
+
+LANGUAGE = Sigma()
