@@ -47,7 +47,10 @@ USERS, HOSTS, SIZES, KINDS = ("ann", "Ann", "bob"), ("h1", "h2"), (0, 1, 2, 5), 
 
 @dataclass(frozen=True)
 class SigmaProfile:
-    """The parameters of random rules: which types of correlations there are, and whether they refer to each other."""
+    """The parameters of random rules: which types of correlations there are, and whether they refer to each other.
+
+    several: whether all correlations have two rules at least, and a group.
+    """
 
     kinds: tuple[sigma.CorrelationKind, ...] = sigma.KINDS
     nested: bool = True
@@ -55,6 +58,7 @@ class SigmaProfile:
     ranges: bool = True
     thresholds: tuple[str, ...] = ("gte", "gte", "gt", "lt", "lte", "eq", "neq")
     detections: bool = True
+    several: bool = False
 
 
 PROFILES = {
@@ -78,7 +82,7 @@ def random_detection(rng: Random, name: str, conditions: bool = True) -> dict[st
 
 def random_documents(rng: Random, profile: SigmaProfile, nodes: int) -> list[dict[str, Any]]:
     """Return the documents of a correlation and the rules to which it refers."""
-    names = ["a", "b", "c"][: rng.randint(1, max(1, min(3, nodes)))]
+    names = ["a", "b", "c"][: rng.randint(1 + profile.several, max(2, min(3, nodes)))]
     documents = [random_detection(rng, name, profile.detections) for name in names]
     if profile.nested and rng.random() < 0.3:
         documents.append(_random_correlation(rng, profile, "inner", rng.sample(names, rng.randint(1, len(names)))))
@@ -91,7 +95,7 @@ def random_documents(rng: Random, profile: SigmaProfile, nodes: int) -> list[dic
 def _random_correlation(rng: Random, profile: SigmaProfile, name: str, rules: list[str]) -> dict[str, Any]:
     kind = rng.choice(profile.kinds)
     body: dict[str, Any] = {"type": kind, "rules": list(rules)}
-    group_by = rng.choice((["user"], ["user"], ["host"], ["user", "host"], []))
+    group_by = rng.choice((["user"], ["user"], ["host"], ["user", "host"], ["host"] if profile.several else []))
     if profile.aliases and group_by and rng.random() < 0.15:
         body["aliases"] = {"who": {rule: rng.choice(("user", "host")) for rule in rules}}
         group_by = ["who"]
@@ -515,35 +519,44 @@ def readings(query: sigma.SigmaQuery) -> Iterator[tuple[str, SigmaReading]]:
     used = features(query)
     for one in fields(SigmaReading):
         if BEARS[one.name] in used:
-            for value in SigmaReading.values(one.name)[1:]:
+            for value in SigmaReading.answers(one.name)[1:]:
                 yield f"{one.name}={value}", replace(SPECIFICATION, **{one.name: value})  # type: ignore[arg-type]
 
 
 BEARS: Mapping[str, str] = {
     "window": "timespan", "edge": "timespan", "instant": "timespan", "alerts": "timespan", "resolution": "timespan",
-    "groups": "group-by", "null_groups": "group-by", "null_values": "field", "order": "temporal_ordered",
-    "counted": "several-counted", "percentile": "value_percentile", "case": "text", "absent": "not",
+    "groups": "group-by", "null_groups": "group-by", "values": "value_count", "null_values": "field",
+    "order": "temporal_ordered", "counted": "several-counted", "percentile": "value_percentile", "case": "text",
+    "absent": "not",
 }  # fmt: skip
 """By the question of a reading the feature of rules on which it bears; see `features`."""
 
 
 def features(query: sigma.SigmaQuery) -> frozenset[str]:
     """Return what rules have that a reading bears on: types of correlations, and the names in `BEARS`."""
-    found: set[str] = set()
-    for rule in sigma.rules_of(query):
-        if isinstance(rule, sigma.SigmaDetection):
-            for node in subtrees(rule.condition):
-                found |= {"not"} if isinstance(node, eql.NegatedCondition) else set()
-                found |= {"text"} if isinstance(node, eql.ValueLookup) and node.operator in ("in~", "like~") else set()
-            continue
-        found |= {"timespan", rule.kind} | ({"group-by"} if rule.group_by else set())
-        found |= {"field"} if any(rule.values) else set()
-        count = rule.kind not in sigma.TEMPORAL
-        other = any(name not in ("gte",) for name, _ in rule.thresholds) or len(rule.thresholds) > 1
-        found |= ({"count"} if count else set()) | ({"other-threshold"} if count and other else set())
-        found |= {"temporal-threshold"} if not count and rule.thresholds != (("gte", len(rule.rules)),) else set()
-        found |= {"several-counted"} if rule.kind == "event_count" and len(rule.rules) > 1 else set()
-    return frozenset(found)
+    return frozenset(name for rule in sigma.rules_of(query) for name in features_of(rule))
+
+
+def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
+    """Yield what one rule has that a reading, or another meaning of a converter, bears on."""
+    if isinstance(rule, sigma.SigmaDetection):
+        for node in subtrees(rule.condition):
+            if isinstance(node, eql.NegatedCondition):
+                yield "not"
+            elif isinstance(node, eql.ValueLookup) and node.operator in ("in~", "like~"):
+                yield "text"
+        return
+    temporal, names = rule.kind in sigma.TEMPORAL, [name for name, _ in rule.thresholds]
+    yield from (
+        "timespan",
+        rule.kind,
+        *(["group-by"] if rule.group_by else []),
+        *(["field"] if any(rule.values) else []),
+    )
+    yield from ["several-counted"] * (rule.kind == "event_count" and len(rule.rules) > 1)
+    yield from ["count"] * (not temporal) + ["other-threshold"] * (not temporal and names != ["gte"])
+    yield from ["temporal-threshold"] * (temporal and rule.thresholds != (("gte", len(rule.rules)),))
+    yield from ["ordered-threshold"] * (rule.kind == "temporal_ordered" and not {"gt", "gte"} & set(names))
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def cases() -> Iterator[dict[str, Any]]:
     for seed in range(SEEDS):
         kind = KINDS[seed % len(KINDS)]
         chained = seed % 10 == 9
-        profile = SigmaProfile((kind,), nested=chained, aliases=seed % 8 == 0)
+        profile = SigmaProfile((kind,), nested=chained, aliases=seed % 8 == 0, several=seed % 16 > 0)
         query, S = random_case(Random(seed), profile, 3, 9)
         (outer,) = (rule for rule in query.rules if rule.name == "outer")
         assert isinstance(outer, SigmaCorrelation)

@@ -178,6 +178,10 @@ class LogOfRules:
         """Return which occurrences a correlation sees together, as `SigmaReading.window`."""
         return self.reading.window
 
+    def alerts_when(self, rule: SigmaCorrelation) -> str:
+        """Return which of the events with which its condition holds raise alerts, as `SigmaReading.alerts`."""
+        return self.reading.alerts
+
     def _watched(self, items: list[Occurrence]) -> Iterator[Occurrence]:
         self._looks += len(items)
         if self._looks > 10 * self.budget.valuations:
@@ -195,12 +199,13 @@ class LogOfRules:
         for group in self.occurrences(rule).values():
             held, used = False, -1
             moments = list(self._moments(group))
-            for p, t, of_p in moments[-1:] if self.reading.alerts == "last" else moments:
-                left = [o for o in group if o.at > used] if self.reading.alerts == "consumed" else group
+            when = self.alerts_when(rule)
+            for p, t, of_p in moments[-1:] if when == "last" else moments:
+                left = [o for o in group if o.at > used] if when == "consumed" else group
                 window = self.window(rule, left, p, t)
                 number, events = self.measure(rule, window, of_p)
                 holds = satisfies(number, rule.thresholds)
-                if holds and not (held and self.reading.alerts == "episode"):
+                if holds and not (held and when == "episode") and not (used >= 0 and when == "first"):
                     named = zip(rule.group_by, rule.keys[of_p[-1].rule], strict=True)
                     values = tuple((name, self.value_of(of_p[-1].alert, field)) for name, field in named)
                     made.append(SigmaAlert(p, events, rule.name, values))
@@ -231,13 +236,13 @@ class LogOfRules:
             case "event_count":
                 return len(window) if self.reading.counted == "matches" else len(once), events
             case "value_count":
-                return len({tuple((kind(v), v) for v in value) for value in values}), events
+                return len({tuple(map(self._compared, value)) for value in values}), events
             case "temporal":
                 return len({rule.rules[o.rule].name for o in window}), events
             case "temporal_ordered":
                 if self.reading.order == "any":
                     return len({rule.rules[o.rule].name for o in window}), events
-                chain = self._chain(window, {o.at for o in of_p})
+                chain = self.longest_chain(window, {o.at for o in of_p})
                 return len(chain), _events_of(chain)
             case "value_sum" | "value_avg" | "value_percentile":
                 numbers = sorted(float(value[0]) for value in values)  # type: ignore[arg-type]
@@ -248,12 +253,16 @@ class LogOfRules:
                 total = math.fsum(numbers)
                 return total if rule.kind == "value_sum" else total / len(numbers), events
 
+    def _compared(self, value: Value) -> object:
+        folds = self.reading.values == "folded" and isinstance(value, str)
+        return kind(value), fold(value) if folds and isinstance(value, str) else value
+
     def _identity(self, rule: SigmaCorrelation, one: Occurrence) -> object:
         """What is counted once: an event, whichever detections it satisfies, or an alert of a correlation."""
         return one.at if isinstance(rule.rules[one.rule], SigmaDetection) else one.alert
 
-    def _chain(self, window: list[Occurrence], last: set[int]) -> tuple[Occurrence, ...]:
-        """The longest chain of rules in their order that ends at one of the positions; of these the latest one."""
+    def longest_chain(self, window: list[Occurrence], last: set[int]) -> tuple[Occurrence, ...]:
+        """Return the longest chain of rules in their order that ends at one of the positions; of these the latest."""
         together = self.reading.instant == "together"
         best: dict[int, tuple[Occurrence, ...]] = {}  # by the rule of its last occurrence
         ending: list[tuple[Occurrence, ...]] = []

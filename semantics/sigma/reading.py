@@ -19,22 +19,23 @@ class SigmaReading:
     the timespan (extent). edge: whether events exactly the timespan apart are together (closed, open).
     instant: events of one time come one after the other in the order of the log (log), or at once (together).
     alerts: at each event with which the condition holds (event), only where it did not hold at the event of the group
-    before (episode), with events that no alert of the group has had (consumed), or at the last event of a group alone
-    (last). groups: values are compared as they
-    are (exact), without case (folded), or not at all (ignored). null_groups: events without a value of a group field
-    are in no group (apart), or null is a value (joined). null_values: events without the counted value are left out
-    (apart), or are there and count nothing (kept). order: temporal_ordered asks for the order (rules), or not (any).
-    counted: an event that several rules match counts once (events), or once each (matches). resolution: of times
-    (exact, seconds). percentile: between two values on a line (linear), or the nearest rank (nearest). case: texts of
-    detections without `cased` match in any case (folded, exact). absent: a test of a field without a value is false,
-    so that `not` makes it true (false), or `not` neither (unknown).
+    before (episode), with events that no alert of the group has had (consumed), at the last event of a group alone
+    (last), or only the first one of a group (first). groups: values are compared as they are (exact), without case
+    (folded), or not at all (ignored). values: those that value_count counts, likewise. null_groups: events without a
+    value of a group field are in no group (apart), or null is a value (joined). null_values: events without the counted
+    value are left out (apart), or are there and count nothing (kept). order: temporal_ordered asks for the order
+    (rules), or not (any). counted: an event that several rules match counts once (events), or once each (matches).
+    resolution: of times (exact, seconds). percentile: between two values on a line (linear), or the nearest rank
+    (nearest). case: texts of detections without `cased` match in any case (folded, exact). absent: a test of a field
+    without a value is false, so that `not` makes it true (false), or `not` neither (unknown).
     """
 
     window: SigmaWindow = "sliding"
     edge: Literal["closed", "open"] = "closed"
     instant: Literal["log", "together"] = "log"
-    alerts: Literal["event", "episode", "consumed", "last"] = "event"
+    alerts: Literal["event", "episode", "consumed", "last", "first"] = "event"
     groups: Literal["exact", "folded", "ignored"] = "exact"
+    values: Literal["exact", "folded"] = "exact"
     null_groups: Literal["apart", "joined"] = "apart"
     null_values: Literal["apart", "kept"] = "apart"
     order: Literal["rules", "any"] = "rules"
@@ -45,7 +46,7 @@ class SigmaReading:
     absent: Literal["false", "unknown"] = "false"
 
     @classmethod
-    def values(cls, name: str) -> tuple[str, ...]:
+    def answers(cls, name: str) -> tuple[str, ...]:
         """Return the answers to a question, the decision first."""
         return get_args(get_type_hints(cls)[name])
 

@@ -29,8 +29,7 @@ from cerify.commands.options import (
     progress_bar,
     takes,
 )
-<<<<<<< HEAD
-from cerify.conformance.cases import SUITES, load
+from cerify.conformance.cases import NAMED_SUITES, SUITES, load
 from cerify.conformance.engines import (
     NAMES,
     SHIPPED,
@@ -40,10 +39,6 @@ from cerify.conformance.engines import (
     missing_for,
     newer_versions,
 )
-=======
-from cerify.conformance.cases import NAMED_SUITES, SUITES, load
-from cerify.conformance.engines import NAMES, SHIPPED, command_of, command_of_database, missing_for
->>>>>>> c701f072 (Sigma rules with correlations are a language: meaning, readings, explanations, comparison, test logs, CEL; a suite and an adapter put converters under test)
 from cerify.conformance.harness import Limits
 from cerify.conformance.identification import identified
 from cerify.conformance.model import Case, CaseResult, Outcome, Report, count_of, plural, unasked_sentence

@@ -293,20 +293,12 @@ class Claims:
         events = (event_of_json(event, None, case.id) for event in case.events)
         return self.objection(case.language, case.query, events, case.output)
 
-<<<<<<< HEAD
     def restrict_case(self, case: Case) -> Case:
-        """The case as the engine is asked it: for its matches alone if results are more than it claims."""
-        if not self.only_matches(case.language):
-            return case
-        return replace(case, output="matches", matches=of_output(case.matches, case.language, "matches"))
-=======
-    def asked(self, case: Case) -> Case:
         """The case as the engine is asked it: for less than the results if these are more than it claims."""
         less = self.less_than_results(case.language)
         return (
             case if less is None else replace(case, output=less, matches=of_output(case.matches, case.language, less))
         )
->>>>>>> c701f072 (Sigma rules with correlations are a language: meaning, readings, explanations, comparison, test logs, CEL; a suite and an adapter put converters under test)
 
     def less_than_results(self, language: str) -> Literal["matches", "positions", "groups"] | None:
         """Return the output that the engine claims in the place of results; None if it claims these."""

@@ -316,6 +316,16 @@ JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     "siddhi": JavaAdapter("siddhi", "Siddhi 5.1", "Apache-2.0", artifact="io.siddhi:siddhi-core"),
     "trino": JavaAdapter("trino", "Trino 435", "Apache-2.0", artifact="io.trino:trino-main"),
 }
+
+
+def _sigma_converter(
+    name: str, title: str, licence: str, packages: tuple[str, ...], pysigma: str, pythons: tuple[str, ...] = ()
+) -> PackageAdapter:
+    """A converter of Sigma rules with the engine of its queries; pySigma is pinned, and its parser before a change."""
+    pinned = (*packages, f"pysigma=={pysigma}", *(() if pysigma >= "2" else ("pyparsing==3.2.5",)))
+    return PackageAdapter("sigma_adapter.py", title, licence, pinned, pythons, (name,))
+
+
 PACKAGE_ADAPTERS: Mapping[str, PackageAdapter] = {
     "bobocep": PackageAdapter("bobocep_adapter.py", "bobocep 1.2", "MIT", ("bobocep==1.2.2",)),
     "epigrep": PackageAdapter("epigrep_adapter.py", "epigrep 0.2", "MIT", ("epigrep==0.2.0",)),
@@ -331,6 +341,23 @@ PACKAGE_ADAPTERS: Mapping[str, PackageAdapter] = {
     "pycer": PackageAdapter("pycer_adapter.py", "CORE (pycer 0.1.6)", "GPL-3.0", ("pycer==0.1.6",), ("3.13",)),
     "rustevex": PackageAdapter(
         "rustevex_adapter.py", "rustevex 0.0.1", "MIT", ("rustevex==0.0.1",), ("3.12", "3.11", "3.10")
+    ),
+    "sigma-clickhouse": _sigma_converter(
+        "clickhouse",
+        "Sigma to ClickHouse 1.1",
+        "none stated",
+        ("pysigma-backend-clickhouse==1.1.1", "chdb==4.4.0"),
+        "1.5.1",
+        ("3.13",),
+    ),
+    "sigma-duckdb": _sigma_converter(
+        "duckdb", "Sigma to DuckDB 0.1", "MIT", ("pysigma-backend-duckdb==0.1.4", "duckdb==2.0.1"), "1.5.1"
+    ),
+    "sigma-eql": _sigma_converter(
+        "eql", "Sigma to EQL 2.1", "LGPL-3.0, AGPL-3.0", ("pysigma-backend-elasticsearch==2.1.1", "eql==1.0.1"), "1.5.0"
+    ),
+    "sigma-sqlite": _sigma_converter(
+        "sqlite", "Sigma to SQLite 2.1", "LGPL-3.0", ("pysigma-backend-sqlite==2.1.1",), "2.0.1"
     ),
     "stix2-matcher": PackageAdapter("stix2_adapter.py", "stix2-matcher 3.0", "BSD-3-Clause", ("stix2-matcher==3.0.0",)),
 }

@@ -52,7 +52,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         self.rules, self.S, self.query = query, S, text
         self.log, self.alerts = LogOfRules(S), alerts_of(query, S)
 
-    def one(self, request: Request) -> SigmaAnswer | None:
+    def explain_request(self, request: Request) -> SigmaAnswer | None:
         if request.valuation is not None:
             raise Unsupported("an alert of Sigma is its events; there are no variables that bind them")
         if request.events is None:

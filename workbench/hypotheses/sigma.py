@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from cerify.automata.evaluator import Output
-from cerify.equivalence.sigma import BEARS, features
+from cerify.equivalence.sigma import BEARS, features, features_of
 from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Match, Stream, result_of
-from cerify.semantics.sigma.denote import LogOfRules
+from cerify.semantics.sigma.denote import LogOfRules, Occurrence
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaQuery, SigmaRule
 
@@ -26,6 +26,7 @@ SAYS: dict[str, str] = {
     "alerts": "an alert is raised: at each event with which the condition holds; where it begins to hold; with events "
     "that no alert has had; at the last event of a group",
     "groups": "values of group fields: are compared as they are; without case; are not looked at",
+    "values": "values that value_count counts: are compared as they are; without case",
     "null_groups": "events without a value of a group field: are in no group; are a group",
     "null_values": "events without the value that is counted: are left out; are there and count nothing",
     "order": "temporal_ordered: asks for the order; asks for none",
@@ -39,11 +40,31 @@ SAYS: dict[str, str] = {
 WINDOWS = ("sliding", "bucketed", "unlimited", "extent")
 AXES = axes(
     *(
-        Axis(name, values, ("count",) if name == "window" else (BEARS[name],), says)
+        Axis(name, values, ("count",) if name in ("window", "alerts") else (BEARS[name],), says)
         for name, says in SAYS.items()
-        for values in (SigmaReading.values(name),)
+        for values in (SigmaReading.answers(name),)
     ),
     Axis("window-temporal", WINDOWS, TEMPORAL, SAYS["window"].replace("counts see", "temporal correlations see")),
+    Axis(
+        "alerts-temporal",
+        SigmaReading.answers("alerts"),
+        TEMPORAL,
+        SAYS["alerts"].replace("an alert", "a temporal alert"),
+    ),
+    Axis(
+        "several-rules",
+        ("any-of", "sequence"),
+        ("several-counted",),
+        "a count of events of several rules: counts those of any; asks for one of each in their order, and counts the "
+        "last",
+    ),
+    Axis(
+        "ordered-threshold",
+        ("chain", "all-in-order"),
+        ("ordered-threshold",),
+        "another condition of temporal_ordered than at least: is about the longest chain; about the rules that "
+        "occur, if all of these do in order",
+    ),
     Axis(
         "threshold",
         ("as-written", "at-least", "one-less"),
@@ -67,10 +88,24 @@ class LogOfConverter(LogOfRules):
     def window_of(self, rule: SigmaCorrelation) -> SigmaWindow:
         return self.choices["window-temporal" if rule.kind in TEMPORAL else "window"]  # type: ignore[return-value]
 
+    def alerts_when(self, rule: SigmaCorrelation) -> str:
+        return self.choices["alerts-temporal" if rule.kind in TEMPORAL else "alerts"]
+
+    def measure(
+        self, rule: SigmaCorrelation, window: list[Occurrence], of_p: list[Occurrence]
+    ) -> tuple[float | None, tuple[int, ...]]:
+        number, events = super().measure(rule, window, of_p)
+        if self.choices["ordered-threshold"] == "all-in-order" and "ordered-threshold" in features_of(rule):
+            present = len({one.rule for one in window})
+            chain = self.longest_chain(window, {one.at for one in window})
+            return (present if len(chain) == present else None), events
+        return number, events
+
 
 def find_matches(q: SigmaQuery, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
     """Return the alerts of a converter with these choices. Raises BudgetExceeded."""
-    log = LogOfConverter(S, SigmaReading(**{name: choices[name] for name in SAYS}), budget)  # type: ignore[arg-type]
+    reading = {name: choices[name] for name in SAYS}
+    log = LogOfConverter(S, SigmaReading(**reading), budget)  # type: ignore[arg-type]
     log.choices = choices
     return sorted(
         Match(a.at, a.events, (), result_of({"rule": a.rule, "group": dict(a.group)}))
@@ -88,6 +123,13 @@ def _other_thresholds(rule: SigmaRule, choices: Choices) -> SigmaRule:
     if rule.kind in TEMPORAL:
         if choices["threshold-temporal"] == "all-rules":
             thresholds = (("gte", len(rule.rules)),)
+    elif choices["several-rules"] == "sequence" and rule.kind == "event_count" and len(rule.rules) > 1:
+        more = max(int(thresholds[0][1]) - 1, 0)
+        parts: tuple[Any, ...] = (rule.rules, rule.keys, rule.values)
+        rules, keys, values = (part + part[-1:] * more for part in parts)
+        return replace(
+            rule, kind="temporal_ordered", rules=rules, keys=keys, values=values, thresholds=(("gte", len(rules)),)
+        )
     elif choices["threshold"] == "at-least":
         thresholds = (("gte", thresholds[0][1]),)
     elif choices["threshold"] == "one-less":

@@ -103,7 +103,7 @@ class Sigma(Language[sigma.SigmaQuery]):
 
     @cached_property
     def evaluators(self) -> Mapping[str, BuiltIn[sigma.SigmaQuery]]:
-        return {"denotational": BuiltIn.of(_denotational, _why_not)}
+        return {"denotational": BuiltIn.from_matches(_denotational, _why_not)}
 
     def waits(self, query: sigma.SigmaQuery) -> bool:
         return False

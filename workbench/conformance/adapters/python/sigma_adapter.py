@@ -83,7 +83,8 @@ def on_sqlite(run: RunMessage) -> Iterable[Json]:
     for alert in alerts:
         places = [int(eid.split(":")[1]) - 1 for eid in json.loads(alert["event_ids"])]
         end = round(alert["occurrence_time"] * 1_000_000)
-        at = max((p for p in places if times[p] == end), default=max(places))
+        last = max((p for p, time in enumerate(times) if time == end), default=max(places))
+        at = max((p for p in places if times[p] == end), default=last)
         yield {"at": at, "events": sorted(places)}
 
 
