@@ -168,6 +168,8 @@ def _edges(name: str, widths: Iterable[Width], measures: Measures) -> tuple[Widt
 def _case(phi: Formula, reduction: Reduction, budget: Budget) -> KeyedTest:
     measures = reduction.measures
     reduced = reduction.reduced(phi)
+    if reduction.parts:
+        raise Unsupported("WITHIN is around a part of a match that ends before the match may", phi.span)
     near = [reduction.near(name, i) for name, widths in measures.widths.items() for i in range(len(widths))]
     known = [*near, *(reduction.last(key) for key in measures.keys)]
     for solver in (False, True):
@@ -178,7 +180,7 @@ def _case(phi: Formula, reduction: Reduction, budget: Budget) -> KeyedTest:
         automaton = marked_nfa(A, A, algebra, [*known, *generators(reduced)])
         events = tuple(event for event in automaton.events if event is not None)
         if len(events) == len(automaton.events):
-            real = RealStreams(reduction, automaton, algebra)
+            real = RealStreams(reduction, automaton.types, algebra)
             steps, final = _determinized(automaton, real, budget)
             zones = tuple(tuple(real.zones(type_)) for type_ in range(len(events)))
             return KeyedTest(minimal(steps, final, events), reduction, zones, real)

@@ -115,6 +115,8 @@ positions at which they have any, which only a language whose rules fire is comp
 
 Language = Literal["cel", "event-expression", "row-pattern", "eql", "sigma"]
 States = tuple[int, ...]
+Nested: TypeAlias = tuple[Any, ...]
+"""Tuples of tuples of numbers."""
 Letter: TypeAlias = frozenset[tuple[int, bool]]
 """What is known of a row: the number of a condition, and whether it is true there; a NULL is not."""
 Word: TypeAlias = tuple[Letter, ...]
@@ -149,23 +151,31 @@ class PieceProof:
 
     keys: for each attribute of a partition the truth of the tests of it, in the order in which the left and then the
     right have them; None if the last event has no key. relation: what is known of the stream so far, and two sets of
-    states that then accept the same.
+    states that then accept the same. clocked: where windows are around parts of a match, with sets of configurations
+    instead of states, and with the times for which they are reached (clocks.py); a bound of None is none.
     """
 
     keys: tuple[tuple[str, tuple[bool, ...] | None], ...]
     solver: bool
     relation: tuple[tuple[States, States, States], ...]
+    clocked: tuple[tuple[States, Nested, Nested, Nested], ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The case as JSON."""
-        return {"keys": dict(self.keys), "solver": self.solver, "relation": self.relation}
+        found: dict[str, Any] = {"keys": dict(self.keys), "solver": self.solver, "relation": self.relation}
+        return found if self.clocked is None else {**found, "clocked": self.clocked}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PieceProof:
         """The case that an object as of to_json holds."""
         keys = ((name, None if truth is None else tuple(truth)) for name, truth in data["keys"].items())
         relation = ((tuple(map(int, s)), tuple(map(int, x)), tuple(map(int, y))) for s, x, y in data["relation"])
-        return cls(tuple(keys), data["solver"], tuple(relation))
+        clocked = _nested(data["clocked"]) if "clocked" in data else None
+        return cls(tuple(keys), data["solver"], tuple(relation), clocked)
+
+
+def _nested(data: Any) -> Any:
+    return tuple(map(_nested, data)) if isinstance(data, list) else data if data is None else int(data)
 
 
 @dataclass(frozen=True)
@@ -240,7 +250,7 @@ class Certificate:
     @property
     def pairs(self) -> int:
         """The number of pairs of sets of states, in all cases."""
-        return len(self.relation) + sum(len(case.relation) for case in self.cases or ())
+        return len(self.relation) + sum(len(case.relation) + len(case.clocked or ()) for case in self.cases or ())
 
     @property
     def times(self) -> str:

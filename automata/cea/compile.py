@@ -15,6 +15,8 @@ from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.chains import chain_of, greatest_of_chain
 from cerify.automata.cea.model import (
     CEA,
+    FIRST_OF,
+    LAST_OF,
     UNMARKED,
     VISIBLE,
     Determinized,
@@ -54,6 +56,7 @@ from cerify.semantics.trees import children
 DominanceMonitor: TypeAlias = tuple[Subset, Subset, Subset]  # ties, winners, losers
 Delta: TypeAlias = Callable[[Subset, bool], Subset]  # the states reached on this event, with a mark or without
 MonitorStep: TypeAlias = Callable[[DominanceMonitor, bool, Delta], DominanceMonitor]
+"""A step of a monitor. It uses no more than | and ^ of sets of states, so that these may be frozensets as well."""
 
 NO_STATES: Subset = 0
 
@@ -98,7 +101,7 @@ def after_next(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominan
     """The monitor of NXT after one more event."""
     ties, winners, _ = monitor
     won = delta(winners, True) | delta(winners, False)
-    return delta(ties, marked), won if marked else won | delta(ties, True), NO_STATES
+    return delta(ties, marked), won if marked else won | delta(ties, True), ties ^ ties
 
 
 def after_last(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
@@ -114,8 +117,8 @@ def after_max(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominanc
     """The monitor of MAX after one more event."""
     ties, winners, _ = monitor
     if marked:
-        return delta(ties, True), delta(winners, True), NO_STATES
-    return delta(ties, False), delta(winners | ties, True) | delta(winners, False), NO_STATES
+        return delta(ties, True), delta(winners, True), ties ^ ties
+    return delta(ties, False), delta(winners | ties, True) | delta(winners, False), ties ^ ties
 
 
 def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
@@ -351,7 +354,28 @@ def _event(R: str) -> CEA:
 
 def _bind(A: CEA, variable: str) -> CEA:
     """IN: whatever is marked is marked with the variable too."""
+    if variable.startswith((FIRST_OF, LAST_OF)):
+        return _bind_edge(A, variable)
     return A.remarked({L: L | {variable} if L else L for L in A.marks})
+
+
+def _bind_edge(A: CEA, variable: str) -> CEA:
+    """Mark the first event alone, or the last one: a copy of the automaton for the time before it and one for after."""
+    n = A.states
+    marking = {(0, 1): True, (1, 1): False} if variable.startswith(FIRST_OF) else {(0, 0): False, (0, 1): True}
+    steps = {True: marking, False: {(0, 0): False, (1, 1): False}}
+    return CEA(
+        2 * n,
+        tuple(
+            Transition(
+                before * n + t.source, t.predicate, t.marks | {variable} if bound else t.marks, after * n + t.target
+            )
+            for t in A.transitions
+            for (before, after), bound in steps[is_marked(t)].items()
+        ),
+        A.initial,
+        frozenset(n + q for q in A.final),
+    )
 
 
 def _filter(A: CEA, condition: cel.Condition) -> CEA:

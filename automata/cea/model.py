@@ -24,6 +24,8 @@ Marks = frozenset[str]
 UNMARKED: Marks = frozenset()
 VISIBLE = "\0visible"
 """A variable that no query has: a filter on it lets the formula see the events in the predicate, and no others."""
+FIRST_OF, LAST_OF = "\0first of ", "\0last of "
+"""Begin variables that no query has: bound to a formula they hold its first event, or its last one, alone."""
 
 
 class Transition(NamedTuple):

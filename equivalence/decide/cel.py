@@ -77,13 +77,7 @@ def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ())
 
     Raises BudgetExceeded.
     """
-    masks = algebra.masks(dict.fromkeys((*A.predicates, *B.predicates, *also)))
-    grouped: dict[tuple[bool, ...], Mask] = {}
-    for i in range(len(algebra.atoms)):
-        behaviour = tuple(bool(mask >> i & 1) for mask in masks.values())
-        grouped[behaviour] = grouped.get(behaviour, 0) | 1 << i
-    types = tuple(grouped.values())
-    types_of = {P: [t for t, type_ in enumerate(types) if type_ & mask] for P, mask in masks.items()}
+    types, types_of = distinguished(algebra, (*A.predicates, *B.predicates, *also))
     marks = tuple(dict.fromkeys(t.marks for t in (*A.transitions, *B.transitions)))
     number = {L: m for m, L in enumerate(marks)}
     steps: list[dict[Letter, Subset]] = [{} for _ in range(A.states + B.states)]
@@ -95,7 +89,7 @@ def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ())
                 step[letter] = step.get(letter, 0) | 1 << (t.target + offset)
     return MarkedNFA(
         types,
-        tuple(_simplest(atom.witness for i, atom in enumerate(algebra.atoms) if type_ >> i & 1) for type_ in types),
+        tuple(simplest_event(algebra, type_) for type_ in types),
         marks,
         tuple(steps),
         subset(A.initial),
@@ -104,9 +98,22 @@ def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ())
     )
 
 
-def _simplest(events: Iterable[Event | None]) -> Event | None:
-    """The event with the fewest and shortest values."""
-    known = [event for event in events if event is not None]
+def distinguished(
+    algebra: Algebra, predicates: Iterable[Predicate]
+) -> tuple[tuple[Mask, ...], dict[Predicate, list[int]]]:
+    """The types of events that predicates distinguish, and for each predicate the numbers of those that are in it."""
+    masks = algebra.masks(dict.fromkeys(predicates))
+    grouped: dict[tuple[bool, ...], Mask] = {}
+    for i in range(len(algebra.atoms)):
+        behaviour = tuple(bool(mask >> i & 1) for mask in masks.values())
+        grouped[behaviour] = grouped.get(behaviour, 0) | 1 << i
+    types = tuple(grouped.values())
+    return types, {P: [t for t, type_ in enumerate(types) if type_ & mask] for P, mask in masks.items()}
+
+
+def simplest_event(algebra: Algebra, type_: Mask) -> Event | None:
+    """The event of a type with the fewest and shortest values; None if none is known."""
+    known = [a.witness for i, a in enumerate(algebra.atoms) if type_ >> i & 1 and a.witness is not None]
     return min(known, key=lambda e: (len(e.attributes), sum(map(_length, e.attributes.values()))), default=None)
 
 

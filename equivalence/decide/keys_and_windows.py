@@ -11,29 +11,36 @@ narrower one, but then no event before it is nearer, if times never decrease; an
 deterministic automaton runs beside the search and knows this (`RealStreams`). Filters may test the key too, so
 each piece into which they cut its values is a case of its own.
 
-The alternative, clocks and registers in the automata, decides the same formulas and no more: what has to be known of a
-match is always relative to its last event. A window or partition that ends before the match does (on the left of `;`,
-under `+`) is beyond both this and, in general, any determinization; `reduced` raises Unsupported there and says where.
+A window on time around a part that ends before the match does (on the left of `;`, under `+`) is measured by a clock
+(clocks.py), beside all this. A partition there is not carried; `reduced` raises Unsupported and says where.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import reduce
 from itertools import product
 from typing import TypeAlias, assert_never
 
-from cerify.automata.algebra.finite import Algebra, tests_of
+from cerify.automata.algebra.finite import Algebra, Mask, tests_of
 from cerify.automata.algebra.values import Truth, pieces, tested_attribute
 from cerify.automata.cea.compile import compile_cel, generators
-from cerify.automata.cea.model import VISIBLE, seen_at
+from cerify.automata.cea.model import FIRST_OF, LAST_OF, VISIBLE, Marks, seen_at
 from cerify.automata.exploration import Subset, members
-from cerify.equivalence.decide.cel import Letter, MarkedNFA, marked_nfa, normal_form
+from cerify.equivalence.decide.cel import Letter, MarkedNFA, distinguished, marked_nfa, normal_form, simplest_event
+from cerify.equivalence.decide.clocks import (
+    ClockedComparison,
+    ClockedLetter,
+    EitherClocked,
+    Zone,
+    clocked_automaton,
+    earliest_times,
+)
 from cerify.equivalence.decide.replay import replayed
 from cerify.equivalence.verdict import (
     Certificate,
@@ -62,10 +69,13 @@ WHOLE = HIDDEN + "match"  # the variable that holds a whole match while it is fi
 NOTHING = Not(pred.Anything())
 LONGEST = 4 * 10**11  # seconds, which is more than between any two timestamps
 WIDEST = 2**65  # more than between any two whole numbers of 64 bits
+BACKWARDS = "a window is inside another operator, and times may go back; ask for --order non-decreasing"
 ELSEWHERE = (
     "is around a part of a match that ends before the match may: on the left of ; or :, under + or ALL, or on the "
     "right of UNLESS"
 )
+NO_TIMES = "no stream was found with such times and keys: the order of times, or a filter on them, is too tight"
+UNKNOWN_EVENT = "z3 returned unknown for an event type that matters; write the filters without arithmetic"
 CASES = 256  # combinations of pieces of the values of keys
 
 Width: TypeAlias = int | float
@@ -215,12 +225,13 @@ class Measures:
                     case cel.PerKey(_, attributes):
                         for a in attributes:
                             keys.setdefault(a, [])
-                    case cel.Within(_, window) if (measured := window_of(window, schema)) is not None:
-                        widths.setdefault(measured[0], set()).add(measured[1])
                     case cel.Filter(_, condition):
                         for atom in cel.atoms(condition):
                             if (equated := _equated(atom)) is not None:
                                 keys.setdefault(equated[0], [])
+            for psi, ends in with_places(phi):
+                if isinstance(psi, cel.Within) and (measured := window_of(psi.window, schema)) is not None and ends:
+                    widths.setdefault(measured[0], set()).add(measured[1])
         tests = list(dict.fromkeys(test for phi in formulas for P in generators(phi) for test in tests_of(P)))
         names = {a.name for test in tests for a in mentions(test)} | {*keys, *widths}
         if any(name.startswith(HIDDEN) for name in names):
@@ -344,6 +355,21 @@ def _equated(condition: cel.Condition) -> tuple[str, str, str] | None:
     return None
 
 
+def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool]]:
+    """The sub-formulas of an expanded formula, and whether the interval of each ends with the last event of a match."""
+    yield phi, ends
+    for i, psi in enumerate(children(phi)):
+        match phi:
+            case cel.Seq() | cel.ContiguousSeq():
+                yield from with_places(psi, ends and i == 1)
+            case cel.Unless():
+                yield from with_places(psi, ends and i == 0)
+            case cel.All() | cel.Plus() | cel.ContiguousPlus():
+                yield from with_places(psi, False)
+            case _:
+                yield from with_places(psi, ends)
+
+
 # --- the reduction ----------------------------------------------------------------------------------------------------
 
 
@@ -351,12 +377,14 @@ def _equated(condition: cel.Condition) -> tuple[str, str, str] | None:
 class Reduction:
     """Unary formulas for those with keys and windows, in one case of the last event's keys.
 
-    order: of the times. timed: whether the reduction of some formula needed that times do not decrease.
+    order: of the times. parts: the widths of the windows around parts that end before the match does, in the order in
+    which `reduced` comes upon them; a variable holds the first event of the i-th of them, and another one the last.
     """
 
     measures: Measures
     keys: Keys
     order: Order
+    parts: list[Width] = field(default_factory=list)
 
     def same(self, key: str) -> Predicate:
         """The event has the key of the last event."""
@@ -383,6 +411,35 @@ class Reduction:
         """The event is within the width of that index of the last event."""
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
 
+    @property
+    def timed(self) -> Predicate:
+        """The event has a time, of a kind that windows measure."""
+        if self.measures.type_of(TIME) in ("string", "bool"):
+            return NOTHING
+        return Comparison("=", Attribute(f"{HIDDEN}timed"), Constant(True))
+
+    def _part(self, phi: cel.Within, width: Width) -> Formula:
+        """The unary formula for a window on time around a part, whose first and last events a variable holds."""
+        if self.order == "any":
+            raise Unsupported(BACKWARDS, phi.span)
+        if self.measures.type_of(TIME) == "float":
+            raise Unsupported(
+                "a window is around a part of a match, and differences of floats are rounded; let times be integers "
+                "or timestamps",
+                phi.span,
+            )
+        if not width >= 0:
+            raise Unsupported("a window of less than nothing is not compared", phi.span)
+        inner = restricted(self.reduced(phi.phi, False, False), self.timed)
+        self.parts.append(width)
+        number = len(self.parts) - 1
+        return cel.In(cel.In(inner, f"{FIRST_OF}{number}"), f"{LAST_OF}{number}")
+
+    def _without_parts(self, phi: Formula, before: int, where: str) -> None:
+        """Raise Unsupported if a window around a part was met since there were so many of them."""
+        if len(self.parts) > before:
+            raise Unsupported(f"a window is around a part of a match, {where}", phi.span)
+
     def reduced(self, phi: Formula, ends: bool = True, flat: bool = True) -> Formula:
         """The unary formula for an expanded one.
 
@@ -396,17 +453,16 @@ class Reduction:
                 self._require_last(phi, psi, "PARTITION BY", ends)
                 return restricted(self.reduced(psi, ends, flat), self.same(a))
             case cel.Within(psi, window) if (measured := window_of(window, self.measures.schema)) is not None:
-                self._require_last(phi, psi, "WITHIN", ends)
                 name, width = measured
+                if not ends and name == TIME:
+                    return self._part(phi, width)
+                self._require_last(phi, psi, "WITHIN", ends)
                 if not flat and name != TIME:
                     raise Unsupported(
                         f"a window on {name} is inside another operator, and its values may go back", phi.span
                     )
                 if not flat and self.order == "any":
-                    raise Unsupported(
-                        "a window is inside another operator, and times may go back; ask for --order non-decreasing",
-                        phi.span,
-                    )
+                    raise Unsupported(BACKWARDS, phi.span)
                 if width < 0 or width != width:
                     raise Unsupported("a window of less than nothing is not compared", phi.span)
                 index = self.measures.widths[name].index(width)
@@ -415,13 +471,26 @@ class Reduction:
                 return cel.Filter(self.reduced(psi, ends, flat), self._condition(condition, psi, ends))
             case cel.Seq() | cel.ContiguousSeq():
                 return rebuilt(phi, [self.reduced(phi.left, False, False), self.reduced(phi.right, ends, False)])
-            case cel.Or() | cel.And():
+            case cel.Or():
                 return rebuilt(phi, [self.reduced(psi, ends, flat) for psi in (phi.left, phi.right)])
+            case cel.And():
+                before = len(self.parts)
+                below = [self.reduced(psi, ends, flat) for psi in (phi.left, phi.right)]
+                self._without_parts(phi, before, "under AND")
+                return rebuilt(phi, below)
             case cel.Unless():
-                return rebuilt(phi, [self.reduced(phi.left, ends, flat), self.reduced(phi.right, False, False)])
+                left, before = self.reduced(phi.left, ends, flat), len(self.parts)
+                right = self.reduced(phi.right, False, False)
+                self._without_parts(phi, before, "on the right of UNLESS")
+                return rebuilt(phi, [left, right])
             case cel.In() | cel.Start() | cel.Strict() | cel.Within():
                 return rebuilt(phi, [self.reduced(phi.phi, ends, flat)])
-            case cel.Project() | cel.Next() | cel.Last() | cel.Max():
+            case cel.Project():
+                before = len(self.parts)
+                below = [self.reduced(phi.phi, ends, False)]
+                self._without_parts(phi, before, "under PROJECT")
+                return rebuilt(phi, below)
+            case cel.Next() | cel.Last() | cel.Max():
                 return rebuilt(phi, [self.reduced(phi.phi, ends, False)])
             case cel.All() | cel.Plus() | cel.ContiguousPlus():
                 return rebuilt(phi, [self.reduced(psi, False, False) for psi in children(phi)])
@@ -543,11 +612,11 @@ that are further away, or have no value.
 class RealStreams:
     """A deterministic automaton of the words of types of events that a stream may have."""
 
-    def __init__(self, reduction: Reduction, automata: MarkedNFA, algebra: Algebra) -> None:
+    def __init__(self, reduction: Reduction, types: Sequence[Mask], algebra: Algebra) -> None:
         self.start: Real = (*(len(widths) for widths in reduction.measures.widths.values()), 0)
         self._zones: list[list[int]] = []
         self._may_be_last: list[bool] = []
-        for type_ in automata.types:
+        for type_ in types:
             zones = [
                 next((i for i in range(len(widths)) if type_ & algebra.mask(reduction.near(name, i))), len(widths))
                 for name, widths in reduction.measures.widths.items()
@@ -717,30 +786,38 @@ def _decide_case(
     measures = reduction.measures
     first, second = reduction.reduced(left), reduction.reduced(right)
     near = [reduction.near(name, i) for name, widths in measures.widths.items() for i in range(len(widths))]
-    known = [*near, *(reduction.last(key) for key in measures.keys)]
-    schema = with_hidden(measures, measures.schema)
+    known = [*near, *(reduction.last(key) for key in measures.keys), *([reduction.timed] if reduction.parts else [])]
+    schema = with_hidden(measures, measures.schema, bool(reduction.parts))
     one_way = claim == "contained"
     reason = ""
     for solver, known_events in ((False, False), (True, False), (True, True)):
         algebra = Algebra([*generators(first), *generators(second), *known], budget, schema, solver)
+        if reduction.parts:
+            outcome = _compare_clocked(first, second, reduction, algebra, known, level, one_way, known_events)
+            if isinstance(outcome, Stream):
+                return replayed(phi, psi, outcome, one_way, level, not known_events, budget)
+            if outcome is not None:
+                return reason if known_events and isinstance(outcome, PieceProof) else outcome
+            reason = UNKNOWN_EVENT
+            continue
         A, B = compile_cel(first, budget, algebra), compile_cel(second, budget, algebra)
         A, B = seen_at(A, level), seen_at(B, level)
         automata = marked_nfa(A, B, algebra, known)
-        real = RealStreams(reduction, automata, algebra)
+        real = RealStreams(reduction, automata.types, algebra)
         found = separate_real(automata, real, budget.states, one_way, known_events)
         if not isinstance(found, Word):
             if known_events:
                 return reason
             relation = tuple((s, tuple(members(x)), tuple(members(y))) for s, x, y in found)
             return PieceProof(tuple(reduction.keys.items()), solver, relation)
-        reason = "z3 returned unknown for an event type that matters; write the filters without arithmetic"
+        reason = UNKNOWN_EVENT
         events = [automata.event(letter) for letter in found.letters]
         if any(event is None for event in events):
             continue
         zones = [real.zones(letter // len(automata.marks)) for letter in found.letters]
         S = stream_of_word([e for e in events if e is not None], zones, reduction)
         if S is None:
-            return "no stream was found with such times and keys: the order of times, or a filter on them, is too tight"
+            return NO_TIMES
         try:
             return replayed(phi, psi, S, one_way, level, not known_events, budget)
         except InternalError:
@@ -750,7 +827,96 @@ def _decide_case(
     return reason
 
 
-def with_hidden(measures: Measures, schema: Schema | None) -> Schema | None:
+def _compare_clocked(
+    first: Formula,
+    second: Formula,
+    reduction: Reduction,
+    algebra: Algebra,
+    known: Sequence[Predicate],
+    level: Level,
+    one_way: bool,
+    known_events: bool,
+) -> PieceProof | Stream | str | None:
+    """The proof of a case with windows on parts, or a stream on which the two differ.
+
+    None if an event of the stream is not known. A text says why no stream is found. Raises Unsupported, BudgetExceeded.
+    """
+    measures = reduction.measures
+    tick = tick_of(measures, reduction.parts)
+    ends, widths = ([_ticks(w, tick) for w in some] for some in (measures.widths.get(TIME, ()), reduction.parts))
+    masks, types_of = distinguished(algebra, [*known, *generators(first), *generators(second)])
+
+    def types(wanted: Iterable[Predicate]) -> dict[Predicate, list[int]]:
+        return {P: [t for t, mask in enumerate(masks) if mask & algebra.mask(P)] for P in wanted}
+
+    both = EitherClocked(clocked_automaton(first, algebra, types), clocked_automaton(second, algebra, types))
+    real = RealStreams(reduction, masks, algebra)
+    place = list(measures.widths).index(TIME) if ends else -1
+    letters = []
+    for t, mask in enumerate(masks):
+        if known_events and simplest_event(algebra, mask) is None:
+            continue
+        timed, zone = t in types_of[reduction.timed], real.zones(t)[place] if ends else 0
+        if timed and ends:
+            least = ends[zone - 1] + 1 if zone else 0
+            letters.append(ClockedLetter(t, True, least, ends[zone] if zone < len(ends) else math.inf))
+        elif timed or zone == len(ends):
+            letters.append(ClockedLetter(t, timed))
+    comparison = ClockedComparison(
+        both,
+        letters,
+        real.step,
+        real.accepts,
+        widths,
+        int(max((w for w in (*widths, *ends) if w < math.inf), default=0)),
+        int(reduction.order == "strict"),
+        lambda marks: _marks_at(marks, level),
+    )
+    found = comparison.search(real.start, one_way, algebra.budget.states)
+    if isinstance(found, list):
+        relation = tuple((pair.known, pair.left, pair.right, _bounds(pair.zone)) for pair in found)
+        return PieceProof(tuple(reduction.keys.items()), algebra.solver, (), relation)
+    word, bounds = found
+    events = [simplest_event(algebra, masks[letter.type]) for letter in word]
+    if any(event is None for event in events):
+        return None
+    for step in (max(1, int(1 / tick)), 1):
+        if (times := earliest_times(len(word), bounds, step)) is not None:
+            offsets = [t * tick if letter.timed else None for t, letter in zip(times, word, strict=True)]
+            zones = [real.zones(letter.type) for letter in word]
+            S = stream_of_word([e for e in events if e is not None], zones, reduction, times=offsets)
+            if S is not None:
+                return S
+    return NO_TIMES
+
+
+def _marks_at(marks: Marks, level: Level) -> Marks:
+    return marks if level == "valuations" else frozenset({WHOLE} if marks and level == "events" else ())
+
+
+def _bounds(zone: Zone) -> tuple[tuple[int | None, ...], ...]:
+    return tuple(tuple(None if bound == math.inf else int(bound) for bound in row) for row in zone)
+
+
+def tick_of(measures: Measures, parts: Sequence[Width]) -> Fraction:
+    """The unit of times in seconds, of which all differences that matter are whole numbers.
+
+    Rational times need one that is smaller than any difference of sums of widths, divided by the events between.
+    """
+    if measures.type_of(TIME) == "int":
+        return Fraction(1)
+    if measures.type_of(TIME) == "timestamp":
+        return Fraction(1, 10**6)
+    finite = [Fraction(w) for w in (*parts, *measures.widths.get(TIME, ())) if math.isfinite(w)]
+    denominator = math.lcm(1, *(w.denominator for w in finite))
+    return Fraction(1, denominator * (1000 if denominator <= 1000 else 1024))
+
+
+def _ticks(width: Width, tick: Fraction) -> int | float:
+    return math.floor(Fraction(width) / tick) if math.isfinite(width) else math.inf
+
+
+def with_hidden(measures: Measures, schema: Schema | None, timed: bool = False) -> Schema | None:
     """The schema with the attributes that say what has the key of the last event, and what is near it."""
     if schema is None:
         return None
@@ -758,6 +924,8 @@ def with_hidden(measures: Measures, schema: Schema | None) -> Schema | None:
     for R, attributes in schema.types.items():
         more: dict[str, ValueType] = {f"{HIDDEN}same {k}": "bool" for k in measures.keys if schema.has(R, k)}
         more |= {f"{HIDDEN}near {a}": "int" for a in measures.widths if schema.has(R, a)}
+        if timed and schema.has(R, TIME):
+            more[f"{HIDDEN}timed"] = "bool"
         types[R] = {**attributes, **more}
     return Schema(types)
 
@@ -766,18 +934,27 @@ def with_hidden(measures: Measures, schema: Schema | None) -> Schema | None:
 
 
 def stream_of_word(
-    events: Sequence[Event], zones: Sequence[Sequence[int]], reduction: Reduction, at_edges: bool = False
+    events: Sequence[Event],
+    zones: Sequence[Sequence[int]],
+    reduction: Reduction,
+    at_edges: bool = False,
+    times: Sequence[Fraction | None] | None = None,
 ) -> Stream | None:
     """A stream of events with these hidden attributes; None if there is none, or none is found.
 
-    at_edges: each event is as far from the last one as its zone allows.
+    at_edges: each event is as far from the last one as its zone allows. times: of the events, in seconds, where they
+    are known.
     """
     measures = reduction.measures
     rows: list[dict[str, Value | None]] = [dict(event.attributes) for event in events]
     for key in measures.keys:
         _put_keys(rows, key, reduction)
-    for i, name in enumerate(measures.widths):
-        values = _values_in_zones(name, [z[i] for z in zones], reduction, at_edges)
+    names = list(measures.widths)
+    for name in dict.fromkeys((*names, *([] if times is None else [TIME]))):
+        if name == TIME and times is not None:
+            values: list[Value | None] | None = _values_of_times(times, measures.type_of(TIME))
+        else:
+            values = _values_in_zones(name, [z[names.index(name)] for z in zones], reduction, at_edges)
         if values is None:
             return None
         for row, event, value in zip(rows, events, values, strict=True):
@@ -806,6 +983,14 @@ def _put_keys(rows: Sequence[dict[str, Value | None]], key: str, reduction: Redu
             continue
         same = row.get(f"{HIDDEN}same {key}") is True or measures.is_single(truth, key)
         row[key] = mine if same else None if measures.truth(key, None) == truth and other is None else other
+
+
+def _values_of_times(times: Sequence[Fraction | None], value_type: ValueType | None) -> list[Value | None]:
+    """Values for times in seconds: timestamps, or numbers where these are not exact or the schema says so."""
+    known = [t for t in times if t is not None]
+    is_time = value_type != "int" and all((t * 10**6).denominator == 1 and t < LONGEST / 8 for t in known)
+    whole = all(t.denominator == 1 for t in known)
+    return [None if t is None else _value_at(t, is_time, whole, value_type) for t in times]
 
 
 def _values_in_zones(

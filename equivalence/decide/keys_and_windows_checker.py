@@ -19,8 +19,9 @@ from typing import TypeAlias
 from cerify.automata.algebra.finite import Algebra, tests_of
 from cerify.automata.algebra.values import pieces, tested_attribute
 from cerify.automata.cea.compile import compile_cel, generators
-from cerify.automata.cea.model import CEA, VISIBLE, Marks, seen_at
+from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, UNMARKED, VISIBLE, Marks, seen_at
 from cerify.equivalence.decide.boundary_events import unlisted
+from cerify.equivalence.decide.clocks_checker import ClosedList, KnownEvent, Machine, NotClosed
 from cerify.equivalence.verdict import Certificate, Order, PieceProof
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time
@@ -67,13 +68,12 @@ class ComparedAttributes:
             elif isinstance(psi, cel.PerKey):
                 for name in psi.attributes:
                     self.tests.setdefault(name, [])
-            elif isinstance(psi, cel.Within) and not isinstance(psi.window, cel.EventWindow):
-                name, width = self.measured(psi.window)
-                self.widths.setdefault(name, []).append(width)
             elif isinstance(psi, cel.Filter):
                 for atom in cel.atoms(psi.condition):
                     if (pair := equal_keys(atom)) is not None:
                         self.tests.setdefault(pair[0].name, [])
+        for phi in formulas:
+            self._collect_widths(phi, True)
         for name, found in self.widths.items():
             self.widths[name] = sorted(set(found))
         for phi in formulas:
@@ -82,6 +82,21 @@ class ComparedAttributes:
                     tested = tested_attribute(test)
                     if tested in self.tests and test not in self.tests[tested]:
                         self.tests[tested].append(test)
+
+    def _collect_widths(self, phi: cel.Formula, at_end: bool) -> None:
+        """Note the widths of the windows on values around what ends with the last event."""
+        if at_end and isinstance(phi, cel.Within) and not isinstance(phi.window, cel.EventWindow):
+            name, width = self.measured(phi.window)
+            self.widths.setdefault(name, []).append(width)
+        if isinstance(phi, cel.All | cel.Plus | cel.ContiguousPlus):
+            at_end = False
+        ends = [at_end] * len(children(phi))
+        if isinstance(phi, cel.Seq | cel.ContiguousSeq):
+            ends[0] = False
+        elif isinstance(phi, cel.Unless):
+            ends[1] = False
+        for psi, here in zip(children(phi), ends, strict=True):
+            self._collect_widths(psi, here)
 
     def type_of(self, name: str) -> str | None:
         """The type that the schema gives an attribute; None without a schema."""
@@ -203,6 +218,7 @@ class UnaryReading:
     compared: ComparedAttributes
     keys: Mapping[str, Truths | None]
     order: Order
+    parts: list[int | float] = field(default_factory=list)
 
     def agrees(self, key: str) -> Predicate:
         """The event has the key that the last event has."""
@@ -235,6 +251,21 @@ class UnaryReading:
         """The event is at most the i-th width before the last event."""
         return pred.Comparison("<=", pred.Attribute(f"\0near {name}"), pred.Constant(i))
 
+    def has_time(self) -> Predicate:
+        """The event has a time that windows measure."""
+        if self.compared.type_of(TIME) in ("string", "bool"):
+            return pred.Not(pred.Anything())
+        return pred.Comparison("=", pred.Attribute("\0timed"), pred.Constant(True))
+
+    def part(self, phi: cel.Within, width: int | float) -> cel.Formula:
+        """A window on a part: variables hold its first and its last event, and all its events have a time."""
+        if self.order == "any" or self.compared.type_of(TIME) == "float" or not width >= 0:
+            raise NotProved("a window is on a part of a match, and times may go back, are rounded, or it has no width")
+        body = _with_all_in(self.unary(phi.phi, Place(False, False)), self.has_time())
+        self.parts.append(width)
+        number = len(self.parts) - 1
+        return cel.In(cel.In(body, FIRST_OF + str(number)), LAST_OF + str(number))
+
     def unary(self, phi: cel.Formula, place: Place) -> cel.Formula:
         """The unary formula. Raises NotProved where events are compared in another way than with the last one."""
         inside = Place(False, False)
@@ -242,8 +273,10 @@ class UnaryReading:
             self._require_end(phi, place)
             return _with_all_in(self.unary(phi.phi, place), self.agrees(phi.attribute))
         if isinstance(phi, cel.Within) and not isinstance(phi.window, cel.EventWindow):
-            self._require_end(phi, place)
             name, width = self.compared.measured(phi.window)
+            if name == TIME and not place.at_end:
+                return self.part(phi, width)
+            self._require_end(phi, place)
             if not place.alone and (name != TIME or self.order == "any"):
                 raise NotProved("a window is under an operator that looks at other matches, and its values may go back")
             if not width >= 0:
@@ -274,7 +307,12 @@ class UnaryReading:
             places = [Place(place.at_end, False)]
         else:
             places = [inside for _ in children(phi)]
-        below = [self.unary(psi, where) for psi, where in zip(children(phi), places, strict=True)]
+        below, known = [], len(self.parts)
+        for i, (psi, where) in enumerate(zip(children(phi), places, strict=True)):
+            known = len(self.parts) if isinstance(phi, cel.Unless) and i == 1 else known
+            below.append(self.unary(psi, where))
+        if len(self.parts) > known and isinstance(phi, cel.And | cel.Unless | cel.Project):
+            raise NotProved("a window is on a part under AND, PROJECT or on the right of UNLESS")
         return rebuilt(phi, below) if below else phi
 
     @staticmethod
@@ -408,18 +446,74 @@ def _check_case(
                 R: {
                     **kinds,
                     **{f"\0same {k}": "bool" for k in compared.tests if k in kinds or (k == TIME and schema.timed)},
+                    **({"\0timed": "bool"} if reading.parts and (TIME in kinds or schema.timed) else {}),
                     **{f"\0near {a}": "int" for a in compared.widths if a in kinds or (a == TIME and schema.timed)},
                 }
                 for R, kinds in schema.types.items()
             }
         )
-    algebra = Algebra([*generators(phi), *generators(psi), *near, *last], budget, schema, case.solver)
+    timed = [reading.has_time()] if reading.parts else []
+    algebra = Algebra([*generators(phi), *generators(psi), *near, *last, *timed], budget, schema, case.solver)
     if (event := unlisted(algebra.generators, {atom.chosen for atom in algebra.atoms}, schema)) is not None:
         raise NotProved(f"the types of events that the predicate algebra lists lack that of {event}")
+    if reading.parts:
+        _check_clocked(case, (phi, psi), reading, certificate, algebra)
+        return
     A, B = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
     A, B = seen_at(A, certificate.level), seen_at(B, certificate.level)
     limits = tuple(map(len, compared.widths.values()))
     _check_relation(case, _Sides(A, B, algebra), _letters(compared, reading, algebra), limits, certificate.claim)
+
+
+def _check_clocked(
+    case: PieceProof,
+    formulas: tuple[cel.Formula, cel.Formula],
+    reading: UnaryReading,
+    certificate: Certificate,
+    algebra: Algebra,
+) -> None:
+    """Raises NotProved if the pairs of a case with windows on parts are no proof."""
+    compared = reading.compared
+    ends, tick = compared.widths.get(TIME, []), _tick(reading)
+    edges = [*(int(Fraction(w) / tick) if w < math.inf else math.inf for w in ends), math.inf]
+    letters = _letters(compared, reading, algebra)
+    place = list(compared.widths).index(TIME) if ends else 0
+    events = []
+    for type_, (zones, _) in enumerate(letters):
+        timed, zone = bool(algebra.mask(reading.has_time()) >> type_ & 1), zones[place] if ends else 0
+        if timed or zone == len(ends):  # what is near the last event has a time
+            events.append(KnownEvent(type_, timed, edges[zone - 1] + 1 if timed and zone else 0, edges[zone]))
+    limits = tuple(map(len, compared.widths.values()))
+
+    def follow(state: tuple[int, ...], type_: int) -> tuple[int, ...] | None:
+        zones, may_end = letters[type_]
+        if any(before < zone < limit for zone, before, limit in zip(zones, state, limits, strict=False)):
+            return None
+        return (*(min(zone, before) for zone, before in zip(zones, state, strict=False)), int(may_end))
+
+    def shown(marks: Marks) -> Marks:
+        if certificate.level == "valuations":
+            return marks
+        return frozenset({MARK}) if marks and certificate.level == "events" else UNMARKED
+
+    try:
+        phi, psi = (Machine.of(phi, algebra) for phi in formulas)
+        widths = [int(Fraction(w) / tick) if w < math.inf else math.inf for w in reading.parts]
+        gap = int(certificate.order == "strict")
+        closed = ClosedList((phi, psi), events, follow, lambda state: bool(state[-1]), widths, gap, shown)
+        closed.check(case.clocked or (), (*limits, 0), certificate.claim == "contained")
+    except NotClosed as error:
+        raise NotProved(str(error)) from None
+
+
+def _tick(reading: UnaryReading) -> Fraction:
+    """The unit of times, in seconds: of the schema, or a small part of all widths."""
+    kind = reading.compared.type_of(TIME)
+    if kind in ("int", "timestamp"):
+        return Fraction(1, 1 if kind == "int" else 1_000_000)
+    parts = [Fraction(w).denominator for w in (*reading.parts, *reading.compared.widths.get(TIME, [])) if w < math.inf]
+    whole = math.lcm(1, *parts)
+    return Fraction(1, whole * (1000 if whole <= 1000 else 1024))
 
 
 def _letters(

@@ -1,0 +1,521 @@
+"""Formulas with windows on parts of a match, compared by automata with clocks.
+
+A window around a part that ends before the match does cannot be judged from the last event. It is measured by a clock,
+which starts with the first event of the part and is read at its last one. The comparison follows sets of configurations
+of both formulas; a configuration is a state with the clocks that run. All runs share clocks: there is one for each
+event at which some run started one, so that a set of runs needs no more clocks than events.
+
+Two things make the sets finite. A window only says that a clock is not too late, so of two configurations that differ
+in the age of their clocks the younger accepts all that the older does, and the older is left out. And of the times
+themselves only *zones* are followed: differences of the times of the events with clocks, of now, and of the last event,
+from which windows around whole matches are measured (keys_and_windows.py). A zone is a matrix of bounds (D. Dill,
+1989), and a difference above the widest window counts as unbounded. Times are whole numbers of ticks: of the schema's
+integers, of microseconds, or of so small a part of the widths that rational times make no other difference.
+
+NXT, LAST and MAX compare a run with rivals, which are sets of configurations too, so they may stand above such a window
+where only filters, bindings, OR and other strategies are around them. In general automata with clocks cannot be
+determinized (R. Alur and D. Dill, 1994); the search ends with BudgetExceeded then, and never with a wrong answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol, TypeAlias
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea.compile import after_last, after_max, after_next, compile_cel
+from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, VISIBLE, Marks
+from cerify.semantics.arguments import check_time
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.predicates import Predicate
+from cerify.semantics.trees import subtrees
+
+Config: TypeAlias = tuple[Any, ...]
+"""A configuration: nested tuples of numbers. Those below 0 are clocks; -1 started first."""
+
+Ages: TypeAlias = Callable[[int, int], bool]
+"""Whether the clock of a part, given by the part's number and the clock's, is within the part's window now."""
+
+Bound: TypeAlias = int | float
+Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
+"""At i, j the most by which time i is after time j: 0 is the last event, 1 is now, 1 + k is the event of clock -k."""
+
+NEW = -(10**9)  # the clock that starts with the event that is read
+LAST, NOW = 0, 1
+
+
+# --- automata with clocks ---------------------------------------------------------------------------------------------
+
+
+class ClockedAutomaton(Protocol):
+    """An automaton given by its configurations and their steps."""
+
+    @property
+    def initial(self) -> tuple[Config, ...]:
+        """The configurations before the first event."""
+
+    def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
+        """The marks and the configurations after an event of a type."""
+
+    def is_final(self, config: Config) -> bool:
+        """Whether a match may end here."""
+
+    def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
+        """What configurations have to share to be compared, and their clocks: those of the lesser are younger."""
+
+
+def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Config, ...]:
+    """The configurations without those of which another one accepts as much, in order."""
+    groups: dict[Config, list[tuple[tuple[int, ...], Config]]] = {}
+    for config in set(configs):
+        shared, clocks = automaton.rank(config)
+        groups.setdefault(shared, []).append((clocks, config))
+    kept = []
+    for group in groups.values():
+        for clocks, config in group:
+            if not any(o != clocks and all(a <= b for a, b in zip(o, clocks, strict=True)) for o, _ in group):
+                kept.append(config)
+    return tuple(sorted(kept))
+
+
+@dataclass(frozen=True)
+class PlainClocked:
+    """A compiled formula whose marks say where parts begin and end. A configuration: a state, parts with clocks."""
+
+    A: CEA
+    types: Mapping[Predicate, Sequence[int]]
+
+    @cached_property
+    def initial(self) -> tuple[Config, ...]:
+        return tuple((q, ()) for q in sorted(self.A.initial))
+
+    @cached_property
+    def _steps(self) -> list[dict[int, list[tuple[Marks, list[int], list[int], int]]]]:
+        found: list[dict[int, list[tuple[Marks, list[int], list[int], int]]]] = [{} for _ in range(self.A.states)]
+        for t in self.A.transitions:
+            first, last = (
+                [int(v.removeprefix(edge)) for v in sorted(t.marks) if v.startswith(edge)]
+                for edge in (FIRST_OF, LAST_OF)
+            )
+            visible = frozenset(v for v in t.marks if not v.startswith((FIRST_OF, LAST_OF)))
+            for type_ in self.types[t.predicate]:
+                found[t.source].setdefault(type_, []).append((visible, first, last, t.target))
+        return found
+
+    def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
+        q, parts = config
+        if not all(within(i, clock) for i, clock in parts):
+            return
+        for marks, first, last, target in self._steps[q].get(type_, ()):
+            running = {**dict(parts), **dict.fromkeys(first, NEW)}
+            yield marks, (target, tuple(sorted((i, clock) for i, clock in running.items() if i not in last)))
+
+    def is_final(self, config: Config) -> bool:
+        return config[0] in self.A.final
+
+    def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
+        q, parts = config
+        return (q, tuple(i for i, _ in parts)), tuple(clock for _, clock in parts)
+
+
+@dataclass(frozen=True)
+class EitherClocked:
+    """Two automata side by side. A configuration: 0 or 1, and one of that automaton."""
+
+    left: ClockedAutomaton
+    right: ClockedAutomaton
+
+    @cached_property
+    def initial(self) -> tuple[Config, ...]:
+        return tuple((side, c) for side in (0, 1) for c in (self.left, self.right)[side].initial)
+
+    def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
+        side, inner = config
+        for marks, c in (self.left, self.right)[side].step(inner, type_, within):
+            yield marks, (side, c)
+
+    def is_final(self, config: Config) -> bool:
+        return (self.left, self.right)[config[0]].is_final(config[1])
+
+    def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
+        shared, clocks = (self.left, self.right)[config[0]].rank(config[1])
+        return (config[0], shared), clocks
+
+
+@dataclass(frozen=True)
+class FilteredClocked:
+    """IN, PROJECT or FILTER around an automaton."""
+
+    inner: ClockedAutomaton
+    phi: cel.In | cel.Project | cel.Filter
+    types: Mapping[Predicate, Sequence[int]]
+
+    @property
+    def initial(self) -> tuple[Config, ...]:
+        return self.inner.initial
+
+    def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
+        tests = [] if not isinstance(self.phi, cel.Filter) else [*cel.atoms(self.phi.condition)]
+        failed = {a.variable for a in tests if isinstance(a, cel.Every) and type_ not in self.types[a.predicate]}
+        if VISIBLE in failed:
+            yield frozenset(), config
+            return
+        for marks, c in self.inner.step(config, type_, within):
+            if failed.isdisjoint(marks):
+                match self.phi:
+                    case cel.In(_, A):
+                        yield (marks | {A} if marks else marks), c
+                    case cel.Project(L, _):
+                        yield marks & L, c
+                    case _:
+                        yield marks, c
+
+    def is_final(self, config: Config) -> bool:
+        return self.inner.is_final(config)
+
+    def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
+        return self.inner.rank(config)
+
+
+MONITORS: Mapping[type, Any] = {cel.Next: after_next, cel.Last: after_last, cel.Max: after_max}
+
+
+@dataclass(frozen=True)
+class StrategyClocked:
+    """NXT, LAST or MAX around an automaton. A configuration: one of it, and those of ties, winners and losers."""
+
+    inner: ClockedAutomaton
+    strategy: type
+
+    @cached_property
+    def initial(self) -> tuple[Config, ...]:
+        rivals = prune(self.inner, self.inner.initial)
+        return tuple((c, rivals, (), ()) for c in self.inner.initial)
+
+    def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
+        def delta(configs: frozenset[Config], marked: bool) -> frozenset[Config]:
+            steps = (step for c in configs for step in self.inner.step(c, type_, within))
+            return frozenset(c for marks, c in steps if bool(marks) == marked)
+
+        main, *monitor = config
+        after: dict[bool, list[tuple[Config, ...]]] = {}
+        for marks, c in self.inner.step(main, type_, within):
+            marked = bool(marks)
+            if marked not in after:
+                followed = MONITORS[self.strategy](tuple(map(frozenset, monitor)), marked, delta)
+                after[marked] = [prune(self.inner, configs) for configs in followed]
+            yield marks, (c, *after[marked])
+
+    def is_final(self, config: Config) -> bool:
+        return self.inner.is_final(config[0]) and not any(map(self.inner.is_final, config[2]))
+
+    def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
+        shared, clocks = self.inner.rank(config[0])
+        return (shared, *config[1:]), clocks
+
+
+def parts_in(phi: cel.Formula) -> bool:
+    """Whether a reduced formula has a part with a window of its own."""
+    return any(isinstance(psi, cel.In) and psi.variable.startswith(FIRST_OF) for psi in cel.subformulas(phi))
+
+
+def clocked_automaton(
+    phi: cel.Formula, algebra: Algebra, types: Callable[[Iterable[Predicate]], Mapping[Predicate, Sequence[int]]]
+) -> ClockedAutomaton:
+    """The automaton of a reduced formula. types: for predicates the numbers of the types of their events.
+
+    Raises Unsupported where a strategy is around a part, and not only filters, bindings and OR are around the strategy.
+    """
+    strategies = [psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Next | cel.Last | cel.Max)]
+    if not any(map(parts_in, strategies)):
+        compiled = compile_cel(phi, algebra.budget, algebra)
+        return PlainClocked(compiled, types(compiled.predicates))
+    match phi:
+        case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
+            return StrategyClocked(clocked_automaton(psi, algebra, types), type(phi))
+        case cel.Or(left, right):
+            return EitherClocked(clocked_automaton(left, algebra, types), clocked_automaton(right, algebra, types))
+        case cel.Filter(psi, condition) if not any(isinstance(c, cel.Disjunction) for c in subtrees(condition)):
+            predicates = [atom.predicate for atom in cel.atoms(condition) if isinstance(atom, cel.Every)]
+            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, types(predicates))
+        case cel.Project(_, psi):
+            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, {})
+        case cel.In(psi, A) if not A.startswith((FIRST_OF, LAST_OF)):
+            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, {})
+    raise Unsupported(
+        "a window is around a part of what NXT, LAST or MAX choose from, and the strategy is itself inside "
+        f"{type(phi).__name__}",
+        phi.span,
+    )
+
+
+# --- zones ------------------------------------------------------------------------------------------------------------
+
+UNBOUNDED: Zone = ((0, math.inf), (0, 0))  # now is not after the last event
+
+
+def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
+    """The times of a zone with time i at most so much after time j; None if there are none."""
+    if bound >= zone[i][j]:
+        return zone
+    if zone[j][i] + bound < 0:
+        return None
+    n = range(len(zone))
+    return tuple(tuple(min(zone[a][b], zone[a][i] + bound + zone[j][b]) for b in n) for a in n)
+
+
+def elapsed(zone: Zone, gap: int) -> Zone | None:
+    """The zone with a new time as its last one: at least the gap after now, and not after the last event."""
+    new = len(zone)
+    wider: Zone = (*((*row, math.inf) for row in zone), (*[math.inf] * new, 0))
+    later = tightened(wider, NOW, new, -gap)
+    return None if later is None else tightened(later, new, LAST, 0)
+
+
+def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
+    """The zone of some of the times. What is further apart than the widest window may be so by any amount."""
+    rough = [[zone[i][j] for j in times] for i in times]
+    for i, row in enumerate(rough):
+        for j, bound in enumerate(row):
+            row[j] = 0 if i == j else math.inf if bound > widest else max(bound, -widest - 1)
+    n = range(len(rough))
+    for k in n:
+        for i in n:
+            for j in n:
+                rough[i][j] = min(rough[i][j], rough[i][k] + rough[k][j])
+    return tuple(map(tuple, rough))
+
+
+def includes(zone: Zone, other: Zone) -> bool:
+    """Whether all times of the other zone are times of this one."""
+    return all(a >= b for mine, theirs in zip(zone, other, strict=True) for a, b in zip(mine, theirs, strict=True))
+
+
+def clocks_in(config: Any) -> set[int]:
+    """The clocks that run in a configuration."""
+    if isinstance(config, int):
+        return {config} if config < 0 else set()
+    return set().union(*map(clocks_in, config))
+
+
+def renamed(config: Any, names: Mapping[int, int]) -> Any:
+    """The configuration with other clocks, in order."""
+    if isinstance(config, int):
+        return names.get(config, config)
+    return tuple(renamed(part, names) for part in config)
+
+
+# --- the search -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ClockedLetter:
+    """A type of events: whether its events have a time, and at least and at most how long before the last one."""
+
+    type: int
+    timed: bool
+    least: Bound = 0
+    most: Bound = math.inf
+
+
+@dataclass(frozen=True)
+class ClockedPair:
+    """What is known of a stream so far, two sets of configurations, and the times."""
+
+    known: tuple[int, ...]
+    left: tuple[Config, ...]
+    right: tuple[Config, ...]
+    zone: Zone
+
+
+Constraint: TypeAlias = tuple[int, int, Bound]
+"""Event i is at most so much after event j."""
+
+
+@dataclass(frozen=True)
+class ClockedStep:
+    """How a pair is reached: from which, by which letter, with which times; and the events of its clocks."""
+
+    parent: ClockedPair | None
+    letter: ClockedLetter | None
+    times: tuple[Constraint, ...]
+    events: tuple[int, ...] = ()
+
+
+@dataclass
+class ClockedComparison:
+    """A search for a stream on which two automata differ.
+
+    both: the two side by side. letters: of all types. known: the state after a letter of what else is known of a
+    stream, None if there is none. may_end: whether a stream may end there. widths: of each part's window in ticks.
+    gap: the least number of ticks between two events. visible: marks as they are compared.
+    """
+
+    both: EitherClocked
+    letters: Sequence[ClockedLetter]
+    known: Callable[[tuple[int, ...], int], tuple[int, ...] | None]
+    may_end: Callable[[tuple[int, ...]], bool]
+    widths: Sequence[Bound]
+    widest: int
+    gap: int
+    visible: Callable[[Marks], Marks]
+
+    def search(
+        self, start: tuple[int, ...], contained: bool, limit: int
+    ) -> list[ClockedPair] | tuple[list[ClockedLetter], list[Constraint]]:
+        """The pairs that show that there is no difference, or the letters of a shortest one with bounds on its times.
+
+        Raises BudgetExceeded.
+        """
+        left = tuple(c for c in self.both.initial if contained or c[0] == 0)
+        right = tuple(c for c in self.both.initial if c[0] == 1)
+        first = ClockedPair(start, left, right, UNBOUNDED)
+        steps = {first: ClockedStep(None, None, ())}
+        covered: dict[tuple[Any, ...], list[Zone]] = {}
+        pending, relation = deque([first]), list[ClockedPair]()
+        while pending:
+            check_time()
+            pair = pending.popleft()
+            if (end := self._end(pair, steps[pair])) is not None:
+                return self._word(pair, steps, end)
+            zones = covered.setdefault((pair.known, pair.left, pair.right), [])
+            if pair.left == pair.right or any(includes(zone, pair.zone) for zone in zones):
+                continue
+            zones.append(pair.zone)
+            relation.append(pair)
+            if len(steps) > limit:
+                raise BudgetExceeded(f"the comparison of windows on parts has more than {limit} pairs of sets of runs")
+            for successor, step in self.steps(pair, steps[pair]):
+                if successor not in steps:
+                    steps[successor] = step
+                    pending.append(successor)
+        return relation
+
+    def steps(self, pair: ClockedPair, here: ClockedStep) -> Iterator[tuple[ClockedPair, ClockedStep]]:
+        """The pairs after one more event, and how each is reached."""
+        number = 0 if here.letter is None else here.events[0] + 1
+        for letter in self.letters:
+            if (known := self.known(pair.known, letter.type)) is None:
+                continue
+            for zone, ages, times in self._regions(pair, letter, number, here):
+
+                def within(part: int, clock: int, ages: Mapping[int, Bound] = ages) -> bool:
+                    return self.widths[part] > ages.get(clock, -1)
+
+                left, right = (self._after(configs, letter.type, within) for configs in (pair.left, pair.right))
+                for marks in left.keys() | right.keys():
+                    after = [prune(self.both, side.get(marks, ())) for side in (left, right)]
+                    running = sorted(set().union(*(clocks_in(side) for side in after)), reverse=True)
+                    names = {clock: -1 - i for i, clock in enumerate(running)}
+                    now = len(zone) - 1 if letter.timed else NOW
+                    times_of = {NEW: now, **{clock: 1 - clock for clock in running if clock != NEW}}
+                    kept = selected(zone, [LAST, now, *(times_of[clock] for clock in running)], self.widest)
+                    mine, theirs = (renamed(side, names) for side in after)
+                    last_timed = number if letter.timed else here.events[1] if here.events else -1
+                    events = [number if clock == NEW else here.events[1 - clock] for clock in running]
+                    yield (
+                        ClockedPair(known, tuple(sorted(mine)), tuple(sorted(theirs)), kept),
+                        ClockedStep(pair, letter, times, (number, last_timed, *events)),
+                    )
+
+    def _after(self, configs: Iterable[Config], type_: int, within: Ages) -> dict[Marks, list[Config]]:
+        found: dict[Marks, list[Config]] = {}
+        for config in configs:
+            for marks, c in self.both.step(config, type_, within):
+                found.setdefault(self.visible(marks), []).append(c)
+        return found
+
+    def _regions(
+        self, pair: ClockedPair, letter: ClockedLetter, number: int, here: ClockedStep
+    ) -> Iterator[tuple[Zone, dict[int, Bound], tuple[Constraint, ...]]]:
+        """The times at which the event may come, cut where a clock passes a window.
+
+        Each with what every clock has passed, and with the bounds on times that say so.
+        """
+        if not letter.timed:
+            yield pair.zone, {}, ()
+            return
+        zone = elapsed(pair.zone, self.gap)
+        zone = zone and tightened(zone, LAST, len(pair.zone), letter.most)
+        zone = zone and tightened(zone, len(pair.zone), LAST, -letter.least)
+        if zone is None:
+            return
+        before = here.events[1] if here.events else -1
+        times: list[Constraint] = [(number, -1, -letter.least), (-1, number, letter.most)]
+        times += [(before, number, -self.gap)] if before >= 0 else []
+        uses: dict[int, set[Bound]] = {}
+        for part, clock in _parts((pair.left, pair.right)):
+            uses.setdefault(clock, set()).add(self.widths[part])
+        split: list[tuple[Zone, dict[int, Bound], list[Constraint]]] = [(zone, {}, times)]
+        new = len(pair.zone)
+        for clock, widths in sorted(uses.items(), reverse=True):
+            cut: list[tuple[Zone, dict[int, Bound], list[Constraint]]] = []
+            event, edges = here.events[1 - clock], [-1, *sorted(widths), math.inf]
+            for zone, ages, times in split:
+                for low, high in pairwise(edges):
+                    part_ = tightened(zone, 1 - clock, new, -low - 1)
+                    part_ = part_ and tightened(part_, new, 1 - clock, high)
+                    if part_ is not None:
+                        more = [(event, number, -low - 1), (number, event, high)]
+                        cut.append((part_, {**ages, clock: low}, [*times, *more]))
+            split = cut
+        yield from ((zone, ages, tuple(times)) for zone, ages, times in split)
+
+    def _end(self, pair: ClockedPair, here: ClockedStep) -> tuple[Constraint, ...] | None:
+        """The bounds on times if a stream may end here with a difference; None if there is none."""
+        if here.letter is None or not self.may_end(pair.known):
+            return None
+        if any(map(self.both.is_final, pair.left)) == any(map(self.both.is_final, pair.right)):
+            return None
+        if not here.letter.timed:
+            return ()
+        return None if tightened(pair.zone, LAST, NOW, 0) is None else ((-1, here.events[0], 0),)
+
+    @staticmethod
+    def _word(
+        pair: ClockedPair, steps: Mapping[ClockedPair, ClockedStep], end: tuple[Constraint, ...]
+    ) -> tuple[list[ClockedLetter], list[Constraint]]:
+        letters, times = list[ClockedLetter](), [*end]
+        at: ClockedPair | None = pair
+        while at is not None:
+            step = steps[at]
+            at = step.parent
+            if step.letter is not None:
+                letters.append(step.letter)
+                times += step.times
+        return letters[::-1], times
+
+
+def _parts(config: Any) -> Iterator[tuple[int, int]]:
+    """The parts with their clocks in nested tuples: pairs of a number and a clock."""
+    if isinstance(config, tuple):
+        if len(config) == 2 and isinstance(config[1], int) and config[1] < 0:
+            yield config
+        else:
+            for inner in config:
+                yield from _parts(inner)
+
+
+def earliest_times(count: int, bounds: Iterable[Constraint], step: int) -> list[int] | None:
+    """The least times from 0 on of so many events, in whole steps if there are such; None if no times keep the bounds.
+
+    Of bounds from below each is rounded up to whole steps, so that times are easy to read.
+    """
+    known = [(i, j, bound) for i, j, bound in bounds if math.isfinite(bound)]
+    times = dict.fromkeys(range(-1, count), 0)
+    for _ in range(count + 2):
+        changed = False
+        for i, j, bound in known:  # time j is at least time i less the bound
+            least = times[i] - int(bound)
+            least = -(-least // step) * step
+            if times[j] < least:
+                times[j], changed = least, True
+        if not changed:
+            return [times[i] for i in range(count)]
+    return None

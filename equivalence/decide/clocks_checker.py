@@ -1,0 +1,349 @@
+"""Does a list of pairs prove a claim about two formulas with windows on parts of a match?
+
+The pairs are of sets of configurations, each with the times for which they are reached; what these are is said in
+clocks.py, of which no code is used here. A list is a proof if the first pair is in it, if no pair has a match on one
+side only, and if each event, at each time at which it may come, leads from a pair in the list to one in the list. The
+list need not be the one that the search makes: any that is closed in this sense will do. What is believed is the
+compiler, with its steps of the monitors of NXT, LAST and MAX, and the algebra.
+
+Times are compared in a matrix: at i, j is the most by which time i is after time j. Row 0 is the last event, row 1 is
+now, and the others are the events at which clocks started, in their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea.compile import after_last, after_max, after_next, compile_cel
+from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, VISIBLE, Marks
+from cerify.semantics.arguments import check_time
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.predicates import Predicate
+
+Run: TypeAlias = tuple[Any, ...]
+Runs: TypeAlias = tuple[Run, ...]
+Times: TypeAlias = list[list[int | float]]
+Started = -(10**9)  # stands for the clock that starts with the event at hand
+Passed: TypeAlias = Mapping[int, int | float]
+"""For each clock a width in ticks that it has passed, the greatest of those that matter; -1 for none."""
+
+
+class NotClosed(Exception):
+    """The list proves nothing; the message says why."""
+
+
+@dataclass(frozen=True)
+class KnownEvent:
+    """A type of events: whether it has a time, and its least and greatest distance from the last event."""
+
+    number: int
+    timed: bool
+    nearest: int | float
+    furthest: int | float
+
+
+@dataclass
+class Machine:
+    """A formula as an automaton whose runs are nested tuples; below it those of its operands."""
+
+    phi: cel.Formula
+    algebra: Algebra
+    below: list[Machine] = field(default_factory=list)
+    plain: CEA | None = None
+
+    @classmethod
+    def of(cls, phi: cel.Formula, algebra: Algebra) -> Machine:
+        """The machine of a formula. Raises NotClosed where a strategy on parts is inside another operator."""
+        choosing = [psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Next | cel.Last | cel.Max)]
+        if not any(isinstance(x, cel.In) and x.variable.startswith(FIRST_OF) for c in choosing for x in _all(c)):
+            return cls(phi, algebra, [], compile_cel(phi, algebra.budget, algebra))
+        edge = isinstance(phi, cel.In) and phi.variable.startswith((FIRST_OF, LAST_OF))
+        choice = isinstance(phi, cel.Filter) and _has_or(phi.condition)
+        known = isinstance(phi, cel.Next | cel.Last | cel.Max | cel.Or | cel.Filter | cel.In | cel.Project)
+        if edge or choice or not known:
+            raise NotClosed("a strategy that compares matches with windows on parts is inside another operator")
+        operands = [phi.left, phi.right] if isinstance(phi, cel.Or) else [phi.phi]  # type: ignore[union-attr]
+        return cls(phi, algebra, [cls.of(psi, algebra) for psi in operands])
+
+    def starts(self) -> Runs:
+        """The runs before the first event."""
+        if self.plain is not None:
+            return tuple((q, ()) for q in sorted(self.plain.initial))
+        if isinstance(self.phi, cel.Or):
+            return tuple((side, run) for side in (0, 1) for run in self.below[side].starts())
+        inner = self.below[0].starts()
+        if isinstance(self.phi, cel.Next | cel.Last | cel.Max):
+            return tuple((run, self.below[0].youngest(inner), (), ()) for run in inner)
+        return inner
+
+    def accepts(self, run: Run) -> bool:
+        """Whether a match may end with this run."""
+        if self.plain is not None:
+            return run[0] in self.plain.final
+        if isinstance(self.phi, cel.Or):
+            return self.below[run[0]].accepts(run[1])
+        if isinstance(self.phi, cel.Next | cel.Last | cel.Max):
+            inner = self.below[0]
+            return inner.accepts(run[0]) and not any(inner.accepts(winner) for winner in run[2])
+        return self.below[0].accepts(run)
+
+    def after(self, run: Run, type_: int, late: Callable[[int, int], bool]) -> Iterator[tuple[Marks, Run]]:
+        """The marks and the runs after an event. late: whether the clock of a part has passed its window."""
+        phi = self.phi
+        if self.plain is not None:
+            yield from self._plain_after(self.plain, run, type_, late)
+        elif isinstance(phi, cel.Or):
+            for marks, then in self.below[run[0]].after(run[1], type_, late):
+                yield marks, (run[0], then)
+        elif isinstance(phi, cel.Next | cel.Last | cel.Max):
+            yield from self._choosing_after(run, type_, late)
+        elif isinstance(phi, cel.In):
+            for marks, then in self.below[0].after(run, type_, late):
+                yield (marks | {phi.variable} if marks else marks), then
+        elif isinstance(phi, cel.Project):
+            for marks, then in self.below[0].after(run, type_, late):
+                yield marks & phi.variables, then
+        elif isinstance(phi, cel.Filter):
+            tests = [atom for atom in cel.atoms(phi.condition) if isinstance(atom, cel.Every)]
+            fails = [atom.variable for atom in tests if not self._has(atom.predicate, type_)]
+            if VISIBLE in fails:
+                yield frozenset(), run
+                return
+            for marks, then in self.below[0].after(run, type_, late):
+                if not marks.intersection(fails):
+                    yield marks, then
+
+    def _has(self, P: Predicate, type_: int) -> bool:
+        return bool(self.algebra.mask(P) >> type_ & 1)
+
+    def _plain_after(
+        self, A: CEA, run: Run, type_: int, late: Callable[[int, int], bool]
+    ) -> Iterator[tuple[Marks, Run]]:
+        state, running = run
+        if any(late(part, clock) for part, clock in running):
+            return
+        for t in A.leaving[state]:
+            if self._has(t.predicate, type_):
+                clocks = dict(running)
+                for name in t.marks:
+                    if name.startswith(FIRST_OF):
+                        clocks[int(name[len(FIRST_OF) :])] = Started
+                for name in t.marks:
+                    if name.startswith(LAST_OF):
+                        del clocks[int(name[len(LAST_OF) :])]
+                shown = frozenset(name for name in t.marks if not name.startswith((FIRST_OF, LAST_OF)))
+                yield shown, (t.target, tuple(sorted(clocks.items())))
+
+    def _choosing_after(self, run: Run, type_: int, late: Callable[[int, int], bool]) -> Iterator[tuple[Marks, Run]]:
+        inner = self.below[0]
+
+        def reached(runs: Iterable[Run], marked: bool) -> frozenset[Run]:
+            return frozenset(
+                then for one in runs for marks, then in inner.after(one, type_, late) if bool(marks) == marked
+            )
+
+        step: Any = after_max
+        if isinstance(self.phi, cel.Next):
+            step = after_next
+        elif isinstance(self.phi, cel.Last):
+            step = after_last
+        rivals = tuple(frozenset(some) for some in run[1:])
+        for marks, then in inner.after(run[0], type_, late):
+            yield marks, (then, *(inner.youngest(some) for some in step(rivals, bool(marks), reached)))
+
+    def clocks_of(self, run: Run) -> tuple[Any, list[int]]:
+        """What is to be the same for two runs to be compared by their clocks, and these clocks."""
+        if self.plain is not None:
+            return (run[0], [part for part, _ in run[1]]), [clock for _, clock in run[1]]
+        if isinstance(self.phi, cel.Or):
+            shared, clocks = self.below[run[0]].clocks_of(run[1])
+            return (run[0], shared), clocks
+        if isinstance(self.phi, cel.Next | cel.Last | cel.Max):
+            shared, clocks = self.below[0].clocks_of(run[0])
+            return (shared, run[1:]), clocks
+        return self.below[0].clocks_of(run)
+
+    def youngest(self, runs: Iterable[Run]) -> Runs:
+        """The runs but those that another one outlives: the same, with clocks that all started as late or later."""
+        known = [(run, *self.clocks_of(run)) for run in set(runs)]
+        kept = []
+        for run, shared, clocks in known:
+            others = [c for _, s, c in known if s == shared and c != clocks]
+            if not any(all(a <= b for a, b in zip(c, clocks, strict=True)) for c in others):
+                kept.append(run)
+        return tuple(sorted(kept))
+
+
+def _all(phi: cel.Formula) -> Iterator[cel.Formula]:
+    return cel.subformulas(phi)
+
+
+def _has_or(condition: cel.Condition) -> bool:
+    if isinstance(condition, cel.Conjunction):
+        return _has_or(condition.left) or _has_or(condition.right)
+    return isinstance(condition, cel.Disjunction)
+
+
+# --- times ------------------------------------------------------------------------------------------------------------
+
+
+def closed(times: Times) -> Times | None:
+    """The matrix with the shortest sums of bounds; None if no times keep them."""
+    n = len(times)
+    found = [row[:] for row in times]
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                found[i][j] = min(found[i][j], found[i][k] + found[k][j])
+    return None if any(found[i][i] < 0 for i in range(n)) else found
+
+
+def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
+    """The matrix with the time of the event in the last row; None if it cannot come then."""
+    n = len(times)
+    more: Times = [[*row, math.inf] for row in times]
+    more.append([math.inf] * n + [0])
+    more[1][n] = -gap
+    more[n][0] = -event.nearest
+    more[0][n] = event.furthest
+    return closed(more)
+
+
+def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator[tuple[Times, dict[int, int | float]]]:
+    """The matrix cut where a clock passes a width, with what each clock has passed. The last row is the event's."""
+    choices: list[tuple[Times, dict[int, int | float]]] = [(times, {})]
+    now = len(times) - 1
+    for clock, widths in uses.items():
+        row, edges = 1 - clock, [-1, *sorted(set(widths)), math.inf]
+        parts = []
+        for known, passed in choices:
+            for i in range(len(edges) - 1):
+                cut = [line[:] for line in known]
+                cut[row][now] = min(cut[row][now], -(edges[i] + 1))
+                cut[now][row] = min(cut[now][row], edges[i + 1])
+                if (kept := closed(cut)) is not None:
+                    parts.append((kept, {**passed, clock: edges[i]}))
+        choices = parts
+    yield from choices
+
+
+# --- the check --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class ClosedList:
+    """A list of pairs to be checked, and what two formulas and the streams are.
+
+    machines: of the left and of the right. follow: what is known of a stream after an event of a type, None if there is
+    none; ends: whether it may end there. widths: of the windows on parts in ticks. gap: between two events, at least.
+    """
+
+    machines: tuple[Machine, Machine]
+    events: Sequence[KnownEvent]
+    follow: Callable[[tuple[int, ...], int], tuple[int, ...] | None]
+    ends: Callable[[tuple[int, ...]], bool]
+    widths: Sequence[int | float]
+    gap: int
+    shown: Callable[[Marks], Marks]
+
+    def check(self, pairs: Sequence[tuple[Any, ...]], start: tuple[int, ...], contained: bool) -> None:
+        """Raise NotClosed if the pairs prove nothing."""
+        table: dict[tuple[Any, ...], list[Times]] = defaultdict(list)
+        for known, left, right, times in pairs:
+            rows = [[math.inf if bound is None else bound for bound in row] for row in times]
+            if any(len(row) != len(rows) for row in rows) or len(rows) < 2:
+                raise NotClosed("the bounds on times of a pair are no matrix")
+            table[known, left, right].append(rows)
+        sides = [tuple((side, run) for run in machine.starts()) for side, machine in enumerate(self.machines)]
+        first = (start, (*sides[0], *sides[1]) if contained else sides[0], sides[1])
+        self._require(table, *first, [[0, math.inf], [0, 0]])
+        for (known, left, right), matrices in table.items():
+            for times in matrices:
+                check_time()
+                if not self._fits(times, (left, right)):
+                    raise NotClosed("a pair has clocks without times")
+                for event in self.events:
+                    if (then := self.follow(known, event.number)) is not None:
+                        self._check_event(table, then, (left, right), times, event)
+
+    def _accepts(self, run: Run) -> bool:
+        return self.machines[run[0]].accepts(run[1])
+
+    @staticmethod
+    def _fits(times: Times, pair: Any) -> bool:
+        return _names(pair) <= {-1 - i for i in range(len(times) - 2)}
+
+    def _check_event(
+        self, table: Mapping[Any, list[Times]], then: tuple[int, ...], pair: tuple[Runs, Runs], times: Times,
+        event: KnownEvent,
+    ) -> None:  # fmt: skip
+        if not event.timed:
+            self._check_after(table, then, pair, times, 1, event, {})
+            return
+        if (later := with_event(times, event, self.gap)) is None:
+            return
+        uses: dict[int, list[int | float]] = defaultdict(list)
+        for part, clock in _running(pair):
+            uses[clock].append(self.widths[part])
+        for cut, passed in by_ages(later, uses):
+            self._check_after(table, then, pair, cut, len(times), event, passed)
+
+    def _check_after(
+        self, table: Mapping[Any, list[Times]], then: tuple[int, ...], pair: tuple[Runs, Runs], times: Times, now: int,
+        event: KnownEvent, passed: Passed,
+    ) -> None:  # fmt: skip
+        def late(part: int, clock: int) -> bool:
+            return clock in passed and self.widths[part] <= passed[clock]
+
+        after: dict[Marks, tuple[set[Run], set[Run]]] = defaultdict(lambda: (set(), set()))
+        for which in (0, 1):
+            for side, run in pair[which]:
+                for marks, reached in self.machines[side].after(run, event.number, late):
+                    after[self.shown(marks)][which].add((side, reached))
+        for sets in after.values():
+            left, right = (self._pruned(some) for some in sets)
+            if self.ends(then) and any(map(self._accepts, left)) != any(map(self._accepts, right)):
+                last = [row[:] for row in times]
+                last[0][now] = min(last[0][now], 0)
+                if not event.timed or closed(last) is not None:
+                    raise NotClosed("of a pair one side has a match and the other has not")
+            clocks = sorted(_names((left, right)), reverse=True)
+            rows = [0, now, *(now if clock == Started else 1 - clock for clock in clocks)]
+            names = {clock: -1 - i for i, clock in enumerate(clocks)}
+            kept = [[times[i][j] for j in rows] for i in rows]
+            self._require(table, then, _named(left, names), _named(right, names), kept)
+
+    def _pruned(self, runs: Iterable[Run]) -> Runs:
+        sides = [[run for s, run in runs if s == side] for side in (0, 1)]
+        return tuple((side, run) for side in (0, 1) for run in self.machines[side].youngest(sides[side]))
+
+    def _require(self, table: Mapping[Any, list[Times]], known: Any, left: Runs, right: Runs, times: Times) -> None:
+        left, right = tuple(sorted(left)), tuple(sorted(right))
+        if left == right:
+            return
+        for wider in table.get((known, left, right), ()):
+            if all(times[i][j] <= wider[i][j] for i in range(len(times)) for j in range(len(times))):
+                return
+        raise NotClosed("a pair steps to one that is not in the list")
+
+
+def _names(config: Any) -> set[int]:
+    if isinstance(config, tuple):
+        return {name for part in config for name in _names(part)}
+    return {config} if config < 0 else set()
+
+
+def _named(config: Any, names: Mapping[int, int]) -> Any:
+    return tuple(_named(part, names) for part in config) if isinstance(config, tuple) else names.get(config, config)
+
+
+def _running(config: Any) -> Iterator[tuple[int, int]]:
+    for part in config:
+        if isinstance(part, tuple):
+            is_clock = len(part) == 2 and all(isinstance(x, int) for x in part) and part[1] < 0
+            yield from [part] if is_clock else _running(part)
