@@ -22,8 +22,8 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
@@ -39,12 +39,22 @@ from cerify.semantics.trees import subtrees
 Config: TypeAlias = tuple[Any, ...]
 """A configuration: nested tuples of numbers. Those below 0 are clocks; -1 started first."""
 
-Ages: TypeAlias = Callable[[int, int], bool]
-"""Whether the clock of a part, given by the part's number and the clock's, is within the part's window now."""
-
 Bound: TypeAlias = int | float
 Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
 """At i, j the most by which time i is after time j: 0 is the last event, 1 is now, 1 + k is the event of clock -k."""
+
+
+@dataclass(frozen=True)
+class Ages:
+    """The widths of the windows of all parts, and for each clock the greatest of them that it has passed, or -1."""
+
+    widths: tuple[Bound, ...]
+    passed: tuple[tuple[int, Bound], ...]
+
+    def allow(self, part: int, clock: int) -> bool:
+        """Whether the clock of a part is within the part's window now."""
+        return all(other != clock or self.widths[part] > bound for other, bound in self.passed)
+
 
 NEW = -(10**9)  # the clock that starts with the event that is read
 LAST, NOW = 0, 1
@@ -90,6 +100,7 @@ class PlainClocked:
 
     A: CEA
     types: Mapping[Predicate, Sequence[int]]
+    _known: dict[Any, list[tuple[Marks, Config]]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def initial(self) -> tuple[Config, ...]:
@@ -109,8 +120,14 @@ class PlainClocked:
         return found
 
     def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
+        key = config, type_, within.passed
+        if key not in self._known:
+            self._known[key] = list(self._step(config, type_, within))
+        return iter(self._known[key])
+
+    def _step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
         q, parts = config
-        if not all(within(i, clock) for i, clock in parts):
+        if not all(within.allow(i, clock) for i, clock in parts):
             return
         for marks, first, last, target in self._steps[q].get(type_, ()):
             running = {**dict(parts), **dict.fromkeys(first, NEW)}
@@ -192,6 +209,7 @@ class StrategyClocked:
 
     inner: ClockedAutomaton
     strategy: type
+    _followed: dict[Any, list[tuple[Config, ...]]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def initial(self) -> tuple[Config, ...]:
@@ -204,13 +222,12 @@ class StrategyClocked:
             return frozenset(c for marks, c in steps if bool(marks) == marked)
 
         main, *monitor = config
-        after: dict[bool, list[tuple[Config, ...]]] = {}
         for marks, c in self.inner.step(main, type_, within):
-            marked = bool(marks)
-            if marked not in after:
-                followed = MONITORS[self.strategy](tuple(map(frozenset, monitor)), marked, delta)
-                after[marked] = [prune(self.inner, configs) for configs in followed]
-            yield marks, (c, *after[marked])
+            key = (*monitor, type_, within.passed, bool(marks))
+            if key not in self._followed:
+                followed = MONITORS[self.strategy](tuple(map(frozenset, monitor)), bool(marks), delta)
+                self._followed[key] = [prune(self.inner, configs) for configs in followed]
+            yield marks, (c, *self._followed[key])
 
     def is_final(self, config: Config) -> bool:
         return self.inner.is_final(config[0]) and not any(map(self.inner.is_final, config[2]))
@@ -225,29 +242,30 @@ def parts_in(phi: cel.Formula) -> bool:
     return any(isinstance(psi, cel.In) and psi.variable.startswith(FIRST_OF) for psi in cel.subformulas(phi))
 
 
-def clocked_automaton(
-    phi: cel.Formula, algebra: Algebra, types: Callable[[Iterable[Predicate]], Mapping[Predicate, Sequence[int]]]
-) -> ClockedAutomaton:
-    """The automaton of a reduced formula. types: for predicates the numbers of the types of their events.
+def clocked_automaton(phi: cel.Formula, algebra: Algebra, types: dict[Predicate, Sequence[int]]) -> ClockedAutomaton:
+    """The automaton of a reduced formula.
 
-    Raises Unsupported where a strategy is around a part, and not only filters, bindings and OR are around the strategy.
+    types: for predicates the numbers of the types of their events, to be filled in before the first step: this function
+    adds the predicates. Raises Unsupported where a strategy is around a part, and not only filters, bindings and OR are
+    around the strategy.
     """
     strategies = [psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Next | cel.Last | cel.Max)]
     if not any(map(parts_in, strategies)):
         compiled = compile_cel(phi, algebra.budget, algebra)
-        return PlainClocked(compiled, types(compiled.predicates))
+        types.update(dict.fromkeys(compiled.predicates, ()))
+        return PlainClocked(compiled, types)
     match phi:
         case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
             return StrategyClocked(clocked_automaton(psi, algebra, types), type(phi))
         case cel.Or(left, right):
             return EitherClocked(clocked_automaton(left, algebra, types), clocked_automaton(right, algebra, types))
         case cel.Filter(psi, condition) if not any(isinstance(c, cel.Disjunction) for c in subtrees(condition)):
-            predicates = [atom.predicate for atom in cel.atoms(condition) if isinstance(atom, cel.Every)]
-            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, types(predicates))
+            types.update({atom.predicate: () for atom in cel.atoms(condition) if isinstance(atom, cel.Every)})
+            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, types)
         case cel.Project(_, psi):
-            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, {})
+            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, types)
         case cel.In(psi, A) if not A.startswith((FIRST_OF, LAST_OF)):
-            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, {})
+            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, types)
     raise Unsupported(
         "a window is around a part of what NXT, LAST or MAX choose from, and the strategy is itself inside "
         f"{type(phi).__name__}",
@@ -297,11 +315,12 @@ def includes(zone: Zone, other: Zone) -> bool:
     return all(a >= b for mine, theirs in zip(zone, other, strict=True) for a, b in zip(mine, theirs, strict=True))
 
 
-def clocks_in(config: Any) -> set[int]:
-    """The clocks that run in a configuration."""
+@lru_cache(maxsize=10_000)
+def clocks_in(config: Any) -> frozenset[int]:
+    """The clocks that run in a configuration, or in several."""
     if isinstance(config, int):
-        return {config} if config < 0 else set()
-    return set().union(*map(clocks_in, config))
+        return frozenset({config} if config < 0 else ())
+    return frozenset().union(*map(clocks_in, config))
 
 
 def renamed(config: Any, names: Mapping[int, int]) -> Any:
@@ -404,10 +423,7 @@ class ClockedComparison:
             if (known := self.known(pair.known, letter.type)) is None:
                 continue
             for zone, ages, times in self._regions(pair, letter, number, here):
-
-                def within(part: int, clock: int, ages: Mapping[int, Bound] = ages) -> bool:
-                    return self.widths[part] > ages.get(clock, -1)
-
+                within = Ages(tuple(self.widths), tuple(ages.items()))
                 left, right = (self._after(configs, letter.type, within) for configs in (pair.left, pair.right))
                 for marks in left.keys() | right.keys():
                     after = [prune(self.both, side.get(marks, ())) for side in (left, right)]
@@ -416,7 +432,8 @@ class ClockedComparison:
                     now = len(zone) - 1 if letter.timed else NOW
                     times_of = {NEW: now, **{clock: 1 - clock for clock in running if clock != NEW}}
                     kept = selected(zone, [LAST, now, *(times_of[clock] for clock in running)], self.widest)
-                    mine, theirs = (renamed(side, names) for side in after)
+                    same = all(clock == name for clock, name in names.items())
+                    mine, theirs = after if same else (renamed(side, names) for side in after)
                     last_timed = number if letter.timed else here.events[1] if here.events else -1
                     events = [number if clock == NEW else here.events[1 - clock] for clock in running]
                     yield (

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -844,19 +844,17 @@ def _compare_clocked(
     measures = reduction.measures
     tick = tick_of(measures, reduction.parts)
     ends, widths = ([_ticks(w, tick) for w in some] for some in (measures.widths.get(TIME, ()), reduction.parts))
-    masks, types_of = distinguished(algebra, [*known, *generators(first), *generators(second)])
-
-    def types(wanted: Iterable[Predicate]) -> dict[Predicate, list[int]]:
-        return {P: [t for t, mask in enumerate(masks) if mask & algebra.mask(P)] for P in wanted}
-
+    types: dict[Predicate, Sequence[int]] = dict.fromkeys(known, ())
     both = EitherClocked(clocked_automaton(first, algebra, types), clocked_automaton(second, algebra, types))
+    masks, numbers = distinguished(algebra, types)
+    types.update(numbers)
     real = RealStreams(reduction, masks, algebra)
     place = list(measures.widths).index(TIME) if ends else -1
     letters = []
     for t, mask in enumerate(masks):
         if known_events and simplest_event(algebra, mask) is None:
             continue
-        timed, zone = t in types_of[reduction.timed], real.zones(t)[place] if ends else 0
+        timed, zone = t in types[reduction.timed], real.zones(t)[place] if ends else 0
         if timed and ends:
             least = ends[zone - 1] + 1 if zone else 0
             letters.append(ClockedLetter(t, True, least, ends[zone] if zone < len(ends) else math.inf))
