@@ -117,6 +117,7 @@ Language = Literal["cel", "event-expression", "row-pattern", "eql", "sigma"]
 States = tuple[int, ...]
 Nested: TypeAlias = tuple[Any, ...]
 """Tuples of tuples of numbers."""
+DEEPEST = 100
 Letter: TypeAlias = frozenset[tuple[int, bool]]
 """What is known of a row: the number of a condition, and whether it is true there; a NULL is not."""
 Word: TypeAlias = tuple[Letter, ...]
@@ -174,8 +175,13 @@ class PieceProof:
         return cls(tuple(keys), data["solver"], tuple(relation), clocked)
 
 
-def _nested(data: Any) -> Any:
-    return tuple(map(_nested, data)) if isinstance(data, list) else data if data is None else int(data)
+def _nested(data: Any, depth: int = 0) -> Any:
+    """Nested lists of whole numbers and None as tuples. Raises InputError."""
+    if isinstance(data, list) and depth < DEEPEST:
+        return tuple(_nested(part, depth + 1) for part in data)
+    if data is not None and (isinstance(data, bool) or not isinstance(data, int)):
+        raise InputError("the certificate, field clocked: it has other values than lists of whole numbers, or too deep")
+    return data
 
 
 @dataclass(frozen=True)
@@ -254,10 +260,18 @@ class Certificate:
 
     @property
     def times(self) -> str:
-        """The streams for which the claim is proved by the order of their times, as words after "every stream"."""
-        return {"strict": " whose times increase", "non-decreasing": " whose times never decrease", "any": ""}[
-            self.order
-        ]
+        """The streams for which the claim is proved by their times, as words after "every stream"."""
+        order = {"strict": "increase", "non-decreasing": "never decrease", "any": ""}[self.order]
+        if not order:
+            return ""
+        return f" whose times are integers or timestamps and {order}" if self._adds_times else f" whose times {order}"
+
+    @property
+    def _adds_times(self) -> bool:
+        """Whether the proof adds differences of times of any kind, which is exact where these are not rounded."""
+        inner = () if self.derivation is None else self.derivation.certificates()
+        clocked = any(case.clocked is not None for case in self.cases or ())
+        return (clocked and self.schema is None) or any(certificate._adds_times for certificate in inner)
 
     def require_language(self, name: str) -> None:
         """Raises Unsupported if the queries are of another language, whose automata are built in another way."""

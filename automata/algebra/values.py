@@ -118,6 +118,11 @@ def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Ite
             strings.setdefault(target, strings[state] + c)
 
 
+@lru_cache(maxsize=64)  # a decider asks for the same attribute in each case of the keys, and the checker once more
+def _known_samples(constants: tuple[str, ...], patterns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(samples_of_strings(constants, patterns))
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """The place of a string among sorted constants.
@@ -371,7 +376,7 @@ def _candidates(tests: Sequence[pred.Predicate], value_type: ValueType | None) -
         yield from sorted(_numbers(sorted(numbers), value_type), key=lambda v: (abs(v), v < 0, isinstance(v, float)))
     patterns = tuple(test.pattern for test in tests if isinstance(test, pred.Like))
     if (of_kind["string"] or patterns) and value_type in ("string", None):
-        yield from samples_of_strings(tuple(sorted(set(of_kind["string"]))), patterns)  # type: ignore[arg-type]
+        yield from _known_samples(tuple(sorted(set(of_kind["string"]))), patterns)  # type: ignore[arg-type]
     if of_kind["bool"] and value_type in ("bool", None):
         yield from (False, True)
     if of_kind["timestamp"] and value_type in ("timestamp", None):

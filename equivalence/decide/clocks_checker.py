@@ -70,6 +70,30 @@ class Machine:
         operands = [phi.left, phi.right] if isinstance(phi, cel.Or) else [phi.phi]  # type: ignore[union-attr]
         return cls(phi, algebra, [cls.of(psi, algebra) for psi in operands])
 
+    def has_run(self, run: Any, parts: int) -> bool:
+        """Whether a value has the form of a run, with clocks of so many parts."""
+        if not isinstance(run, tuple):
+            return False
+        if self.plain is not None:
+            return (
+                len(run) == 2
+                and run[0] in range(self.plain.states)
+                and isinstance(run[1], tuple)
+                and all(isinstance(c, tuple) and len(c) == 2 and c[0] in range(parts) for c in run[1])
+                and all(isinstance(c[1], int) and c[1] < 0 for c in run[1])
+            )
+        if isinstance(self.phi, cel.Or):
+            return len(run) == 2 and run[0] in (0, 1) and self.below[run[0]].has_run(run[1], parts)
+        inner = self.below[0]
+        if isinstance(self.phi, cel.Next | cel.Last | cel.Max):
+            sets = run[1:]
+            return (
+                len(run) == 4
+                and inner.has_run(run[0], parts)
+                and all(isinstance(s, tuple) and all(inner.has_run(one, parts) for one in s) for s in sets)
+            )
+        return inner.has_run(run, parts)
+
     def starts(self) -> Runs:
         """The runs before the first event."""
         if self.plain is not None:
@@ -255,18 +279,14 @@ class ClosedList:
         """Raise NotClosed if the pairs prove nothing."""
         table: dict[tuple[Any, ...], list[Times]] = defaultdict(list)
         for known, left, right, times in pairs:
-            rows = [[math.inf if bound is None else bound for bound in row] for row in times]
-            if any(len(row) != len(rows) for row in rows) or len(rows) < 2:
-                raise NotClosed("the bounds on times of a pair are no matrix")
-            table[known, left, right].append(rows)
+            self._check_shape(known, (left, right), times, len(start))
+            table[known, left, right].append([[math.inf if bound is None else bound for bound in row] for row in times])
         sides = [tuple((side, run) for run in machine.starts()) for side, machine in enumerate(self.machines)]
         first = (start, (*sides[0], *sides[1]) if contained else sides[0], sides[1])
         self._require(table, *first, [[0, math.inf], [0, 0]])
         for (known, left, right), matrices in table.items():
             for times in matrices:
                 check_time()
-                if not self._fits(times, (left, right)):
-                    raise NotClosed("a pair has clocks without times")
                 for event in self.events:
                     if (then := self.follow(known, event.number)) is not None:
                         self._check_event(table, then, (left, right), times, event)
@@ -274,9 +294,22 @@ class ClosedList:
     def _accepts(self, run: Run) -> bool:
         return self.machines[run[0]].accepts(run[1])
 
-    @staticmethod
-    def _fits(times: Times, pair: Any) -> bool:
-        return _names(pair) <= {-1 - i for i in range(len(times) - 2)}
+    def _check_shape(self, known: Any, pair: tuple[Any, Any], times: Any, length: int) -> None:
+        """Raise NotClosed if a pair is none of runs of these machines and of times of their clocks."""
+        n = len(times)
+        if len(known) != length or not all(isinstance(x, int) for x in known):
+            raise NotClosed("a pair does not say what is known of the stream so far")
+        if n < 2 or not all(isinstance(row, tuple) and len(row) == n for row in times):
+            raise NotClosed("the bounds on times of a pair are no matrix")
+        if not all(bound is None or isinstance(bound, int) for row in times for bound in row):
+            raise NotClosed("the bounds on times of a pair are no numbers")
+        for run in (*pair[0], *pair[1]):
+            if not (isinstance(run, tuple) and len(run) == 2 and run[0] in (0, 1)):
+                raise NotClosed("a pair has a run of no side")
+            if not self.machines[run[0]].has_run(run[1], len(self.widths)):
+                raise NotClosed("a pair has what is no run of the automata")
+        if not _names(pair) <= {-1 - i for i in range(n - 2)}:
+            raise NotClosed("a pair has clocks without times")
 
     def _check_event(
         self, table: Mapping[Any, list[Times]], then: tuple[int, ...], pair: tuple[Runs, Runs], times: Times,

@@ -313,8 +313,8 @@ def verify_command(file: Path, as_json: bool) -> int:
     claim = {"equivalent": "is equivalent to", "contained": "is contained in"}[certificate.claim]
     what = LEVEL_WORDS[certificate.level]
     under = "" if certificate.schema is None else f", under the schema {_format_schema(certificate.schema)}"
-    times = {"any": "", "strict": ", where times increase", "non-decreasing": ", where times never decrease"}
-    under += times[certificate.order]
+    times = certificate.times.replace(" whose", ", where")
+    under += times
     stated = f"{printable(certificate.left)}  {claim}  {printable(certificate.right)}  ({what}{under})"
     if wrong is None:
         echo(f"proved: {stated}", colour="green")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -14,7 +15,7 @@ import cerify
 from cerify.api import equivalent
 from cerify.automata.algebra import values
 from cerify.automata.algebra.finite import minterms
-from cerify.equivalence.decide import keys_and_windows
+from cerify.equivalence.decide import clocks, keys_and_windows
 from cerify.equivalence.decide.boundary_events import unlisted
 from cerify.equivalence.decide.checker import expression_flaw, flaw
 from cerify.equivalence.decide.general import compare_formulas
@@ -37,11 +38,12 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
-from cerify.semantics.errors import BudgetExceeded, InternalError
+from cerify.semantics.errors import BudgetExceeded, InputError, InternalError
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.predicates import Attribute, Comparison, Constant, OfType
 from cerify.semantics.values import Value, microseconds
 from proofs_tests.campaigns.keys_and_windows import judge
+from proofs_tests.campaigns.rule_pairs import decide_pair, rule_pairs
 from proofs_tests.unit.automata.test_algebra import predicates
 
 # ---- keys and windows ----
@@ -161,7 +163,9 @@ def test_nan_is_a_key_of_nothing() -> None:
 @pytest.mark.parametrize(
     ("left", "why"),
     [
-        ("((A ; B) WITHIN 5 seconds) ; C", "WITHIN is around a part of a match"),
+        ("((A ; B) WITHIN 5 [x]) ; C", "WITHIN is around a part of a match"),
+        ("(((A ; B) WITHIN 5 seconds) ; C) AND (D IN E)", "a window is around a part of a match, under AND"),
+        ("LAST((A ; B WITHIN 5 seconds) ; C) ; D", "the strategy is itself inside Seq"),
         ("(A PARTITION BY [k])+ ; B", "PARTITION BY is around a part of a match"),
         ("(A ; B ; C) FILTER A.k = B.k", "a filter compares keys, and not with that of the last event"),
         ("(A ; B) FILTER A.x < B.x", "a filter compares events in another way than by equal keys"),
@@ -173,6 +177,138 @@ def test_what_is_not_decided_is_named(left: str, why: str) -> None:
     verdict = compare_formulas(parse(left), parse("(D ; E) WITHIN 1 second"), "contained", bound=0)
     assert isinstance(verdict, Undecided)
     assert why in verdict.reason
+
+
+PARTS: list[tuple[str, str, Claim, int | None]] = [
+    ("(A ; B WITHIN 5 seconds) ; C", "(A ; B WITHIN 6 seconds) ; C", "contained", None),
+    ("(A ; B WITHIN 6 seconds) ; C", "(A ; B WITHIN 5 seconds) ; C", "contained", 3),
+    ("(A ; B WITHIN 5 seconds)+ ; C",
+     "((A ; B WITHIN 5 seconds) OR (A ; B WITHIN 5 seconds){2,}) ; C", "equivalent", None),
+    ("(A+ WITHIN 5 seconds) ; B", "(A+ WITHIN 5 seconds)+ ; B", "contained", None),
+    ("(A+ WITHIN 5 seconds)+ ; B", "(A+ WITHIN 5 seconds) ; B", "contained", 3),
+    ("((A ; B WITHIN 5 seconds) ; C) WITHIN 3 seconds", "(A ; B ; C) WITHIN 3 seconds", "equivalent", None),
+    ("((A ; B WITHIN 5 seconds) ; C) WITHIN 30 seconds", "(A ; B ; C) WITHIN 30 seconds", "contained", None),
+    ("(A ; B ; C) WITHIN 30 seconds", "((A ; B WITHIN 5 seconds) ; C) WITHIN 30 seconds", "contained", 3),
+    ("((A ; B) : C WITHIN 9 seconds) ; D", "((A ; B WITHIN 9 seconds) ; C) ; D", "contained", None),
+    ("((A ALL B WITHIN 4 seconds) ; C) PARTITION BY [k]",
+     "((A ; B WITHIN 4 seconds) OR (B ; A WITHIN 4 seconds)) ; C PARTITION BY [k]", "equivalent", None),
+    ("LAST((A ; B WITHIN 5 seconds) ; C)", "LAST((A ; B WITHIN 5 seconds WITHIN 1 day) ; C)", "equivalent", None),
+    ("LAST((A ; B WITHIN 5 seconds) ; C)", "LAST((A ; B WITHIN 6 seconds) ; C)", "equivalent", 3),
+    ("NXT((A ; B WITHIN 5 seconds) ; C) PER KEY [k]", "(A ; B WITHIN 5 seconds) ; C PER KEY [k]", "contained", None),
+    ("MAX((A+ WITHIN 5 seconds) ; C)", "MAX(A+ ; C) WITHIN 5 seconds", "equivalent", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right", "claim", "length"), PARTS)
+@pytest.mark.parametrize("order", ["non-decreasing", "strict"])
+def test_windows_on_parts_are_decided_by_clocks(
+    left: str, right: str, claim: Claim, length: int | None, order: Order
+) -> None:
+    verdict = decided(left, right, claim, order=order)
+    if length is not None:
+        assert isinstance(verdict, Different)
+        assert (len(verdict.stream), verdict.shortest) == (length, True)
+        return
+    assert isinstance(verdict, Equivalent | Contained)
+    read = Certificate.from_json(verdict.certificate.to_json())
+    assert (read, flaw(read)) == (verdict.certificate, None)
+    assert read.order == order
+    assert "integers or timestamps" in read.times
+    assert flaw(replace(read, order="any")) is not None
+    assert flaw(replace(read, left=read.left.replace("seconds", "minutes"))) is not None
+
+
+def test_sums_of_windows_bound_the_times_of_a_match() -> None:
+    """Two windows of five seconds and a gap of three make thirteen seconds, which whole seconds and clocks know."""
+    chain = "((A ; B WITHIN 5 seconds) AS X ; C) WITHIN 8 seconds"
+    assert isinstance(decided(f"({chain}) ; D", "((A ; B ; C) WITHIN 8 seconds) ; D", "contained"), Contained)
+    assert isinstance(decided(f"({chain}) ; D", "((A ; B ; C) WITHIN 7 seconds) ; D", "contained"), Different)
+
+
+def test_whole_times_and_increasing_times_leave_out_what_rational_ones_have() -> None:
+    whole = Schema({R: {"time": "int"} for R in "ABC"})
+    left, right = "(A ; B WITHIN 1.5 seconds) ; C", "(A ; B WITHIN 1 second) ; C"
+    verdict = decided(left, right, schema=whole)
+    assert isinstance(verdict, Equivalent)
+    assert flaw(verdict.certificate) is None
+    assert isinstance(decided(left, right), Different)
+    verdict = decided("(A ; B WITHIN 0 seconds) ; C", "C UNLESS C", "contained", order="strict")
+    assert isinstance(verdict, Contained)
+    assert flaw(verdict.certificate) is None
+    assert flaw(replace(verdict.certificate, order="non-decreasing")) is not None
+    for order, schema, why in (
+        ("any", None, "times may go back"),
+        ("non-decreasing", Schema({R: {"time": "float"} for R in "ABC"}), "differences of floats are rounded"),
+    ):
+        asked = compare_formulas(parse(left), parse(right), "equivalent", "events", schema, order, 0)  # type: ignore[arg-type]
+        assert isinstance(asked, Undecided)
+        assert why in asked.reason
+
+
+def test_planted_faults_in_the_clocks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault makes a list of pairs that is not closed, or a difference that is none."""
+
+    def found(left: str, right: str, claim: Claim = "equivalent", order: Order = "non-decreasing") -> bool:
+        try:
+            verdict = decided(left, right, claim, order=order)
+        except InternalError:
+            return True
+        if isinstance(verdict, Undecided):
+            return True
+        return isinstance(verdict, Equivalent | Contained) and flaw(verdict.certificate) is not None
+
+    search = clocks.ClockedComparison
+    regions, step, rank = search._regions, clocks.PlainClocked._step, clocks.PlainClocked.rank
+    five, six = "(A ; B WITHIN 5 seconds) ; C", "(A ; B WITHIN 6 seconds) ; C"
+    many, few = "(A+ ; B WITHIN 5 seconds) ; C", "(A ; B WITHIN 5 seconds) ; C"
+    plants = [
+        (clocks.Ages, "allow", lambda self, part, clock: True, (five, six)),
+        (search, "_regions", lambda *args: list(regions(*args))[:1], (five, six)),
+        (search, "_end", lambda self, pair, here: None, (five, six)),
+        (clocks.PlainClocked, "_step", lambda self, *args: list(step(self, *args))[:1], (many, few)),
+        (clocks.PlainClocked, "rank", lambda self, c: (rank(self, c)[0], tuple(-x for x in rank(self, c)[1])),
+         ("(A+ ; (A{2,} WITHIN 5 seconds)) ; B", "(A+ ; (A{2} WITHIN 5 seconds)) ; B")),
+        (clocks.StrategyClocked, "is_final", lambda self, c: self.inner.is_final(c[0]),
+         (f"LAST({five})", five)),
+        (clocks, "selected", lambda zone, times, widest: clocks.UNBOUNDED, (five, six)),
+        (clocks, "elapsed", lambda zone, gap: None, (five, six)),
+    ]  # fmt: skip
+    for owner, name, fault, (left, right) in plants:
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, fault)
+            assert found(left, right), name
+    assert not found(five, six)
+
+
+def test_a_list_of_pairs_that_was_changed_is_refused() -> None:
+    verdict = decided("LAST((A ; B WITHIN 5 seconds) ; C)", "LAST((A ; B WITHIN 5 seconds WITHIN 1 day) ; C)")
+    assert isinstance(verdict, Equivalent)
+    whole = verdict.certificate
+    assert whole.cases is not None
+    (case,) = whole.cases
+    assert case.clocked is not None
+    (known, left, right, zone), *rest = case.clocked
+    tight = tuple(tuple(0 if i == j else -1 for j in range(len(zone))) for i in range(len(zone)))
+    for changed in (
+        None,
+        (),
+        tuple(rest),
+        ((known, left, right, tight), *rest),
+        ((known, left, (), zone), *rest),
+        ((known, left, right, zone[1:]), *rest),
+        ((known, ((0, (10**6, ())),), right, zone), *rest),
+        ((known, ((2, left[0]),), right, zone), *rest),
+        (((), left, right, zone), *rest),
+        ((known, (5,), right, ((None,),)), *rest),
+    ):
+        assert flaw(replace(whole, cases=(replace(case, clocked=changed),))) is not None
+    deep: object = []
+    for _ in range(300):
+        deep = [deep]
+    data = json.loads(whole.to_json())
+    data["cases"][0]["clocked"] = [[[0], deep, [], []]]
+    with pytest.raises(InputError, match="clocked"):
+        Certificate.from_json(json.dumps(data))
 
 
 def test_a_search_says_why_it_was_needed() -> None:
@@ -236,6 +372,12 @@ def test_a_certificate_that_was_changed_is_refused() -> None:
         replace(whole, cases=(replace(first, relation=(((0,), (99,), (0,)),)), *rest)),
     ):
         assert flaw(wrong) is not None
+
+
+def test_pairs_of_rules_are_decided() -> None:
+    """Every eighth of the 200 pairs of python -m proofs_tests.campaigns.rule_pairs."""
+    pairs = [decide_pair(*pair, "equivalent", 5) for pair in list(rule_pairs())[3::8]]
+    assert [(pair.left, pair.right, pair.wrong) for pair in pairs if pair.wrong or not pair.is_decided] == []
 
 
 def test_a_short_campaign_finds_nothing() -> None:
