@@ -376,7 +376,7 @@ def _candidates(tests: Sequence[pred.Predicate], value_type: ValueType | None) -
         yield from sorted(_numbers(sorted(numbers), value_type), key=lambda v: (abs(v), v < 0, isinstance(v, float)))
     patterns = tuple(test.pattern for test in tests if isinstance(test, pred.Like))
     if (of_kind["string"] or patterns) and value_type in ("string", None):
-        yield from _known_samples(tuple(sorted(set(of_kind["string"]))), patterns)  # type: ignore[arg-type]
+        yield from _known_samples(tuple(sorted(set(of_kind["string"]))), patterns)
     if of_kind["bool"] and value_type in ("bool", None):
         yield from (False, True)
     if of_kind["timestamp"] and value_type in ("timestamp", None):
