@@ -190,7 +190,7 @@ class FilteredClocked:
                         yield (marks | {A} if marks else marks), c
                     case cel.Project(L, _):
                         yield marks & L, c
-                    case _:
+                    case cel.Filter():
                         yield marks, c
 
     def is_final(self, config: Config) -> bool:

@@ -358,16 +358,10 @@ def _equated(condition: cel.Condition) -> tuple[str, str, str] | None:
 def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool]]:
     """The sub-formulas of an expanded formula, and whether the interval of each ends with the last event of a match."""
     yield phi, ends
+    together = isinstance(phi, cel.All | cel.Plus | cel.ContiguousPlus)
+    early = {cel.Seq: 0, cel.ContiguousSeq: 0, cel.Unless: 1}.get(type(phi))
     for i, psi in enumerate(children(phi)):
-        match phi:
-            case cel.Seq() | cel.ContiguousSeq():
-                yield from with_places(psi, ends and i == 1)
-            case cel.Unless():
-                yield from with_places(psi, ends and i == 0)
-            case cel.All() | cel.Plus() | cel.ContiguousPlus():
-                yield from with_places(psi, False)
-            case _:
-                yield from with_places(psi, ends)
+        yield from with_places(psi, ends and not together and i != early)
 
 
 # --- the reduction ----------------------------------------------------------------------------------------------------

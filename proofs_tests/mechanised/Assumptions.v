@@ -1,7 +1,7 @@
 (** Prints each theorem with its statement, where the variables of sections are premises, and what it rests on: nothing. The
     Makefile asks the same of Laws.v. *)
 
-From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Finite Enumerated Checker Printed Strategies Selection Disjunctive PushFilters Expressions FiniteExpressions Derived Sase.
+From Cerify Require Import Theorem62 Bridge Exec Determinize Evaluate Finite Enumerated Checker Printed Strategies Selection Disjunctive PushFilters Expressions FiniteExpressions Derived Sase Keys.
 
 Check theorem_6_2.
 Print Assumptions theorem_6_2.
@@ -121,3 +121,11 @@ Check formulas_are_conditions.
 Print Assumptions formulas_are_conditions.
 Check runs_are_matches.
 Print Assumptions runs_are_matches.
+Check partition_is_a_filter.
+Print Assumptions partition_is_a_filter.
+Check window_is_a_filter.
+Print Assumptions window_is_a_filter.
+Check two_keys_are_enough.
+Print Assumptions two_keys_are_enough.
+Check zones_are_real.
+Print Assumptions zones_are_real.

@@ -274,6 +274,46 @@ STATEMENTS = (
             *(("Sase.v", name) for name in ("theta_auto_stop", "theta_proceed", "by_formulas", "is_buffer")),
         ),
     ),
+    *(
+        Statement(
+            title,
+            "Keys.v",
+            theorem,
+            "tods21, section 4: PARTITION BY and WITHIN are filters across events.",
+            prose,
+            shown,
+        )
+        for title, theorem, prose, shown in (
+            (
+                "A partition around a match is a filter on single events",
+                "partition_is_a_filter",
+                "If every match of ψ ends with event n, those with one key are those all of whose events have the key of "
+                "n. `filtered` binds W to all events of the match, as the definition of PARTITION BY does.",
+                (("Keys.v", "equal"), ("Keys.v", "one_key"), ("Keys.v", "same_key"), ("Keys.v", "filtered")),
+            ),
+            (
+                "A window around a match is a filter on single events",
+                "window_is_a_filter",
+                "So are the matches that fit in a window those all of whose events are near n, if times never "
+                "decrease.",
+                (("Keys.v", "apart"), ("Keys.v", "in_window"), ("Keys.v", "ordered"), ("Keys.v", "near")),
+            ),
+            (
+                "Two keys are enough",
+                "two_keys_are_enough",
+                "Whatever events are said to have the key of the last one: there is a stream with two keys that says "
+                "so. So what differs for some keys differs for two.",
+                (),
+            ),
+            (
+                "All zones that come nearer are real",
+                "zones_are_real",
+                "Whatever windows events are said to be near the last one for: if a later one is as near or nearer, "
+                "there is a stream that says so, whose times never decrease.",
+                (),
+            ),
+        )
+    ),
 )
 
 

@@ -352,6 +352,16 @@ FAULTS = {
         "the window is not on a begin edge": ("++ if start then [] else theta_window chosen t false", ""),
         "a Kleene plus has no second state": ("if kleene k then Within k else Await (k + 1)", "Await (k + 1)"),
     },
+    ("Keys", "Keys"): {
+        "two events without a key have one": (
+            "  | _, _ => false\n  end.\n\nDefinition one_key",
+            "  | _, _ => true\n  end.\n\nDefinition one_key",
+        ),
+        "a window looks at one side": ("(t - u <=? w) && (u - t <=? w)", "(t - u <=? w)"),
+        "times may go back": ("time (S q) = Some u -> t <= u.", "time (S q) = Some u -> t <= t."),
+        "the filter asks for no variable": ("Filter event var (In_ event var psi W)", "Filter event var (psi)"),
+        "the key is that of the first event": ("equal (key e) (key (S n)).", "equal (key e) (key (S 0))."),
+    },
     ("Checker", "Checker"): {
         "the steps from the start are not checked": (
             "(steps_joined R events) (start :: R)",
