@@ -27,14 +27,10 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
-from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.compile import after_last, after_max, after_next, compile_cel
-from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, VISIBLE, Marks
+from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, Marks
 from cerify.semantics.arguments import check_time
-from cerify.semantics.cel import syntax as cel
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import Predicate
-from cerify.semantics.trees import subtrees
 
 Config: TypeAlias = tuple[Any, ...]
 """A configuration: nested tuples of numbers. Those below 0 are clocks; -1 started first."""
@@ -167,31 +163,26 @@ class EitherClocked:
 
 @dataclass(frozen=True)
 class FilteredClocked:
-    """IN, PROJECT or FILTER around an automaton."""
+    """An automaton whose marks are changed or refused. It waits while events of the hidden types go by.
+
+    change: the marks of an event of a type, None where it may not be marked so.
+    """
 
     inner: ClockedAutomaton
-    phi: cel.In | cel.Project | cel.Filter
-    types: Mapping[Predicate, Sequence[int]]
+    change: Callable[[Marks, int], Marks | None]
+    hidden: Callable[[int], bool]
 
     @property
     def initial(self) -> tuple[Config, ...]:
         return self.inner.initial
 
     def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
-        tests = [] if not isinstance(self.phi, cel.Filter) else [*cel.atoms(self.phi.condition)]
-        failed = {a.variable for a in tests if isinstance(a, cel.Every) and type_ not in self.types[a.predicate]}
-        if VISIBLE in failed:
+        if self.hidden(type_):
             yield frozenset(), config
             return
         for marks, c in self.inner.step(config, type_, within):
-            if failed.isdisjoint(marks):
-                match self.phi:
-                    case cel.In(_, A):
-                        yield (marks | {A} if marks else marks), c
-                    case cel.Project(L, _):
-                        yield marks & L, c
-                    case cel.Filter():
-                        yield marks, c
+            if (changed := self.change(marks, type_)) is not None:
+                yield changed, c
 
     def is_final(self, config: Config) -> bool:
         return self.inner.is_final(config)
@@ -200,15 +191,12 @@ class FilteredClocked:
         return self.inner.rank(config)
 
 
-MONITORS: Mapping[type, Any] = {cel.Next: after_next, cel.Last: after_last, cel.Max: after_max}
-
-
 @dataclass(frozen=True)
 class StrategyClocked:
-    """NXT, LAST or MAX around an automaton. A configuration: one of it, and those of ties, winners and losers."""
+    """A strategy around an automaton, by the step of its monitor. A configuration: one of it, and its rivals."""
 
     inner: ClockedAutomaton
-    strategy: type
+    monitor: Callable[..., Any]
     _followed: dict[Any, list[tuple[Config, ...]]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -225,7 +213,7 @@ class StrategyClocked:
         for marks, c in self.inner.step(main, type_, within):
             key = (*monitor, type_, within.passed, bool(marks))
             if key not in self._followed:
-                followed = MONITORS[self.strategy](tuple(map(frozenset, monitor)), bool(marks), delta)
+                followed = self.monitor(tuple(map(frozenset, monitor)), bool(marks), delta)
                 self._followed[key] = [prune(self.inner, configs) for configs in followed]
             yield marks, (c, *self._followed[key])
 
@@ -235,42 +223,6 @@ class StrategyClocked:
     def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
         shared, clocks = self.inner.rank(config[0])
         return (shared, *config[1:]), clocks
-
-
-def parts_in(phi: cel.Formula) -> bool:
-    """Whether a reduced formula has a part with a window of its own."""
-    return any(isinstance(psi, cel.In) and psi.variable.startswith(FIRST_OF) for psi in cel.subformulas(phi))
-
-
-def clocked_automaton(phi: cel.Formula, algebra: Algebra, types: dict[Predicate, Sequence[int]]) -> ClockedAutomaton:
-    """The automaton of a reduced formula.
-
-    types: for predicates the numbers of the types of their events, to be filled in before the first step: this function
-    adds the predicates. Raises Unsupported where a strategy is around a part, and not only filters, bindings and OR are
-    around the strategy.
-    """
-    strategies = [psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Next | cel.Last | cel.Max)]
-    if not any(map(parts_in, strategies)):
-        compiled = compile_cel(phi, algebra.budget, algebra)
-        types.update(dict.fromkeys(compiled.predicates, ()))
-        return PlainClocked(compiled, types)
-    match phi:
-        case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
-            return StrategyClocked(clocked_automaton(psi, algebra, types), type(phi))
-        case cel.Or(left, right):
-            return EitherClocked(clocked_automaton(left, algebra, types), clocked_automaton(right, algebra, types))
-        case cel.Filter(psi, condition) if not any(isinstance(c, cel.Disjunction) for c in subtrees(condition)):
-            types.update({atom.predicate: () for atom in cel.atoms(condition) if isinstance(atom, cel.Every)})
-            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, types)
-        case cel.Project(_, psi):
-            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, types)
-        case cel.In(psi, A) if not A.startswith((FIRST_OF, LAST_OF)):
-            return FilteredClocked(clocked_automaton(psi, algebra, types), phi, types)
-    raise Unsupported(
-        "a window is around a part of what NXT, LAST or MAX choose from, and the strategy is itself inside "
-        f"{type(phi).__name__}",
-        phi.span,
-    )
 
 
 # --- zones ------------------------------------------------------------------------------------------------------------

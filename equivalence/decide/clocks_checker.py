@@ -16,13 +16,11 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.compile import after_last, after_max, after_next, compile_cel
-from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, VISIBLE, Marks
+from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, Marks
 from cerify.semantics.arguments import check_time
-from cerify.semantics.cel import syntax as cel
 from cerify.semantics.predicates import Predicate
 
 Run: TypeAlias = tuple[Any, ...]
@@ -49,26 +47,19 @@ class KnownEvent:
 
 @dataclass
 class Machine:
-    """A formula as an automaton whose runs are nested tuples; below it those of its operands."""
+    """A formula as an automaton whose runs are nested tuples; below it those of its operands.
 
-    phi: cel.Formula
+    kind: a compiled formula, one of two, a filter (shown: the marks of an event as it leaves them, or None; unseen: the
+    types of events that it waits for), or a strategy (monitor: the step of its monitor).
+    """
+
+    kind: Literal["plain", "either", "filter", "strategy"]
     algebra: Algebra
     below: list[Machine] = field(default_factory=list)
     plain: CEA | None = None
-
-    @classmethod
-    def of(cls, phi: cel.Formula, algebra: Algebra) -> Machine:
-        """The machine of a formula. Raises NotClosed where a strategy on parts is inside another operator."""
-        choosing = [psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Next | cel.Last | cel.Max)]
-        if not any(isinstance(x, cel.In) and x.variable.startswith(FIRST_OF) for c in choosing for x in _all(c)):
-            return cls(phi, algebra, [], compile_cel(phi, algebra.budget, algebra))
-        edge = isinstance(phi, cel.In) and phi.variable.startswith((FIRST_OF, LAST_OF))
-        choice = isinstance(phi, cel.Filter) and _has_or(phi.condition)
-        known = isinstance(phi, cel.Next | cel.Last | cel.Max | cel.Or | cel.Filter | cel.In | cel.Project)
-        if edge or choice or not known:
-            raise NotClosed("a strategy that compares matches with windows on parts is inside another operator")
-        operands = [phi.left, phi.right] if isinstance(phi, cel.Or) else [phi.phi]  # type: ignore[union-attr]
-        return cls(phi, algebra, [cls.of(psi, algebra) for psi in operands])
+    shown: Callable[[Marks, int], Marks | None] = lambda marks, _: marks
+    unseen: Callable[[int], bool] = lambda _: False
+    monitor: Any = None
 
     def has_run(self, run: Any, parts: int) -> bool:
         """Whether a value has the form of a run, with clocks of so many parts."""
@@ -82,10 +73,10 @@ class Machine:
                 and all(isinstance(c, tuple) and len(c) == 2 and c[0] in range(parts) for c in run[1])
                 and all(isinstance(c[1], int) and c[1] < 0 for c in run[1])
             )
-        if isinstance(self.phi, cel.Or):
+        if self.kind == "either":
             return len(run) == 2 and run[0] in (0, 1) and self.below[run[0]].has_run(run[1], parts)
         inner = self.below[0]
-        if isinstance(self.phi, cel.Next | cel.Last | cel.Max):
+        if self.kind == "strategy":
             sets = run[1:]
             return (
                 len(run) == 4
@@ -98,10 +89,10 @@ class Machine:
         """The runs before the first event."""
         if self.plain is not None:
             return tuple((q, ()) for q in sorted(self.plain.initial))
-        if isinstance(self.phi, cel.Or):
+        if self.kind == "either":
             return tuple((side, run) for side in (0, 1) for run in self.below[side].starts())
         inner = self.below[0].starts()
-        if isinstance(self.phi, cel.Next | cel.Last | cel.Max):
+        if self.kind == "strategy":
             return tuple((run, self.below[0].youngest(inner), (), ()) for run in inner)
         return inner
 
@@ -109,38 +100,28 @@ class Machine:
         """Whether a match may end with this run."""
         if self.plain is not None:
             return run[0] in self.plain.final
-        if isinstance(self.phi, cel.Or):
+        if self.kind == "either":
             return self.below[run[0]].accepts(run[1])
-        if isinstance(self.phi, cel.Next | cel.Last | cel.Max):
+        if self.kind == "strategy":
             inner = self.below[0]
             return inner.accepts(run[0]) and not any(inner.accepts(winner) for winner in run[2])
         return self.below[0].accepts(run)
 
     def after(self, run: Run, type_: int, late: Callable[[int, int], bool]) -> Iterator[tuple[Marks, Run]]:
         """The marks and the runs after an event. late: whether the clock of a part has passed its window."""
-        phi = self.phi
         if self.plain is not None:
             yield from self._plain_after(self.plain, run, type_, late)
-        elif isinstance(phi, cel.Or):
+        elif self.kind == "either":
             for marks, then in self.below[run[0]].after(run[1], type_, late):
                 yield marks, (run[0], then)
-        elif isinstance(phi, cel.Next | cel.Last | cel.Max):
+        elif self.kind == "strategy":
             yield from self._choosing_after(run, type_, late)
-        elif isinstance(phi, cel.In):
+        elif self.unseen(type_):
+            yield frozenset(), run
+        else:
             for marks, then in self.below[0].after(run, type_, late):
-                yield (marks | {phi.variable} if marks else marks), then
-        elif isinstance(phi, cel.Project):
-            for marks, then in self.below[0].after(run, type_, late):
-                yield marks & phi.variables, then
-        elif isinstance(phi, cel.Filter):
-            tests = [atom for atom in cel.atoms(phi.condition) if isinstance(atom, cel.Every)]
-            fails = [atom.variable for atom in tests if not self._has(atom.predicate, type_)]
-            if VISIBLE in fails:
-                yield frozenset(), run
-                return
-            for marks, then in self.below[0].after(run, type_, late):
-                if not marks.intersection(fails):
-                    yield marks, then
+                if (left := self.shown(marks, type_)) is not None:
+                    yield left, then
 
     def _has(self, P: Predicate, type_: int) -> bool:
         return bool(self.algebra.mask(P) >> type_ & 1)
@@ -171,23 +152,18 @@ class Machine:
                 then for one in runs for marks, then in inner.after(one, type_, late) if bool(marks) == marked
             )
 
-        step: Any = after_max
-        if isinstance(self.phi, cel.Next):
-            step = after_next
-        elif isinstance(self.phi, cel.Last):
-            step = after_last
         rivals = tuple(frozenset(some) for some in run[1:])
         for marks, then in inner.after(run[0], type_, late):
-            yield marks, (then, *(inner.youngest(some) for some in step(rivals, bool(marks), reached)))
+            yield marks, (then, *(inner.youngest(some) for some in self.monitor(rivals, bool(marks), reached)))
 
     def clocks_of(self, run: Run) -> tuple[Any, list[int]]:
         """What is to be the same for two runs to be compared by their clocks, and these clocks."""
         if self.plain is not None:
             return (run[0], [part for part, _ in run[1]]), [clock for _, clock in run[1]]
-        if isinstance(self.phi, cel.Or):
+        if self.kind == "either":
             shared, clocks = self.below[run[0]].clocks_of(run[1])
             return (run[0], shared), clocks
-        if isinstance(self.phi, cel.Next | cel.Last | cel.Max):
+        if self.kind == "strategy":
             shared, clocks = self.below[0].clocks_of(run[0])
             return (shared, run[1:]), clocks
         return self.below[0].clocks_of(run)
@@ -201,16 +177,6 @@ class Machine:
             if not any(all(a <= b for a, b in zip(c, clocks, strict=True)) for c in others):
                 kept.append(run)
         return tuple(sorted(kept))
-
-
-def _all(phi: cel.Formula) -> Iterator[cel.Formula]:
-    return cel.subformulas(phi)
-
-
-def _has_or(condition: cel.Condition) -> bool:
-    if isinstance(condition, cel.Conjunction):
-        return _has_or(condition.left) or _has_or(condition.right)
-    return isinstance(condition, cel.Disjunction)
 
 
 # --- times ------------------------------------------------------------------------------------------------------------

@@ -29,16 +29,19 @@ from typing import TypeAlias, assert_never
 
 from cerify.automata.algebra.finite import Algebra, Mask, tests_of
 from cerify.automata.algebra.values import Truth, pieces, tested_attribute
-from cerify.automata.cea.compile import compile_cel, generators
+from cerify.automata.cea.compile import MonitorStep, after_last, after_max, after_next, compile_cel, generators
 from cerify.automata.cea.model import FIRST_OF, LAST_OF, VISIBLE, Marks, seen_at
 from cerify.automata.exploration import Subset, members
 from cerify.equivalence.decide.cel import Letter, MarkedNFA, distinguished, marked_nfa, normal_form, simplest_event
 from cerify.equivalence.decide.clocks import (
+    ClockedAutomaton,
     ClockedComparison,
     ClockedLetter,
     EitherClocked,
+    FilteredClocked,
+    PlainClocked,
+    StrategyClocked,
     Zone,
-    clocked_automaton,
     earliest_times,
 )
 from cerify.equivalence.decide.replay import replayed
@@ -60,7 +63,7 @@ from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.events import TIME, Event, Schema, Stream
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Not, Predicate, mentions, satisfied
-from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.trees import children, rebuilt, subtrees
 from cerify.semantics.values import EPOCH, INT64, Value, ValueType
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
@@ -359,7 +362,7 @@ def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool
     """The sub-formulas of an expanded formula, and whether the interval of each ends with the last event of a match."""
     yield phi, ends
     together = isinstance(phi, cel.All | cel.Plus | cel.ContiguousPlus)
-    early = {cel.Seq: 0, cel.ContiguousSeq: 0, cel.Unless: 1}.get(type(phi))
+    early = 0 if isinstance(phi, cel.Seq | cel.ContiguousSeq) else 1 if isinstance(phi, cel.Unless) else None
     for i, psi in enumerate(children(phi)):
         yield from with_places(psi, ends and not together and i != early)
 
@@ -819,6 +822,62 @@ def _decide_case(
                 raise
             return "a filter asks for the attribute of a window, or compares that of a key with others"
     return reason
+
+
+MONITORS: Mapping[type, MonitorStep] = {cel.Next: after_next, cel.Last: after_last, cel.Max: after_max}
+
+
+def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Sequence[int]]) -> ClockedAutomaton:
+    """The automaton with clocks of a reduced formula.
+
+    types: for predicates the numbers of the types of their events, to be filled in before the first step: this function
+    adds the predicates. Raises Unsupported where a strategy is around a part, and not only filters, bindings and OR are
+    around the strategy.
+    """
+    if not any(type(psi) in MONITORS and has_part(psi) for psi in cel.subformulas(phi)):
+        compiled = compile_cel(phi, algebra.budget, algebra)
+        types.update(dict.fromkeys(compiled.predicates, ()))
+        return PlainClocked(compiled, types)
+    below = [clocked_automaton(psi, algebra, types) for psi in children(phi)] if is_layer(phi) else []
+    match phi:
+        case cel.Next() | cel.Last() | cel.Max():
+            return StrategyClocked(below[0], MONITORS[type(phi)])
+        case cel.Or():
+            return EitherClocked(below[0], below[1])
+        case cel.In(_, A) if below:
+            return FilteredClocked(below[0], lambda L, _: L | {A} if L else L, lambda _: False)
+        case cel.Project(_, _):
+            return FilteredClocked(below[0], lambda L, _: L & phi.variables, lambda _: False)
+        case cel.Filter(_, condition) if below:
+            tests = [atom for atom in cel.atoms(condition) if isinstance(atom, cel.Every)]
+            types.update({test.predicate: () for test in tests})
+
+            def failed(type_: int) -> set[str]:
+                return {test.variable for test in tests if type_ not in types[test.predicate]}
+
+            return FilteredClocked(
+                below[0], lambda L, t: L if failed(t).isdisjoint(L) else None, lambda t: VISIBLE in failed(t)
+            )
+    raise Unsupported(
+        "a window is around a part of what NXT, LAST or MAX choose from, and the strategy is itself inside "
+        f"{type(phi).__name__}",
+        phi.span,
+    )
+
+
+def has_part(phi: Formula) -> bool:
+    """Whether a reduced formula has a part with a window of its own."""
+    return any(name.startswith(FIRST_OF) for name in variables_in(phi))
+
+
+def is_layer(phi: Formula) -> bool:
+    """Whether the operator of a formula is one that may be around a strategy around a part."""
+    match phi:
+        case cel.In(_, A):
+            return not A.startswith((FIRST_OF, LAST_OF))
+        case cel.Filter(_, condition):
+            return not any(isinstance(part, cel.Disjunction) for part in subtrees(condition))
+    return isinstance(phi, cel.Next | cel.Last | cel.Max | cel.Or | cel.Project)
 
 
 def _compare_clocked(

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra, tests_of
 from cerify.automata.algebra.values import pieces, tested_attribute
-from cerify.automata.cea.compile import compile_cel, generators
+from cerify.automata.cea.compile import after_last, after_max, after_next, compile_cel, generators
 from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, UNMARKED, VISIBLE, Marks, seen_at
 from cerify.equivalence.decide.boundary_events import unlisted
 from cerify.equivalence.decide.clocks_checker import ClosedList, KnownEvent, Machine, NotClosed
@@ -52,6 +52,22 @@ class Place:
     alone: bool = True
 
 
+def places_in(phi: cel.Formula, place: Place) -> list[Place]:
+    """The places of the operands of a formula that is at a place."""
+    inside = Place(False, False)
+    if isinstance(phi, cel.Seq | cel.ContiguousSeq):
+        return [inside, Place(place.at_end, False)]
+    if isinstance(phi, cel.Unless):
+        return [place, inside]
+    if isinstance(phi, cel.Or | cel.And):
+        return [place, place]
+    if isinstance(phi, cel.In | cel.Filter | cel.Start | cel.Strict | cel.Within | cel.PartitionBy | cel.PerKey):
+        return [place]
+    if isinstance(phi, cel.Project | cel.Next | cel.Last | cel.Max):
+        return [Place(place.at_end, False)]
+    return [inside for _ in children(phi)]
+
+
 @dataclass
 class ComparedAttributes:
     """The attributes by which the formulas compare events, collected by walking through them."""
@@ -73,7 +89,7 @@ class ComparedAttributes:
                     if (pair := equal_keys(atom)) is not None:
                         self.tests.setdefault(pair[0].name, [])
         for phi in formulas:
-            self._collect_widths(phi, True)
+            self._collect_widths(phi, Place())
         for name, found in self.widths.items():
             self.widths[name] = sorted(set(found))
         for phi in formulas:
@@ -83,20 +99,13 @@ class ComparedAttributes:
                     if tested in self.tests and test not in self.tests[tested]:
                         self.tests[tested].append(test)
 
-    def _collect_widths(self, phi: cel.Formula, at_end: bool) -> None:
+    def _collect_widths(self, phi: cel.Formula, place: Place) -> None:
         """Note the widths of the windows on values around what ends with the last event."""
-        if at_end and isinstance(phi, cel.Within) and not isinstance(phi.window, cel.EventWindow):
+        if place.at_end and isinstance(phi, cel.Within) and not isinstance(phi.window, cel.EventWindow):
             name, width = self.measured(phi.window)
             self.widths.setdefault(name, []).append(width)
-        if isinstance(phi, cel.All | cel.Plus | cel.ContiguousPlus):
-            at_end = False
-        ends = [at_end] * len(children(phi))
-        if isinstance(phi, cel.Seq | cel.ContiguousSeq):
-            ends[0] = False
-        elif isinstance(phi, cel.Unless):
-            ends[1] = False
-        for psi, here in zip(children(phi), ends, strict=True):
-            self._collect_widths(psi, here)
+        for psi, where in zip(children(phi), places_in(phi, place), strict=True):
+            self._collect_widths(psi, where)
 
     def type_of(self, name: str) -> str | None:
         """The type that the schema gives an attribute; None without a schema."""
@@ -268,7 +277,6 @@ class UnaryReading:
 
     def unary(self, phi: cel.Formula, place: Place) -> cel.Formula:
         """The unary formula. Raises NotProved where events are compared in another way than with the last one."""
-        inside = Place(False, False)
         if isinstance(phi, cel.PartitionBy):
             self._require_end(phi, place)
             return _with_all_in(self.unary(phi.phi, place), self.agrees(phi.attribute))
@@ -295,20 +303,8 @@ class UnaryReading:
                 holders = frozenset()
             condition = self.condition(phi.condition, holders, bound, _names_in(phi.phi))
             return cel.Filter(self.unary(phi.phi, place), condition)
-        if isinstance(phi, cel.Seq | cel.ContiguousSeq):
-            places = [inside, Place(place.at_end, False)]
-        elif isinstance(phi, cel.Unless):
-            places = [place, inside]
-        elif isinstance(phi, cel.Or | cel.And):
-            places = [place, place]
-        elif isinstance(phi, cel.In | cel.Start | cel.Strict | cel.Within):
-            places = [place]
-        elif isinstance(phi, cel.Project | cel.Next | cel.Last | cel.Max):
-            places = [Place(place.at_end, False)]
-        else:
-            places = [inside for _ in children(phi)]
         below, known = [], len(self.parts)
-        for i, (psi, where) in enumerate(zip(children(phi), places, strict=True)):
+        for i, (psi, where) in enumerate(zip(children(phi), places_in(phi, place), strict=True)):
             known = len(self.parts) if isinstance(phi, cel.Unless) and i == 1 else known
             below.append(self.unary(psi, where))
         if len(self.parts) > known and isinstance(phi, cel.And | cel.Unless | cel.Project):
@@ -465,6 +461,42 @@ def _check_case(
     _check_relation(case, _Sides(A, B, algebra), _letters(compared, reading, algebra), limits, certificate.claim)
 
 
+def _machine(phi: cel.Formula, algebra: Algebra) -> Machine:
+    """The machine of a formula. Raises NotClosed where a strategy on parts is inside another operator."""
+
+    def has_parts(psi: cel.Formula) -> bool:
+        return any(isinstance(x, cel.In) and x.variable.startswith(FIRST_OF) for x in cel.subformulas(psi))
+
+    choosing = [psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Next | cel.Last | cel.Max)]
+    if not any(map(has_parts, choosing)):
+        return Machine("plain", algebra, [], compile_cel(phi, algebra.budget, algebra))
+    if isinstance(phi, cel.Or):
+        return Machine("either", algebra, [_machine(phi.left, algebra), _machine(phi.right, algebra)])
+    if isinstance(phi, cel.Next | cel.Last | cel.Max):
+        step = after_next if isinstance(phi, cel.Next) else after_last if isinstance(phi, cel.Last) else after_max
+        return Machine("strategy", algebra, [_machine(phi.phi, algebra)], monitor=step)
+    if isinstance(phi, cel.In) and not phi.variable.startswith((FIRST_OF, LAST_OF)):
+        held = frozenset([phi.variable])
+        return Machine("filter", algebra, [_machine(phi.phi, algebra)], shown=lambda L, _: L | held if L else L)
+    if isinstance(phi, cel.Project):
+        kept = phi.variables
+        return Machine("filter", algebra, [_machine(phi.phi, algebra)], shown=lambda L, _: L & kept)
+    if isinstance(phi, cel.Filter) and all(isinstance(c, cel.Every) for c in _flattened(phi.condition)):
+        tests = [(c.variable, algebra.mask(c.predicate)) for c in cel.atoms(phi.condition) if isinstance(c, cel.Every)]
+
+        def fails(type_: int) -> set[str]:
+            return {variable for variable, mask in tests if not mask >> type_ & 1}
+
+        return Machine(
+            "filter",
+            algebra,
+            [_machine(phi.phi, algebra)],
+            shown=lambda L, type_: None if L & fails(type_) else L,
+            unseen=lambda type_: VISIBLE in fails(type_),
+        )
+    raise NotClosed("a strategy that compares matches with windows on parts is inside another operator")
+
+
 def _check_clocked(
     case: PieceProof,
     formulas: tuple[cel.Formula, cel.Formula],
@@ -497,7 +529,7 @@ def _check_clocked(
         return frozenset({MARK}) if marks and certificate.level == "events" else UNMARKED
 
     try:
-        phi, psi = (Machine.of(phi, algebra) for phi in formulas)
+        phi, psi = (_machine(phi, algebra) for phi in formulas)
         widths = [int(Fraction(w) / tick) if w < math.inf else math.inf for w in reading.parts]
         gap = int(certificate.order == "strict")
         closed = ClosedList((phi, psi), events, follow, lambda state: bool(state[-1]), widths, gap, shown)

@@ -287,8 +287,8 @@ STATEMENTS = (
             (
                 "A partition around a match is a filter on single events",
                 "partition_is_a_filter",
-                "If every match of ψ ends with event n, those with one key are those all of whose events have the key of "
-                "n. `filtered` binds W to all events of the match, as the definition of PARTITION BY does.",
+                "If every match of ψ ends with event n, those with one key are those all of whose events have the key "
+                "of n. `filtered` binds W to all events of the match, as the definition of PARTITION BY does.",
                 (("Keys.v", "equal"), ("Keys.v", "one_key"), ("Keys.v", "same_key"), ("Keys.v", "filtered")),
             ),
             (
