@@ -41,10 +41,6 @@ from cerify.semantics.trees import Operator, node_word, subtrees
 from cerify.semantics.values import Value, plain
 
 if TYPE_CHECKING:
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
-
-if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.automata.dfa.model import DFA
     from cerify.automata.dfa.parametric import Symbolic
