@@ -17,6 +17,8 @@ def test_a_file_that_is_listed_is_there(file: str) -> None:
 
 def test_the_quick_tests_are_of_every_chapter() -> None:
     assert {file.split("/")[1] for file in QUICK} == set(FOLDERS)
+    subjects = ("conformance", "draw", "eql", "explain", "funnels", "grade", "nfab", "spark")
+    assert [subject for subject in subjects if not any(subject in file for file in QUICK)] == []
 
 
 def test_a_module_without_a_link_is_found(tmp_path: Path) -> None:

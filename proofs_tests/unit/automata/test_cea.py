@@ -442,6 +442,7 @@ def strategies(strategy: str, last: int) -> list[int]:
 
 
 @pytest.mark.parametrize(("strategy", "last"), [("NXT", 4), ("LAST", 3), ("MAX", 6)])
+@pytest.mark.slow
 def test_strategies_are_exponential(strategy: str, last: int) -> None:
     """Theorem 7.2's bound is of the right kind: each more of the k makes for close to twice the size, or more."""
     sizes = strategies(strategy, last)
@@ -530,6 +531,7 @@ def test_the_greatest_match_of_a_chain_is_that_of_the_definition(seed: int) -> N
 
 
 @pytest.mark.parametrize("seed", sampled(range(20), range(3)))
+@pytest.mark.slow
 def test_counting_them_gives_the_same(seed: int) -> None:
     """LAST of so many, in windows and by key, in batches of which states are saved: the positions alone are kept."""
     rng = Random(f"counts {seed}")
@@ -595,6 +597,7 @@ LONG = [
 
 
 @pytest.mark.parametrize("query", LONG)
+@pytest.mark.slow
 def test_long_streams(query: str) -> None:
     phi, S = parse(query), long_stream(3_000, 11)
     expected = pushed(ReadableCelEvaluator(phi), S, 1_000)

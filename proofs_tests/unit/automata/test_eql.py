@@ -27,6 +27,7 @@ READINGS = (ELASTIC, ENDGAME, EqlReading(null_keys="joined"), EqlReading(absent=
 
 
 @pytest.mark.parametrize("cases", sampled((800, 200_000), (800,)))
+@pytest.mark.slow
 def test_it_has_the_matches_of_the_definition(cases: int) -> None:
     carried = with_matches = 0
     for seed in range(cases):
@@ -76,6 +77,7 @@ SLOT_READINGS = (ELASTIC, ENDGAME)
 
 
 @pytest.mark.parametrize("cases", sampled((2_000, 200_000), (2_000,)))
+@pytest.mark.slow
 def test_it_has_the_matches_of_the_definition_slot_machine(cases: int) -> None:
     with_matches = 0
     for seed in range(cases):
