@@ -144,6 +144,7 @@ class Cel(BuiltInLanguage[Formula]):
 
     @property
     def translations(self) -> Mapping[str, Callable[[Formula, Reading], Any]]:
+        from cerify.equivalence.eql.translate import cel_to_eql
         from cerify.equivalence.rewrite.translate_core_cel import to_core_cel
         from cerify.equivalence.rewrite.translate_row_pattern import cel_to_row
 
@@ -153,7 +154,10 @@ class Cel(BuiltInLanguage[Formula]):
         def in_row_pattern(phi: Formula, reading: Reading) -> Any:
             return cel_to_row(phi)
 
-        return {"core-cel": in_core_cel, "row-pattern": in_row_pattern}
+        def in_eql(phi: Formula, reading: Reading) -> Any:
+            return cel_to_eql(phi)
+
+        return {"core-cel": in_core_cel, "row-pattern": in_row_pattern, "eql": in_eql}
 
     def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.cel import CelExplainer

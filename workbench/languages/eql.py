@@ -160,7 +160,13 @@ class Eql(Language[eql.EqlQuery]):
 
     @property
     def translations(self) -> Mapping[str, Callable[[eql.EqlQuery, Reading], Any]]:
-        return {"cel": _in_cel}
+        from cerify.equivalence.eql.translate import eql_to_cel, eql_to_rows, eql_to_sase
+
+        return {
+            "cel": lambda query, reading: eql_to_cel(query),
+            "sase": lambda query, reading: eql_to_sase(query),
+            "row-pattern": lambda query, reading: eql_to_rows(query),
+        }
 
     def test_logs(self, query: eql.EqlQuery, schema: Schema | None = None, /) -> TestLogs:
         """Logs, of events of the schema, that kill the rules which differ from this one in one place."""
@@ -268,12 +274,6 @@ def _by_columns(query: eql.EqlQuery, S: Stream, options: Options) -> Iterable[Ma
     from cerify.automata.eql.kernel import matches_by_columns
 
     return matches_by_columns(query, S, options.eql_reading, options.budget)
-
-
-def _in_cel(query: eql.EqlQuery, reading: Reading) -> Any:
-    from cerify.equivalence.eql.to_cel import eql_to_cel
-
-    return eql_to_cel(query)
 
 
 LANGUAGE = Eql()

@@ -1,0 +1,607 @@
+"""EQL in CEL, SASE+ and MATCH_RECOGNIZE, and CEL in EQL: with the same complex events, or not at all.
+
+A sequence p1 ... pn `until` u is in CEL
+
+    p1 ; (((p2 UNLESS (p2 ; p2)) ; ... ; (pn UNLESS (pn ; pn))) UNLESS ((p1 ; ... ; pn) OR u)) WITHIN w
+
+`p UNLESS (p ; p)` is the next p, and no run that begins later, and no u, may stand in what follows the first event.
+With keys that are the same at each step the formula stands under PER KEY. Without it UNLESS would see the events of all
+keys.
+
+MATCH_RECOGNIZE says it as an automaton: a run that is at step s, and the furthest step t of the runs that began later.
+The run is lost if a later one comes where it is, and no other thing is to be remembered (Proposition "one later run" of
+docs/guide/eql.md). The rows between the steps are excluded from the match. Keys that differ by step are compared with
+those of the first row.
+
+SASE+ says only sequences of two events: between them neither comes a later first one, nor u. Three steps ask for the
+absence of a sequence, which SASE+ does not have: on A B A B C its SEQ(A a, B b, C c) has a match more.
+
+The fields of the logs have one value each, of one type each; times are whole microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, assert_never
+
+from cerify.semantics import predicates as pred
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
+from cerify.semantics.eql.functions import fold
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import TIME, TYPE
+from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.sase import syntax as sase
+
+SECONDS = 1_000_000
+SPECIAL = frozenset(r"\.+*?()|[]{}^$")
+MOST_PARTS = 400  # of a row pattern
+MOST_CLAUSES = 64
+
+
+def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
+    """Return the formula of CEL with the matches of a query, where times ascend and no field has several values.
+
+    Raises Unsupported for keys that differ by step, samples, missing events, pipes, `any`, and conditions that CEL does
+    not have.
+    """
+    plain = _PlainRule.of(query, "CEL")
+    steps = [_filter(part, f"e{i}" if len(plain.steps) > 1 else "a") for i, part in enumerate(plain.steps, 1)]
+    if len(steps) == 1:
+        return steps[0]
+    if plain.keys_by_step is not None:
+        raise Unsupported("keys that differ by step are not PER KEY, which sees one key of all events", plain.span)
+    following: list[cel.Formula] = [cel.Unless(p, cel.Seq(p, p)) for p in steps[1:]]
+    against: cel.Formula = reduce(cel.Seq, steps)
+    if plain.until is not None:
+        against = cel.Or(against, _filter(plain.until, "u"))
+    phi: cel.Formula = cel.Seq(steps[0], cel.Unless(reduce(cel.Seq, following), against))
+    if plain.window is not None:
+        seconds, rest = divmod(plain.window, SECONDS)
+        phi = cel.Within(phi, cel.TimeWindow(plain.window / SECONDS if rest else seconds, "second"))
+    return cel.PerKey(phi, plain.keys) if plain.keys else phi
+
+
+@dataclass(frozen=True)
+class _PlainRule:
+    """A rule of what can be translated: its filters, step by step, and its keys.
+
+    keys: the fields of the key, where they are the same at all steps. keys_by_step: else those of each step, that of
+    `until` last. window: in microseconds.
+    """
+
+    steps: tuple[eql.EventFilter, ...]
+    until: eql.EventFilter | None
+    window: int | None
+    keys: tuple[str, ...]
+    keys_by_step: tuple[tuple[str, ...], ...] | None
+    span: Any
+
+    @classmethod
+    def of(cls, query: eql.EqlQuery, language: str) -> _PlainRule:
+        """Return the parts of a query. Raises Unsupported for samples, missing events and pipes."""
+        body = query.body
+        if query.pipes:
+            raise Unsupported(f"{language} reports all matches; leave the pipe out", query.pipes[0].span)
+        if isinstance(body, eql.EventFilter):
+            return cls((body,), None, None, (), None, body.span)
+        if isinstance(body, eql.EventSample):
+            raise Unsupported(f"a sample is one match for each key, and {language} reports all", body.span)
+        asked = [*eql.step_expanded(body), *([] if body.until is None else [body.until])]
+        keys: list[tuple[str, ...]] = []
+        for step in asked:
+            if step.missing:
+                raise Unsupported(f"a missing event is not written in {language} here", step.span)
+            fields = eql.step_keys(body, step)
+            for field in fields:
+                if field.optional:
+                    raise Unsupported(f"events without a key join none in {language}; leave the ? out", field.span)
+                if field.name in (CATEGORY, TIMESTAMP):
+                    raise Unsupported(f"{field.name} is no attribute in {language}", field.span)
+            keys.append(tuple(field.name for field in fields))
+        if len(set(keys)) == 1:
+            keys = [tuple(dict.fromkeys(keys[0]))]
+        filters = [step.filter for step in asked]
+        until = filters.pop() if body.until is not None else None
+        window = None if body.maxspan is None else body.maxspan.microseconds
+        same = len(set(keys)) == 1
+        return cls(tuple(filters), until, window, keys[0] if same else (), None if same else tuple(keys), body.span)
+
+
+def _filter(part: eql.EventFilter, variable: str) -> cel.Formula:
+    if part.category is None:
+        raise Unsupported("CEL has no event of any type; write a category", part.span)
+    event: cel.Formula = cel.EventAtom(part.category)
+    if part.condition == eql.FieldConstant(True):
+        return event
+    return cel.Filter(cel.In(event, variable), cel.Every(variable, _predicate(part.condition)))
+
+
+def _predicate(condition: eql.Condition) -> pred.Predicate:
+    """The predicate that an event satisfies if the condition is true of it. Raises Unsupported."""
+    match condition:
+        case eql.AllConditions(parts):
+            return reduce(pred.Both, map(_predicate, parts))
+        case eql.AnyConditions(parts):
+            return reduce(pred.Either, map(_predicate, parts))
+        case eql.NegatedCondition(part):
+            if _has_function(part):
+                raise Unsupported("a function of a null has no truth value, which CEL does not have", part.span)
+            return pred.Not(_predicate(part))
+        case eql.FieldConstant(value):
+            return pred.Anything() if value is True else pred.Not(pred.Anything())
+        case eql.EventField():
+            return pred.Comparison("=", _attribute(condition), pred.Constant(True))
+        case eql.FieldComparison(comparator, eql.EventField() as field, eql.FieldConstant(value)):
+            return _comparison(comparator, field, value)
+        case eql.ValueLookup(operator, eql.EventField() as field, values):
+            return _lookup(operator, field, values)
+        case eql.FunctionCall(name, folded, (eql.EventField() as field, eql.FieldConstant(str() as text))):
+            if name in ("startsWith", "endsWith", "stringContains") and (text or name != "stringContains"):
+                before, after = ("" if name == "startsWith" else ANY), ("" if name == "endsWith" else ANY)
+                return pred.Like(_attribute(field), before + _pattern(text, folded, False) + after)
+        case eql.FieldComparison() | eql.ValueLookup() | eql.FunctionCall() | eql.FieldArithmetic():
+            pass
+        case _:
+            assert_never(condition)
+    raise Unsupported(f"CEL has no condition for {eql.show_condition(condition)}", condition.span)
+
+
+def _has_function(condition: eql.Condition) -> bool:
+    return isinstance(condition, eql.FunctionCall) and condition.name != "startsWith"
+
+
+def _attribute(field: eql.EventField) -> pred.Attribute:
+    if field.name in (CATEGORY, TIMESTAMP):
+        raise Unsupported(f"{field.name} is no attribute in CEL", field.span)
+    return pred.Attribute(field.name)
+
+
+def _comparison(comparator: eql.Comparator, field: eql.EventField, value: object) -> pred.Predicate:
+    attribute = _attribute(field)
+    if value is None:
+        present = pred.Comparison("=", attribute, attribute)
+        return pred.Not(present) if comparator == "==" else present
+    constant = pred.Constant(value)  # type: ignore[arg-type]
+    match comparator:
+        case "==":
+            return pred.Comparison("=", attribute, constant)
+        case "!=":
+            return pred.Not(pred.Comparison("=", attribute, constant))
+        case "<" | "<=" | ">" | ">=":
+            return pred.Comparison(comparator, attribute, constant)
+        case _:
+            assert_never(comparator)
+
+
+ANY = r"(.|\n)*"
+
+
+def _lookup(operator: eql.MatchOperator, field: eql.EventField, values: tuple[object, ...]) -> pred.Predicate:
+    attribute = _attribute(field)
+    if operator == "in":
+        return pred.OneOf(attribute, tuple(v for v in values if v is not None))  # type: ignore[misc]
+    if operator == "regex~" or (operator == "in~" and not all(isinstance(v, str) for v in values)):
+        raise Unsupported(f"{operator} is not written in CEL here", field.span)
+    patterns = [
+        str(v) if operator == "regex" else _pattern(str(v), operator != "like", operator != "in~") for v in values
+    ]
+    likes: list[pred.Predicate] = [pred.Like(attribute, pattern) for pattern in patterns]
+    return reduce(pred.Either, likes)
+
+
+def _pattern(text: str, folded: bool, wild: bool) -> str:
+    """The regular expression of a text, in which * and ? may be wildcards."""
+    return "".join(_letter(c, folded) if not wild or c not in "*?" else {"*": ANY, "?": r"(.|\n)"}[c] for c in text)
+
+
+def _letter(c: str, folded: bool) -> str:
+    cases = {c} | ({o for o in (c.lower(), c.upper()) if len(o) == 1 and fold(o) == fold(c)} if folded else set())
+    if len(cases) > 1:
+        return f"[{''.join(sorted(cases))}]"
+    return f"\\{c}" if c in SPECIAL else c
+
+
+# --- SASE+ ------------------------------------------------------------------------------------------------------------
+
+
+def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
+    """Return the query of SASE+ with the matches of a query, where times ascend and no field has several values.
+
+    Raises Unsupported as eql_to_cel does, and for sequences of more than two events.
+    """
+    plain = _PlainRule.of(query, "SASE+")
+    if plain.keys_by_step is not None:
+        raise Unsupported("keys that differ by step: [attribute] is one attribute of all events", plain.span)
+    if len(plain.steps) > 2:
+        raise Unsupported(
+            "a sequence of more than two events is ended by another one that began later, and SASE+ has no absence of "
+            "a sequence: on A B A B C, SEQ(A a, B b, C c) has {0, 1, 4} besides {2, 3, 4}",
+            plain.span,
+        )
+    parts = [("a", plain.steps[0], False)]
+    if len(plain.steps) == 2:
+        parts += [("n", plain.steps[0], True)]
+        parts += [("u", plain.until, True)] if plain.until is not None else []
+        parts += [("b", plain.steps[1], False)]
+    components, conjuncts = [], [sase.Conjunct(sase.Equivalence(key)) for key in plain.keys]
+    for variable, part, negated in parts:
+        if part.category is None:
+            raise Unsupported("SASE+ has no event of any type; write a category", part.span)
+        components.append(sase.Component(part.category, variable, negated=negated))
+        if part.condition != eql.FieldConstant(True):
+            split = _conjuncts(_referring(_predicate(part.condition), variable))
+            conjuncts += map(sase.Conjunct, split)
+    if plain.until is not None and plain.until.category == plain.steps[-1].category:
+        wanted = pred.Not(_predicate(plain.until.condition))
+        conjuncts += map(sase.Conjunct, _conjuncts(_referring(wanted, "b")))
+    where = (sase.Block(None, (), tuple(conjuncts)),) if conjuncts else ()
+    within = None if plain.window is None else sase.SaseWindow((plain.window + 1) / SECONDS, "seconds")
+    return sase.SaseQuery(tuple(components), sase.Return(()), where, within)
+
+
+def _conjuncts(predicate: Any) -> list[Any]:
+    """The clauses of a predicate, each a disjunction of tests and negated tests, as WHERE has them."""
+    clauses = [[predicate]]
+    while (at := next((i for i, c in enumerate(clauses) if any(map(_is_joined, c))), None)) is not None:
+        clause = clauses.pop(at)
+        joined = next(filter(_is_joined, clause))
+        rest = [one for one in clause if one is not joined]
+        inner: Any = joined.predicate if isinstance(joined, pred.Not) else joined
+        if isinstance(inner, pred.Not):  # twice
+            clauses.append([inner.predicate, *rest])
+            continue
+        sides = [pred.Not(one) if inner is not joined else one for one in (inner.left, inner.right)]
+        if isinstance(inner, pred.Both) is (inner is joined):
+            clauses += ([side, *rest] for side in sides)
+        else:
+            clauses.append([*sides, *rest])
+        if len(clauses) > MOST_CLAUSES:
+            raise Unsupported(f"the condition has more than {MOST_CLAUSES} clauses, as WHERE of SASE+ takes them")
+    return [reduce(pred.Either, clause) for clause in clauses]
+
+
+def _is_joined(predicate: Any) -> bool:
+    inner = predicate.predicate if isinstance(predicate, pred.Not) else predicate
+    return isinstance(inner, pred.Both | pred.Either) or (isinstance(inner, pred.Not) and inner is not predicate)
+
+
+def _referring(predicate: Any, variable: str) -> Any:
+    """The predicate on the attributes of the one event of a variable."""
+    match predicate:
+        case pred.Attribute(name):
+            return sase.Reference(name, variable)
+        case pred.Both(left, right) | pred.Either(left, right):
+            return type(predicate)(_referring(left, variable), _referring(right, variable))
+        case pred.Comparison(comparator, left, right):
+            return pred.Comparison(comparator, _referring(left, variable), _referring(right, variable))
+        case pred.Not(part):
+            return pred.Not(_referring(part, variable))
+        case pred.OneOf(term, values):
+            return pred.OneOf(_referring(term, variable), values)
+        case pred.Like(term, pattern):
+            return pred.Like(_referring(term, variable), pattern)
+        case pred.Anything():
+            raise Unsupported("a condition that is always true or false is left out in SASE+")
+    return predicate
+
+
+# --- MATCH_RECOGNIZE --------------------------------------------------------------------------------------------------
+
+
+def eql_to_rows(query: eql.EqlQuery) -> rows.MatchRecognize:
+    """Return the clause of MATCH_RECOGNIZE with the matches of a query as its rows that are not excluded.
+
+    The rows are in the order of the log, of the type `type`, their times in the column `time`; no column has values of
+    several types. Raises Unsupported as eql_to_cel does, for `any` not, but for wildcards without case.
+    """
+    plain = _PlainRule.of(query, "MATCH_RECOGNIZE")
+    return _RowAutomaton(plain).clause()
+
+
+class _RowAutomaton:
+    """The run that is followed, at step s, and the furthest step t of those that began later.
+
+    A variable stands for what is true and false of a row at once: which step the row takes the run to, and whether it
+    takes the furthest later run further.
+    """
+
+    def __init__(self, plain: _PlainRule) -> None:
+        self.plain, self.n = plain, len(plain.steps)
+        self._define: dict[str, rows.Expression] = {}
+        self._parts = 0
+
+    def clause(self) -> rows.MatchRecognize:
+        first = rows.RowVariable("E1")
+        there = [rows.IsNull(_column(name), negated=True) for name in self._keys(0)]
+        self._define["E1"] = reduce(rows.RowAnd, [self._own(0), *there])
+        pattern = first if self.n == 1 else rows.RowConcatenation(first, self._from(1, 0))
+        define = tuple(rows.RowDefinition(name, condition) for name, condition in self._define.items())
+        partition = tuple(map(_column, self.plain.keys))
+        skip = rows.RowSkip("next row")
+        return rows.MatchRecognize(pattern, define, partition, rows="one" if self.n == 1 else "all", skip=skip)
+
+    def _keys(self, step: int) -> tuple[str, ...]:
+        return self.plain.keys if self.plain.keys_by_step is None else self.plain.keys_by_step[step]
+
+    def _from(self, s: int, t: int) -> rows.Pattern:
+        """The rows after s steps of the run, where a later one has taken t."""
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise Unsupported("the row pattern of so many steps is too long", self.plain.span)
+        stays = self._variable(f"S{s}{t}", [self._is_not(s), self._is_not(t)])
+        ways = [self._step(s, t, further) for further in ((False,) if s + 1 == self.n else (False, True))]
+        if t + 1 < s:
+            moves = self._variable(f"M{s}{t}", [self._is_not(s), self._is(t)])
+            ways.append(rows.RowConcatenation(rows.Exclusion(moves), self._from(s, t + 1)))
+        return rows.RowConcatenation(rows.Quantified(rows.Exclusion(stays), 0, None), reduce(rows.Alternation, ways))
+
+    def _step(self, s: int, t: int, further: bool) -> rows.Pattern:
+        """A row that takes the run to its next step, and the later one too or not."""
+        conditions = [self._is(s), self._is(t) if further else self._is_not(t)]
+        if s + 1 == self.n:
+            conditions = [self._is(s)]
+            if self.plain.window is not None:
+                late = rows.Sum(rows.RowColumn(TIME, f"E{self.n}"), "-", rows.RowColumn(TIME, "E1"))
+                limit = rows.RowConstant(self.plain.window / SECONDS)
+                conditions.append(rows.RowComparison(late, "<=", limit))
+            return self._variable(f"E{self.n}", conditions)
+        own = self._variable(f"E{s + 1}{'F' if further else 'N'}{t}", conditions)
+        return rows.RowConcatenation(own, self._from(s + 1, t + further))
+
+    def _variable(self, name: str, conditions: list[rows.Expression]) -> rows.RowVariable:
+        """A variable with these conditions, of a row that is not at `until`."""
+        if self.plain.until is not None:
+            conditions = [*conditions, self._negated(self.plain.until, len(self.plain.steps))]
+        self._define[name] = reduce(rows.RowAnd, conditions)
+        return rows.RowVariable(name)
+
+    # --- what is true of a row, never unknown where it is to be false -------------------------------------------------
+
+    def _own(self, step: int) -> rows.Expression:
+        part = self.plain.steps[step]
+        return _sql_true(part)
+
+    def _is(self, step: int) -> rows.Expression:
+        return reduce(rows.RowAnd, [self._own(step), *self._key_tests(step, "=")])
+
+    def _is_not(self, step: int) -> rows.Expression:
+        return self._negated(self.plain.steps[step], step)
+
+    def _negated(self, part: eql.EventFilter, step: int) -> rows.Expression:
+        """That a row does not pass a filter, or has another key than the first one."""
+        tests = self._key_tests(step, "<>")
+        missing = [rows.IsNull(_column(name)) for name in self._keys(step)] if tests else []
+        return reduce(rows.RowOr, [_sql_false(part), *missing, *tests])
+
+    def _key_tests(self, step: int, comparator: Any) -> list[rows.Expression]:
+        if self.plain.keys_by_step is None:
+            return []
+        pairs = zip(self._keys(step), self._keys(0), strict=True)
+        return [rows.RowComparison(_column(mine), comparator, _column(first, "E1")) for mine, first in pairs]
+
+
+def _column(name: str, variable: str | None = None) -> rows.RowColumn:
+    return rows.RowColumn(name, variable, quoted=not name.isidentifier())
+
+
+def _sql_true(part: eql.EventFilter) -> rows.Expression:
+    """What is true of a row that passes a filter, and false or unknown of others."""
+    condition = _sql(part.condition, True)
+    if part.category is None:
+        return condition
+    of_type = rows.RowComparison(rows.RowColumn(TYPE), "=", rows.RowConstant(part.category))
+    return of_type if part.condition == eql.FieldConstant(True) else rows.RowAnd(of_type, condition)
+
+
+def _sql_false(part: eql.EventFilter) -> rows.Expression:
+    condition = _sql(part.condition, False)
+    if part.category is None:
+        return condition
+    other = rows.RowComparison(rows.RowColumn(TYPE), "<>", rows.RowConstant(part.category))
+    return other if part.condition == eql.FieldConstant(True) else rows.RowOr(other, condition)
+
+
+def _sql(condition: eql.Condition, wanted: bool) -> rows.Expression:
+    """What is true of the rows of which a condition is true, or is not. Raises Unsupported."""
+    match condition:
+        case eql.AllConditions(parts) | eql.AnyConditions(parts):
+            join = rows.RowAnd if isinstance(condition, eql.AllConditions) is wanted else rows.RowOr
+            return reduce(join, (_sql(part, wanted) for part in parts))
+        case eql.NegatedCondition(part):
+            if _has_function(part):
+                raise Unsupported("a function of a null has no truth value", part.span)
+            return _sql(part, not wanted)
+        case eql.FieldConstant(value):
+            sign: Any = "=" if (value is True) is wanted else "<>"
+            return rows.RowComparison(rows.RowConstant(1), sign, rows.RowConstant(1))
+        case eql.EventField():
+            return _or_null(condition, rows.RowComparison(_field(condition), "=", rows.RowConstant(wanted)), wanted)
+        case eql.FieldComparison("==" | "!=" as comparator, eql.EventField() as field, eql.FieldConstant(None)):
+            return rows.IsNull(_field(field), negated=(comparator == "!=") is wanted)
+        case eql.FieldComparison("!=", eql.EventField() as field, eql.FieldConstant(value)):
+            return _sql(eql.FieldComparison("==", field, eql.FieldConstant(value)), not wanted)
+        case eql.FieldComparison(comparator, eql.EventField() as field, eql.FieldConstant(value)):
+            if comparator != "==" and isinstance(value, bool):
+                raise Unsupported("booleans have no order in EQL", condition.span)
+            sign = {"==": ("=", "<>"), "<": ("<", ">="), "<=": ("<=", ">"), ">": (">", "<="), ">=": (">=", "<")}[
+                comparator
+            ][not wanted]
+            return _or_null(field, rows.RowComparison(_field(field), sign, rows.RowConstant(value)), wanted)
+        case eql.ValueLookup("in", eql.EventField() as field, values):
+            items = tuple(rows.RowConstant(value) for value in values if value is not None)
+            return _or_null(field, rows.RowIn(_field(field), items, negated=not wanted), wanted)
+        case eql.ValueLookup(operator, eql.EventField() as field, values) if operator in (":", "like", "like~", "in~"):
+            tests = [_like(operator, field, value, wanted) for value in values]
+            return reduce(rows.RowOr if wanted else rows.RowAnd, tests)
+        case eql.FunctionCall() | eql.FieldComparison() | eql.ValueLookup() | eql.FieldArithmetic():
+            raise Unsupported(f"SQL has no condition for {eql.show_condition(condition)} here", condition.span)
+        case _:
+            assert_never(condition)
+
+
+def _like(operator: str, field: eql.EventField, value: Any, wanted: bool) -> rows.Expression:
+    if not isinstance(value, str) or "\\" in value or "%" in value or "_" in value:
+        raise Unsupported("texts with %, _ or a backslash are not written as patterns of LIKE here", field.span)
+    if operator != "like" and any(fold(c) != c or fold(c.upper()) == c != c.upper() for c in value):
+        raise Unsupported("LIKE tells upper from lower case, and there is no LOWER here; use `like`", field.span)
+    pattern = rows.RowConstant(value if operator == "in~" else value.replace("*", "%").replace("?", "_"))
+    return _or_null(field, rows.RowLike(_field(field), pattern, negated=not wanted), wanted)
+
+
+def _field(field: eql.EventField) -> rows.RowColumn:
+    if field.name in (CATEGORY, TIMESTAMP):
+        raise Unsupported(f"{field.name} is no column of rows", field.span)
+    return _column(field.name)
+
+
+def _or_null(field: eql.EventField, test: rows.Expression, wanted: bool) -> rows.Expression:
+    return test if wanted else rows.RowOr(rows.IsNull(_field(field)), test)
+
+
+# --- from CEL ---------------------------------------------------------------------------------------------------------
+
+
+def cel_to_eql(phi: cel.Formula) -> eql.EqlQuery:
+    """Return the rule of EQL with the complex events of a formula, which is decided for all logs with single values.
+
+    Raises Unsupported where a formula has none that is made of its steps, with a smallest stream on which they differ.
+    """
+    from cerify.equivalence.decide.general import compare_formulas
+    from cerify.equivalence.verdict import Different, Equivalent
+
+    rule = _candidate(phi)
+    verdict = compare_formulas(phi, eql_to_cel(rule), "equivalent")
+    if isinstance(verdict, Equivalent):
+        return rule
+    if not isinstance(verdict, Different):
+        raise Unsupported("whether the rule of its steps means the same is not decided", phi.span)
+    events = " ".join(_event_text(event.type, event.attributes) for event in verdict.stream)
+    has = "; ".join(
+        f"{name} has {', '.join('{' + ', '.join(map(str, m.events)) + '}' for m in some)} there"
+        for name, some in (("the formula", verdict.left_only), ("the rule", verdict.right_only))
+        if some
+    )
+    raise Unsupported(f"the rule `{eql.show(rule)}` is another: on {events} only {has}", phi.span)
+
+
+def _event_text(type_: str, attributes: Any) -> str:
+    values = ", ".join(f"{name}={pred.show_value(value)}" for name, value in attributes.items())
+    return f"{type_}({values})" if values else type_
+
+
+def _candidate(phi: cel.Formula) -> eql.EqlQuery:
+    """The sequence of the steps of a formula, with its window and its keys."""
+    keys: tuple[str, ...] = ()
+    maxspan, until = None, None
+    while True:
+        match phi:
+            case cel.PerKey(inner, attributes) if not keys:
+                phi, keys = inner, attributes
+            case cel.Within(inner, cel.TimeWindow(amount, unit)) if maxspan is None:
+                units: Any = {"second": "s", "minute": "m", "hour": "h"}
+                if unit not in units or amount != int(amount):
+                    raise Unsupported("maxspan is a whole number of seconds, minutes or hours here", phi.span)
+                phi, maxspan = inner, eql.MaximalSpan(int(amount), units[unit])
+            case _:
+                break
+    steps: list[eql.EventFilter] = []
+    for part, absent in _parts_of(phi):
+        if absent:
+            until = until or eql.SequenceStep(part)
+        else:
+            steps.append(part)
+    if len(steps) == 1:
+        return eql.EqlQuery(steps[0])
+    fields = tuple(map(eql.EventField, keys))
+    return eql.EqlQuery(eql.EventSequence(fields, maxspan, tuple(map(eql.SequenceStep, steps)), until))
+
+
+def _parts_of(phi: cel.Formula) -> Iterator[tuple[eql.EventFilter, bool]]:
+    """The events of a chain in their order, and those that must not be there."""
+    match phi:
+        case cel.Seq(left, right):
+            yield from _parts_of(left)
+            yield from _parts_of(right)
+        case cel.Unless(left, right):
+            yield from _parts_of(left)
+            for one in _alternatives(right):
+                if not isinstance(one, cel.Seq):
+                    yield from ((part, True) for part, _ in _parts_of(one))
+        case cel.EventAtom(R):
+            yield eql.EventFilter(R, eql.FieldConstant(True)), False
+        case cel.In(inner, _):
+            yield from _parts_of(inner)
+        case cel.Filter(inner, condition):
+            found = list(_parts_of(inner))
+            if len(found) != 1:
+                raise Unsupported("a filter of EQL is one on one event; write it at its event", phi.span)
+            ((part, absent),) = found
+            tests = [_condition_of(test) for test in _tests_of(condition, _names_of(inner))]
+            conditions = [*([] if part.condition == eql.FieldConstant(True) else [part.condition]), *tests]
+            whole = conditions[0] if len(conditions) == 1 else eql.AllConditions(tuple(conditions))
+            yield eql.EventFilter(part.category, whole), absent
+        case _:
+            raise Unsupported("only chains are translated: `;`, FILTER, IN, UNLESS, WITHIN, PER KEY", phi.span)
+
+
+def _names_of(phi: cel.Formula) -> set[str]:
+    return {node.variable if isinstance(node, cel.In) else node.type for node in cel.subformulas(phi)
+            if isinstance(node, cel.In | cel.EventAtom)}  # fmt: skip
+
+
+def _alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
+    if isinstance(phi, cel.Or):
+        yield from _alternatives(phi.left)
+        yield from _alternatives(phi.right)
+    else:
+        yield phi
+
+
+def _tests_of(condition: cel.Condition, names: set[str]) -> Iterator[pred.Predicate]:
+    match condition:
+        case cel.Every(variable, predicate) if variable in names:
+            yield predicate
+        case cel.Conjunction(left, right):
+            yield from _tests_of(left, names)
+            yield from _tests_of(right, names)
+        case _:
+            raise Unsupported("a filter of EQL is one on one event, by constants", condition.span)
+
+
+def _condition_of(predicate: pred.Predicate) -> eql.Condition:
+    """The condition of EQL that is true of the same events. Raises Unsupported."""
+    match predicate:
+        case pred.Anything():
+            return eql.FieldConstant(True)
+        case pred.Both(left, right):
+            return eql.AllConditions((_condition_of(left), _condition_of(right)))
+        case pred.Either(left, right):
+            return eql.AnyConditions((_condition_of(left), _condition_of(right)))
+        case pred.Not(part):
+            return eql.NegatedCondition(_condition_of(part))
+        case pred.Comparison("=", pred.Attribute(name), pred.Attribute(other)) if name == other:
+            return eql.FieldComparison("!=", eql.EventField(name), eql.FieldConstant(None))
+        case pred.Comparison(comparator, pred.Attribute(name), pred.Constant(value)) if _is_constant(value):
+            field, constant = eql.EventField(name), eql.FieldConstant(value)  # type: ignore[arg-type]
+            if comparator == "!=":
+                there = eql.FieldComparison("!=", field, eql.FieldConstant(None))
+                return eql.AllConditions((there, eql.FieldComparison("!=", field, constant)))
+            return eql.FieldComparison("==" if comparator == "=" else comparator, field, constant)
+        case pred.OneOf(pred.Attribute(name), values) if all(map(_is_constant, values)):
+            return eql.ValueLookup("in", eql.EventField(name), tuple(values))  # type: ignore[arg-type]
+        case pred.InRange(pred.Attribute(name), low, high) if _is_constant(low) and _is_constant(high):
+            tests: Sequence[tuple[Any, Any]] = ((">=", low), ("<=", high))
+            return eql.AllConditions(
+                tuple(eql.FieldComparison(sign, eql.EventField(name), eql.FieldConstant(v)) for sign, v in tests)
+            )
+        case pred.Like(pred.Attribute(name), pattern):
+            return eql.ValueLookup("regex", eql.EventField(name), (pattern,))
+    raise Unsupported("EQL has no such condition on one event here")
+
+
+def _is_constant(value: object) -> bool:
+    return isinstance(value, str | int | float)
