@@ -13,17 +13,19 @@ from typing import Any, TypeAlias, assert_never
 
 from cerify.semantics.arguments import check_time
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, condition_test, is_plain, key_of, time_of
+from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, Key, condition_test, is_plain, key_part, time_of
 from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE, Event
 from cerify.semantics.packages import np, pa, pc
+from cerify.semantics.values import INT64, Value, kind
 
 Mask: TypeAlias = Any
 """A column of booleans of numpy."""
 NO_KEY, NULL_KEY = -1, 0
 TIMELESS = -(2**63)
 MOST_STEPS = 62
+PAIR = 2**31
 
 
 def why_not_compiled(query: eql.EqlQuery) -> Unsupported | None:
@@ -37,6 +39,70 @@ def why_not_compiled(query: eql.EqlQuery) -> Unsupported | None:
         if len(eql.step_expanded(body)) > MOST_STEPS:
             return Unsupported(f"the compiled loop has at most {MOST_STEPS} steps; use the automaton", body.span)
     return None
+
+
+_COMPARE: dict[str, Any] = {
+    "==": lambda a, b: pc.equal(a, b),
+    "<": lambda a, b: pc.less(a, b),
+    "<=": lambda a, b: pc.less_equal(a, b),
+    ">": lambda a, b: pc.greater(a, b),
+    ">=": lambda a, b: pc.greater_equal(a, b),
+}
+
+
+class KeyNumbers:
+    """Numbers the keys of a log from 1 on, and null as 0: values, and for several fields pairs of numbers."""
+
+    def __init__(self) -> None:
+        self.parts: dict[tuple[str, Value], int] = {}
+        self.pairs: dict[int, dict[int, int]] = {}
+
+    def of_part(self, part: tuple[str, Value]) -> int:
+        """Return the number of a value."""
+        return self.parts.setdefault(part, len(self.parts) + 1)
+
+    def of_values(self, values: list[Any], null: int, reading: EqlReading) -> list[int]:
+        """Return the numbers of the values of a column, which are all of one kind; that of None is given."""
+        some = next((value for value in values if value is not None), None)
+        if some is None or (isinstance(some, str) and reading.case == "folded"):
+            return [null if value is None else self.of_part(key_part(value, reading)) for value in values]
+        parts, of = self.parts, kind(some)
+        return [null if v is None else parts.setdefault((of, v), len(parts) + 1) for v in values]
+
+    def of_pairs(self, place: int, left: Any, right: Any) -> Any:
+        """Return a number for each pair of numbers, of which the right ones are of the field at a place."""
+        both = (left + 1) * PAIR + right + 1
+        encoded = pa.array(both).dictionary_encode()
+        known = self.pairs.setdefault(place, {})
+        lookup = [known.setdefault(pair, len(known) + 1) for pair in encoded.dictionary.to_pylist()]
+        return np.array(lookup, np.int64)[encoded.indices.to_numpy()] if lookup else both
+
+    def keys(self, fields: int) -> dict[int, Key]:
+        """Return the keys of so many fields by their numbers."""
+        part_of: dict[int, tuple[str, Value] | None] = {number: part for part, number in self.parts.items()}
+        part_of[NULL_KEY], found = None, {number: (part,) for number, part in {NULL_KEY: None, **part_of}.items()}
+        keys: dict[int, Key] = dict(found)
+        for place in range(1, fields):
+            keys = {
+                number: (*keys[pair // PAIR - 1], part_of[pair % PAIR - 1])
+                for pair, number in self.pairs.get(place, {}).items()
+                if pair // PAIR - 1 in keys and pair % PAIR  # else a field has no value, and the pair is no key
+            }
+        return keys
+
+    @classmethod
+    def of_keys(cls, keys: Sequence[Key]) -> tuple[KeyNumbers, list[int]]:
+        """Return new numbers for these keys alone, and the number of each."""
+        numbers, found = cls(), []
+        for K in keys:
+            combined = NULL_KEY
+            for place, part in enumerate(K):
+                mine = NULL_KEY if part is None else numbers.of_part(part)
+                known = numbers.pairs.setdefault(place, {}) if place else {}
+                pair = (combined + 1) * PAIR + mine + 1
+                combined = known.setdefault(pair, len(known) + 1) if place else mine
+            found.append(combined)
+        return numbers, found
 
 
 class EqlColumns:
@@ -76,6 +142,15 @@ class EqlColumns:
             indices = pc.fill_null(encoded.indices, -1) if encoded.indices.null_count else encoded.indices
             self._encoded[name] = indices.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
         return self._encoded[name]
+
+    def _codes_of_rows(self, name: str, rows: Any) -> tuple[Any, list[Any]]:
+        """The numbers of some rows: of a column that is not encoded yet, these rows alone are."""
+        if name in self._encoded or pa.types.is_dictionary(self.table[name].type) or 2 * len(rows) > self.rows:
+            codes, values = self._codes(name)
+            return codes[rows], values
+        encoded = self.table[name].combine_chunks().take(pa.array(rows)).dictionary_encode()
+        indices = pc.fill_null(encoded.indices, -1) if encoded.indices.null_count else encoded.indices
+        return indices.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
 
     def _looked_up(self, name: str, test: Any) -> Mask:
         """Which rows have a value in a column for which a test is true; a row without one does not."""
@@ -124,6 +199,8 @@ class EqlColumns:
         columns = self._columns_of(names[0]) if names else []
         true, false = np.zeros(self.rows, np.bool_), np.zeros(self.rows, np.bool_)
         present = np.ones(self.rows, np.bool_)
+        if len(columns) == 1 and (compared := self._compared(test, columns[0])) is not None:
+            return compared
         for number, column in enumerate(columns):
             codes, values = self._codes(column)
             answers = [asked(Event("", {names[0]: value})) for value in values]
@@ -142,6 +219,21 @@ class EqlColumns:
             false |= without
         return true, false
 
+    def _compared(self, test: eql.Condition, name: str) -> tuple[Mask, Mask] | None:
+        """The truth of a comparison of numbers with a number of their type, row by row; None for another test."""
+        match test:
+            case eql.FieldComparison(comparator, eql.EventField(), eql.FieldConstant(int() | float() as value)):
+                kind_ = self.table[name].type
+                whole = pa.types.is_signed_integer(kind_) and type(value) is int and value in INT64
+                if not whole and not (pa.types.is_float64(kind_) and type(value) is float):
+                    return None
+                true = _COMPARE[comparator](self.table[name], pa.scalar(value, pa.int64() if whole else pa.float64()))
+                true = pc.fill_null(true, False).to_numpy()
+                if self.reading.absent == "false":
+                    return true, ~true
+                return true, ~true & self.table[name].is_valid().to_numpy()
+        return None
+
     def _columns_of(self, name: str) -> list[str]:
         """The columns of a field, with those that stand for it where it is none."""
         if found := self._elements(name):
@@ -152,10 +244,10 @@ class EqlColumns:
 
     # --- keys and times -----------------------------------------------------------------------------------------------
 
-    def keys(self, fields: tuple[eql.EventField, ...], rows: Any, numbers: dict[Any, int]) -> Any:
+    def keys(self, fields: tuple[eql.EventField, ...], rows: Any, numbers: KeyNumbers) -> Any:
         """Return a number for the key of each of the rows, or NO_KEY; equal keys have equal numbers, of any fields.
 
-        numbers has those of the values so far, and gets new ones.
+        numbers has those of the keys so far, and gets new ones.
         """
         combined = np.zeros(len(rows), np.int64)
         missing = np.zeros(len(rows), np.bool_)
@@ -163,20 +255,14 @@ class EqlColumns:
             columns = self._columns_of(field.name)[:1]
             null = NULL_KEY if field.optional or self.reading.null_keys == "joined" else NO_KEY
             if columns:
-                codes, values = self._codes(columns[0])
+                codes, values = self._codes_of_rows(columns[0], rows)
                 lookup = np.full(len(values) + 1, null, np.int64)
-                for n, value in enumerate(values):
-                    key = key_of(Event("", {field.name: value}), (field,), self.reading)
-                    lookup[n] = null if key is None else numbers.setdefault(key[0], len(numbers) + 1)
-                mine = lookup[codes[rows]]
+                lookup[: len(values)] = numbers.of_values(values, null, self.reading)
+                mine = lookup[codes]
             else:
                 mine = np.full(len(rows), null, np.int64)
             missing |= mine == NO_KEY
-            if place == 0:
-                combined = mine
-            else:
-                pairs = numbers.setdefault(("pairs", place), {})  # type: ignore[arg-type]
-                combined = _paired(combined, mine, pairs)  # type: ignore[arg-type]
+            combined = mine if place == 0 else numbers.of_pairs(place, combined, mine)
         combined = combined.copy()
         combined[missing] = NO_KEY
         return combined
@@ -200,14 +286,6 @@ class EqlColumns:
 @lru_cache(maxsize=1)
 def _microseconds() -> Any:
     return pa.timestamp("us", "UTC")
-
-
-def _paired(left: Any, right: Any, numbers: dict[int, int]) -> Any:
-    """A number for each pair of numbers."""
-    both = (left + 1) * (2**31) + right + 1
-    encoded = pa.array(both).dictionary_encode()
-    lookup = [numbers.setdefault(pair, len(numbers) + 1) for pair in encoded.dictionary.to_pylist()]
-    return np.array(lookup, np.int64)[encoded.indices.to_numpy()] if lookup else both
 
 
 def _with_null(test: eql.FieldComparison) -> bool:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
-from cerify.automata.eql.columns import MOST_STEPS, NO_KEY, TIMELESS, EqlColumns, why_not_compiled
+from cerify.automata.eql.columns import MOST_STEPS, NO_KEY, TIMELESS, EqlColumns, KeyNumbers, why_not_compiled
+from cerify.automata.eql.places import key_json, key_of_json
 from cerify.automata.evaluate.jit import bare
+from cerify.automata.evaluator import Counters, Evaluator
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import span_of
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
-from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.packages import np
 
 MOST_CELLS = 200_000_000  # of the places, with 8 bytes each
+KEYS_BEFORE_EVICTION = 65_536
 
 
 def matches_by_columns(
@@ -35,42 +40,186 @@ def match_positions(query: eql.EqlQuery, S: Stream, reading: EqlReading = ELASTI
 
     Raises Unsupported, BudgetExceeded.
     """
-    columns = EqlColumns(S.table, reading)
-    body = query.body
-    if isinstance(body, eql.EventFilter):
-        return np.flatnonzero(columns.filter_rows(body)).reshape(-1, 1)
-    if (refused := why_not_compiled(query)) is not None:
-        raise refused
-    assert isinstance(body, eql.EventSequence)
-    steps = eql.step_expanded(body)
-    asked = [*steps, *([] if body.until is None else [body.until])]
-    masks = {step.filter: columns.filter_rows(step.filter) for step in asked}
-    check_time()
-    some = np.logical_or.reduce(list(masks.values()))
-    rows = np.flatnonzero(some)
-    bits = np.zeros(len(rows), np.int64)
-    for i, step in enumerate(steps):
-        bits |= masks[step.filter][rows].astype(np.int64) << i
-    if body.until is not None:
-        bits |= masks[body.until.filter][rows].astype(np.int64) << MOST_STEPS
-    groups = list(dict.fromkeys(eql.step_keys(body, step) for step in asked))
-    numbers: dict[Any, int] = {}
-    keys = np.empty((len(groups), len(rows)), np.int64)
-    for n, fields in enumerate(groups):
-        keys[n] = columns.keys(fields, rows, numbers)
-    number = int(keys.max(initial=0)) + 1
-    if number * len(steps) * len(steps) > MOST_CELLS:
-        raise BudgetExceeded("there are too many keys for the places of the compiled loop; use the automaton")
-    of_step = np.array([groups.index(eql.step_keys(body, step)) for step in asked], np.int64)
-    window = span_of(body.maxspan, reading)
-    found = np.empty((int(np.count_nonzero(bits >> (len(steps) - 1) & 1)), len(steps)), np.int64)
-    places = np.full((number, len(steps), len(steps)), -1, np.int64)
-    begun = np.empty((number, len(steps)), np.int64)
-    times = columns.times()[rows] if window is not None else np.zeros(len(rows), np.int64)
-    count = _run_kernel(
-        rows, bits, keys, of_step, times, -1 if window is None else window, len(steps), places, begun, found
-    )
-    return found[:count]
+    return _SlotColumns(query, reading).after(S, 0)
+
+
+class _SlotColumns:
+    """The places of a query's sequences, as arrays that are carried from batch to batch."""
+
+    def __init__(self, query: eql.EqlQuery, reading: EqlReading) -> None:
+        body = query.body
+        if (refused := why_not_compiled(query)) is not None:
+            raise refused
+        self.query, self.reading, self.numbers = query, reading, KeyNumbers()
+        self.latest = self.lost = TIMELESS  # the latest time, and up to which time an event could have counted
+        if isinstance(body, eql.EventFilter):
+            self.steps: tuple[eql.SequenceStep, ...] = ()
+            return
+        assert isinstance(body, eql.EventSequence)
+        self.steps = tuple(eql.step_expanded(body))
+        self.asked = [*self.steps, *([] if body.until is None else [body.until])]
+        self.until = body.until
+        fields = [eql.step_keys(body, step) for step in self.asked]
+        self.groups = list(dict.fromkeys(fields))
+        self.of_step = np.array([self.groups.index(one) for one in fields], np.int64)
+        self.window = span_of(body.maxspan, reading)
+        self.evict_at = KEYS_BEFORE_EVICTION
+        self._make_places(0)
+
+    def _make_places(self, number: int) -> None:
+        n = len(self.steps)
+        if number * n * n > MOST_CELLS:
+            raise BudgetExceeded("there are too many keys for the places of the compiled loop; use the automaton")
+        self.places = np.full((number, n, n), -1, np.int64)
+        self.begun = np.empty((number, n), np.int64)
+
+    def after(self, S: Stream, first: int) -> Any:
+        """Return the matches that end in the next events, the first of which has this position."""
+        columns = EqlColumns(S.table, self.reading)
+        if not self.steps:
+            assert isinstance(self.query.body, eql.EventFilter)
+            return np.flatnonzero(columns.filter_rows(self.query.body)).reshape(-1, 1) + first
+        masks = {step.filter: columns.filter_rows(step.filter) for step in self.asked}
+        check_time()
+        rows = np.flatnonzero(np.logical_or.reduce(list(masks.values())))
+        bits = np.zeros(len(rows), np.int64)
+        for i, step in enumerate(self.steps):
+            bits |= masks[step.filter][rows].astype(np.int64) << i
+        if self.until is not None:
+            bits |= masks[self.until.filter][rows].astype(np.int64) << MOST_STEPS
+        keys = np.empty((len(self.groups), len(rows)), np.int64)
+        for k, fields in enumerate(self.groups):
+            keys[k] = columns.keys(fields, rows, self.numbers)
+        self._grow(int(keys.max(initial=0)) + 1)
+        window, n = self.window, len(self.steps)
+        times = columns.times()[rows] if window is not None else np.zeros(len(rows), np.int64)
+        self._require_in_order(times, first + rows)
+        found = np.empty((int(np.count_nonzero(bits >> (n - 1) & 1)), n), np.int64)
+        count = _run_kernel(
+            rows + first, bits, keys, self.of_step, times, -1 if window is None else window, n, self.places, self.begun,
+            found,
+        )  # fmt: skip
+        if window is not None and len(times):
+            self.latest = max(self.latest, int(times.max()))
+            if len(self.places) > self.evict_at:
+                self._evict(window)
+        return found[:count]
+
+    def _grow(self, number: int) -> None:
+        have = len(self.places)
+        if number > have:
+            places, begun = self.places, self.begun
+            self._make_places(max(number, 2 * have))
+            self.places[:have], self.begun[:have] = places, begun
+
+    def _evict(self, window: int) -> None:
+        """Give up the keys of which nothing waits that began within twice the window before the latest event."""
+        limit = self.latest - 2 * window
+        alive = np.flatnonzero(((self.places[:, :, 0] >= 0) & (self.begun >= limit)).any(axis=1))
+        self._keep(alive)
+        self.lost = max(self.lost, limit + window - 1)
+        self.evict_at = max(KEYS_BEFORE_EVICTION, 2 * len(alive))
+
+    def _keep(self, alive: Any) -> None:
+        keys = self.numbers.keys(len(self.groups[0]))
+        self.numbers, found = KeyNumbers.of_keys([keys[int(number)] for number in alive])
+        places, begun = self.places[alive], self.begun[alive]
+        self._make_places(max(found, default=0) + 1)
+        self.places[found], self.begun[found] = places, begun
+
+    def _require_in_order(self, times: Any, positions: Any) -> None:
+        if self.lost != TIMELESS and (early := (times <= self.lost) & (times != TIMELESS)).any():
+            raise InputError(
+                f"event {positions[int(early.argmax())]}: its time is so long before that of earlier events that these "
+                "were given up already; sort the log by time, or evaluate it as a whole by the definition"
+            )
+
+
+class EqlColumnEvaluator(Evaluator):
+    """The matches of a query of EQL over a log that comes in batches of columns, by the compiled loop.
+
+    Memory is bounded by the number of keys times the square of that of steps, and by that of the keys within twice
+    maxspan where there is one. Raises InputError for events that come too late for that.
+    """
+
+    STATE = "columns"
+
+    def __init__(self, query: eql.EqlQuery, reading: EqlReading = ELASTIC, budget: Budget = Budget()) -> None:
+        self.query, self.reading, self.budget = query, reading, budget
+        self._slots, self._reported, self._held = _SlotColumns(query, reading), 0, list[Match]()
+
+    def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
+        self._whole = False
+        found = self._slots.after(S, self.position) if len(S) else np.empty((0, 1), np.int64)
+        if limit is None and len(found) > self.budget.matches:
+            raise BudgetExceeded(f"more than {self.budget.matches} matches; allow more: Budget(matches=...)")
+        self.position += len(S)
+        self._whole = True
+        listed = [Match(row[-1], tuple(row)) for row in found[:limit].tolist()]
+        return self._piped(listed)
+
+    def tally(self, S: Stream) -> int:
+        if self.query.pipes:
+            return len(self.push_stream(S))
+        self._whole = False
+        number = len(self._slots.after(S, self.position)) if len(S) else 0
+        self.position += len(S)
+        self._whole = True
+        return number
+
+    def _piped(self, found: list[Match]) -> list[Match]:
+        if any(pipe.name == "tail" for pipe in self.query.pipes):
+            self._held += found
+            return []
+        heads = [pipe.count for pipe in self.query.pipes]
+        found = found[: max(0, min(heads) - self._reported)] if heads else found
+        self._reported += len(found)
+        return found
+
+    def flush(self) -> list[Match]:
+        found = self._held
+        for pipe in self.query.pipes if found else ():
+            found = found[: pipe.count] if pipe.name == "head" else found[-pipe.count :]
+        return found
+
+    @property
+    def identity(self) -> str:
+        return json.dumps([eql.show(self.query), repr(self.reading)])
+
+    def dump(self) -> bytes:
+        slots = self._slots
+        held = [[m.at, list(m.events)] for m in self._held]
+        rest: list[Any] = []
+        if slots.steps:
+            used = np.flatnonzero((slots.places[:, :, 0] >= 0).any(axis=1))
+            keys = slots.numbers.keys(len(slots.groups[0]))
+            begun = np.where(slots.places[used, :, 0] >= 0, slots.begun[used], 0)
+            rest = [[key_json(keys[int(k)]) for k in used], slots.places[used].tolist(), begun.tolist()]
+        return json.dumps([self.position, self._reported, slots.latest, slots.lost, held, rest]).encode()
+
+    def load(self, data: bytes) -> None:
+        position, reported, latest, lost, held, rest = json.loads(data)
+        slots, matches = _SlotColumns(self.query, self.reading), [Match(int(at), tuple(map(int, e))) for at, e in held]
+        slots.latest, slots.lost = int(latest), int(lost)
+        if slots.steps:
+            keys, places, begun = rest
+            n = len(slots.steps)
+            slots.numbers, found = KeyNumbers.of_keys(list(map(key_of_json, keys)))
+            slots._make_places(max(found, default=0) + 1)
+            slots.places[found] = np.array(places, np.int64).reshape(-1, n, n)
+            slots.begun[found] = np.array(begun, np.int64).reshape(-1, n)
+        if not (isinstance(position, int) and isinstance(reported, int)):
+            raise ValueError("a number is missing")
+        self._slots, self.position, self._reported, self._held = slots, position, reported, matches
+
+    @property
+    def counters(self) -> Counters:
+        """The events, no nodes, and the places that are in use."""
+        used = int(np.count_nonzero(self._slots.places[:, :, 0] >= 0)) if self._slots.steps else 0
+        return Counters(self.position, 0, used)
+
+    def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
+        return type(self), (self.query, self.reading, self.budget)
 
 
 @bare

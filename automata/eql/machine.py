@@ -216,7 +216,7 @@ class SlotMachine(Evaluator):
         limit = self._latest - 2 * window
         kept = {K: at for K, at in self._places.items() if not at.is_older_than(limit)}
         if len(kept) < len(self._places):
-            lost = limit + window
+            lost = limit + window - 1
             self._lost = lost if self._lost is None else max(self._lost, lost)
         self._places, self._evict_at = kept, max(KEYS_BEFORE_EVICTION, 2 * len(kept))
 

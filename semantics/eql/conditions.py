@@ -305,15 +305,19 @@ def _wildcard(pattern: str) -> str:
 # --- keys and times ---------------------------------------------------------------------------------------------------
 
 
+def key_part(value: Value, reading: EqlReading = ELASTIC) -> tuple[str, Value]:
+    """Return what is compared of a value in a key: its kind, since True is no 1, and the value."""
+    folds = reading.case == "folded" and isinstance(value, str)
+    return kind(value), fold(value) if folds and isinstance(value, str) else value
+
+
 def key_of(event: Event, fields: tuple[eql.EventField, ...], reading: EqlReading = ELASTIC) -> Key | None:
     """Return the key of an event; None if a field of it has no value, unless it may be null. Arrays give the first."""
     found: list[tuple[str, Value] | None] = []
     for field in fields:
         values = values_of(event, field.name)
         if values:
-            value = values[0]
-            folds = reading.case == "folded" and isinstance(value, str)
-            found.append((kind(value), fold(value) if folds and isinstance(value, str) else value))
+            found.append(key_part(values[0], reading))
         elif field.optional or reading.null_keys == "joined":
             found.append(None)
         else:

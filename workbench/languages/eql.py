@@ -110,7 +110,7 @@ class Eql(Language[eql.EqlQuery]):
         return {
             "denotational": BuiltIn.from_matches(_denotational, _why_not),
             "automaton": BuiltIn.from_matches(_by_machine, _why_not, batches=_machine),
-            "kernel": BuiltIn.from_matches(_by_columns, _why_not_compiled, True),
+            "kernel": BuiltIn.from_matches(_by_columns, _why_not_compiled, True, batches=_column_batches),
         }
 
     def waits(self, query: eql.EqlQuery) -> bool:
@@ -268,6 +268,12 @@ def _why_not_compiled(query: eql.EqlQuery, schema: Schema | None, options: Optio
     from cerify.automata.eql.columns import why_not_compiled
 
     return _why_not(query, schema, options) or why_not_compiled(query)
+
+
+def _column_batches(query: eql.EqlQuery, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
+    from cerify.automata.eql.kernel import EqlColumnEvaluator
+
+    return EqlColumnEvaluator(query, options.eql_reading, options.budget)
 
 
 def _by_columns(query: eql.EqlQuery, S: Stream, options: Options) -> Iterable[Match]:

@@ -58,7 +58,7 @@ class SparkQuery:
     def parsed(self) -> Any:
         """The tree of the query, checked. Raises ParseError, IllFormed and Unsupported."""
         with errors_in(self.text):
-            if self.plugin.row_type is not None:
+            if type(self.plugin).output_table is not Language.output_table:
                 raise Unsupported(f"{self.plugin.title} makes a table: use cerify.spark.match_recognize(df, clause)")
             _, phi = read_query(self.text, self.language, self.schema)
             _ = plan(self.plugin, phi, self.schema, Want(self.options())).chosen_evaluator

@@ -8,7 +8,7 @@ import pytest
 
 import cerify
 from cerify.automata.eql import kernel, machine
-from cerify.automata.eql.kernel import matches_by_columns
+from cerify.automata.eql.kernel import EqlColumnEvaluator, matches_by_columns
 from cerify.automata.eql.machine import SlotMachine
 from cerify.equivalence.generate.eql import PROFILES, random_case
 from cerify.semantics.arguments import Budget
@@ -17,7 +17,7 @@ from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.eql.parse import parse
 from cerify.semantics.eql.reading import ELASTIC, ENDGAME, EqlReading
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.events import Event, Match, Stream
 from proofs_tests.support import sampled
 
 # ---- eql kernel ----
@@ -43,6 +43,45 @@ def test_it_has_the_matches_of_the_definition(cases: int) -> None:
         carried, with_matches = carried + 1, with_matches + bool(expected)
     assert carried > cases * 0.7
     assert with_matches > cases / 10
+
+
+@pytest.mark.parametrize("cases", sampled((400, 20_000), (400,)))
+def test_batches_of_columns_and_their_states_change_nothing(cases: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "KEYS_BEFORE_EVICTION", 1)
+    carried = 0
+    for seed in range(cases):
+        rng = Random(seed)
+        query, S = random_case(rng, PROFILES["sequences" if seed % 2 else "rules"], 8, 14)
+        S = Stream(sorted(S, key=lambda e: e.attributes["time"]))  # type: ignore[arg-type, return-value]
+        reading = rng.choice(READINGS)
+        found: list[Match] = []
+        try:
+            evaluator, at = EqlColumnEvaluator(query, reading), 0
+            while at < len(S):
+                size = rng.randint(1, 5)
+                found += evaluator.push(S.part(at, min(size, len(S) - at)))
+                at += size
+                if rng.random() < 0.5:
+                    other = evaluator.fresh()
+                    other.restore(evaluator.save())
+                    evaluator = other
+            found += evaluator.finish()
+        except Unsupported:
+            continue
+        carried += 1
+        assert sorted(found) == matches_of(query, S, reading), (seed, eql.show(query))
+    assert carried > cases * 0.6
+
+
+def test_numbers_of_keys_that_are_too_old_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "KEYS_BEFORE_EVICTION", 10)
+    evaluator = EqlColumnEvaluator(parse("sequence by x, y with maxspan=5s [A where true] [B where true]"))
+    for n in range(0, 1000, 10):
+        evaluator.push([Event("A", {"time": i, "x": i, "y": "k"}) for i in range(n, n + 10)])
+    assert evaluator.counters.states < 40
+    assert [m.events for m in evaluator.push([Event("B", {"time": 1000, "x": 999, "y": "k"})])] == [(999, 1000)]
+    with pytest.raises(InputError, match="sort the log by time"):
+        evaluator.push([Event("B", {"time": 3, "x": 2, "y": "k"})])
 
 
 @pytest.mark.parametrize(
