@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from random import Random
@@ -20,13 +21,12 @@ from cerify.equivalence.eql.letters import FilterAlphabet
 from cerify.equivalence.eql.slots import SlotRule, step_rules
 from cerify.equivalence.eql.texts import SearchLimit, TooManyTexts, exact, find_text, wild
 from cerify.equivalence.eql.times import Moment, times_of
-from cerify.equivalence.eql.to_cel import eql_to_cel
+from cerify.equivalence.eql.translate import cel_to_eql, eql_to_cel, eql_to_rows, eql_to_sase
 from cerify.equivalence.generate.eql import PROFILES, random_log, random_query
 from cerify.equivalence.verdict import Certificate, Claim, Contained, Different, Equivalent, Undecided
 from cerify.languages import language_named
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse as parse_cel
-from cerify.semantics.cel.syntax import show as show_cel
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import filter_test
 from cerify.semantics.eql.denote import matches_of
@@ -322,63 +322,122 @@ def test_all_are_decided_with_evidence(claim: Claim) -> None:
     assert slowest_but_5_percent < 0.5, "the goal is 0.1; the machine of the tests may be slow"
 
 
-# ---- eql to cel ----
-# EQL without keys in CEL: the complex events of the formula are the matches, on random rules and logs.
+# ---- translations ----
+# EQL in CEL, SASE+ and MATCH_RECOGNIZE: the same matches on random rules and logs; and CEL in EQL.
 
 
 def single(event: Event) -> Event:
-    """The event with the first value of each field, and names that CEL has."""
-    kept = {name.replace(".", "_"): v for name, v in event.attributes.items() if "[" not in name}
+    """The event with the first value of each field."""
+    kept = {name: v for name, v in event.attributes.items() if "[" not in name}
     return Event(event.type, kept)
 
 
-def renamed(query: eql.EqlQuery) -> eql.EqlQuery:
-    text = eql.show(query)
-    for name in ("user.name", "process.args"):
-        text = text.replace(name, name.replace(".", "_"))
-    return parse(text)
+def plain_log(rng: Random, query: eql.EqlQuery) -> Stream:
+    """A log whose fields have one value each, whose times are whole seconds."""
+    events = [single(event) for event in random_log(rng, None, rng.randint(1, 7), query)]
+    begin: Any = events[0].attributes["time"]
+    return Stream(
+        Event(e.type, {**e.attributes, "time": int((e.attributes["time"] - begin).total_seconds())})  # type: ignore[operator]
+        for e in events
+    )
+
+
+TRANSLATIONS: dict[str, Callable[[eql.EqlQuery], Any]] = {
+    "cel": eql_to_cel, "sase": eql_to_sase, "row-pattern": eql_to_rows,
+}  # fmt: skip
+
+
+def matches_in(language: str, translated: Any, S: Stream) -> list[tuple[int, ...]]:
+    found = cerify.match(translated, S, language=language)
+    return sorted(tuple(p for p in m.events if p not in getattr(m, "excluded", ())) for m in found)
 
 
 @pytest.mark.parametrize("cases", sampled((300, 20_000), (300,)))
 @pytest.mark.parametrize("profile", ["plain", "sequences"])
-def test_the_complex_events_of_the_formula_are_the_matches(profile: str, cases: int) -> None:
+@pytest.mark.parametrize("language", TRANSLATIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_a_translation_has_the_matches_of_the_rule(language: str, profile: str, cases: int) -> None:
     translated = with_matches = 0
     for seed in range(cases):
         rng = Random(seed)
-        query = renamed(random_query(rng, replace(PROFILES[profile], keys=False, steps=3), 3))
+        query = random_query(rng, replace(PROFILES[profile], keys=bool(seed % 3), steps=3 + seed % 2), 3)
         try:
-            phi = eql_to_cel(query)
+            tree = TRANSLATIONS[language](query)
         except Unsupported:
             continue
-        assert parse_cel(show_cel(phi)) == phi
-        S = Stream([single(event) for event in random_log(rng, None, rng.randint(1, 7), query)])
-        expected = [(m.at, m.events) for m in matches_of(query, S)]
-        found = [(m.at, m.events) for m in cerify.match(phi, S)]
-        assert found == expected, (seed, eql.show(query), show_cel(phi))
+        plugin = language_named(language)
+        assert plugin.parse(plugin.show(tree)) == tree
+        S = plain_log(rng, query)
+        expected = sorted(m.events for m in matches_of(query, S))
+        assert matches_in(language, tree, S) == expected, (seed, eql.show(query), plugin.show(tree), list(S))
         translated, with_matches = translated + 1, with_matches + bool(expected)
-    assert translated > cases / 10
-    assert with_matches > translated / 10
+    assert translated > cases / 20
+    assert with_matches > translated / 20
 
 
 @pytest.mark.parametrize(
-    ("query", "reason"),
+    ("language", "query", "reason"),
     [
-        ("sequence by x [A where true] [B where true]", "UNLESS sees the events of all keys"),
-        ("sequence [A where true] by x [B where true] by y", "UNLESS sees the events of all keys"),
-        ("sequence with maxspan=1s [A where true] ![B where true]", "a missing event"),
-        ("any where true", "no event of any type"),
-        ("A where true | head 1", "reports all matches"),
-        ("sample by x [A where true] [B where true]", "one match for each key"),
-        ('A where not endsWith(x, "a")', "has no truth value"),
-        ("A where length(x) > 3", r"no condition for length\(x\) > 3"),
-        ('A where a.b == "x"', "is no name in CEL"),
-        ("sequence with maxspan=5ms [A where true] [B where true]", "whole seconds"),
+        ("cel", "sequence by ?x [A where true] [B where true]", "leave the \\? out"),
+        ("cel", "sequence [A where true] by x [B where true] by y", "differ by step"),
+        ("sase", "sequence [A where true] by x [B where true] by y", "differ by step"),
+        ("sase", "sequence [A where true] [B where true] [C where true]", "absence of a sequence"),
+        ("sase", "any where true", "no event of any type"),
+        ("row-pattern", 'A where x : "a*"', "no LOWER here"),
+        ("row-pattern", "A where x + 1 == 2", "no condition for"),
+        ("cel", "sequence with maxspan=1s [A where true] ![B where true]", "a missing event"),
+        ("cel", "any where true", "no event of any type"),
+        ("cel", "A where true | head 1", "reports all matches"),
+        ("cel", "sample by x [A where true] [B where true]", "one match for each key"),
+        ("cel", 'A where not endsWith(x, "a")', "has no truth value"),
+        ("cel", "A where length(x) > 3", r"no condition for length\(x\) > 3"),
     ],
 )
-def test_what_cel_does_not_have_is_refused_with_its_place(query: str, reason: str) -> None:
+def test_what_a_language_does_not_have_is_refused_with_its_place(language: str, query: str, reason: str) -> None:
     with pytest.raises(Unsupported, match=reason) as raised:
-        eql_to_cel(parse(query))
+        TRANSLATIONS[language](parse(query))
     assert raised.value.span is not None
+
+
+def test_three_steps_are_no_sequence_of_sase() -> None:
+    log = [Event(R) for R in "ABABC"]
+    rule = parse("sequence [A where true] [B where true] [C where true]")
+    assert [m.events for m in matches_of(rule, log)] == [(2, 3, 4)]
+    assert (0, 1, 4) in matches_in("sase", "PATTERN SEQ(A a, B b, C c)", Stream(log))
+
+
+@pytest.mark.parametrize("cases", sampled((60, 3_000), (60,)))
+def test_a_rule_comes_back_from_its_formula(cases: int) -> None:
+    back = 0
+    for seed in range(cases):
+        query = random_query(Random(seed), replace(PROFILES["sequences"], keys=bool(seed % 2), steps=2, runs=False), 3)
+        try:
+            rule = cel_to_eql(eql_to_cel(query))
+        except Unsupported:
+            continue
+        back += 1
+        S = plain_log(Random(seed), query)
+        assert matches_of(rule, S) == matches_of(query, S), (eql.show(query), eql.show(rule))
+    assert back > cases / 10
+
+
+@pytest.mark.parametrize(
+    ("formula", "rule"),
+    [
+        ("A", "A where true"),
+        ("A FILTER A[x > 3 and y != 'a']", 'A where x > 3 and (y != null and y != "a")'),
+        ("A ; B", "on A A B only the formula has {0, 2}"),
+        ("A ; (B UNLESS B ; B UNLESS A ; B)", "sequence [A where true] [B where true]"),
+        ("(A ; B) FILTER A.x = B.x", "a filter of EQL is one on one event"),
+        ("A : B", "only chains"),
+    ],
+)
+def test_a_formula_is_a_rule_or_a_stream_shows_that_it_is_none(formula: str, rule: str) -> None:
+    try:
+        found = eql.show(cel_to_eql(parse_cel(formula)))
+    except Unsupported as error:
+        found = error.message
+    assert rule in found
 
 
 def test_with_keys_the_formula_of_one_key_is_not_that_of_all() -> None:
