@@ -40,6 +40,7 @@ SECONDS = 1_000_000
 SPECIAL = frozenset(r"\.+*?()|[]{}^$")
 MOST_PARTS = 400  # of a row pattern
 MOST_CLAUSES = 64
+UNITS = {"second": "s", "minute": "m", "hour": "h"}
 
 
 def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
@@ -497,17 +498,14 @@ def _candidate(phi: cel.Formula) -> eql.EqlQuery:
     """The sequence of the steps of a formula, with its window and its keys."""
     keys: tuple[str, ...] = ()
     maxspan, until = None, None
-    while True:
-        match phi:
-            case cel.PerKey(inner, attributes) if not keys:
-                phi, keys = inner, attributes
-            case cel.Within(inner, cel.TimeWindow(amount, unit)) if maxspan is None:
-                units: Any = {"second": "s", "minute": "m", "hour": "h"}
-                if unit not in units or amount != int(amount):
-                    raise Unsupported("maxspan is a whole number of seconds, minutes or hours here", phi.span)
-                phi, maxspan = inner, eql.MaximalSpan(int(amount), units[unit])
-            case _:
-                break
+    while isinstance(phi, cel.PerKey | cel.Within):
+        if isinstance(phi, cel.PerKey):
+            keys = phi.attributes
+        elif isinstance(phi.window, cel.TimeWindow) and phi.window.unit in UNITS and phi.window.amount % 1 == 0:
+            maxspan = eql.MaximalSpan(int(phi.window.amount), UNITS[phi.window.unit])
+        else:
+            raise Unsupported("maxspan is a whole number of seconds, minutes or hours here", phi.span)
+        phi = phi.phi
     steps: list[eql.EventFilter] = []
     for part, absent in _parts_of(phi):
         if absent:
