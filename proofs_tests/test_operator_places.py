@@ -39,7 +39,7 @@ FILES: dict[str, int] = {
     "Filter": 36,
     "Project": 28,
     "PartitionBy": 28,
-    "PerKey": 28,
+    "PerKey": 29,
     "Within": 29,
     "Repeat": 4,
     "ContiguousRepeat": 4,
