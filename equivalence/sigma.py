@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet
 from cerify.equivalence.eql.mutants import condition_mutants
-from cerify.equivalence.eql.to_cel import eql_to_cel
+from cerify.equivalence.eql.translate import eql_to_cel
 from cerify.equivalence.generate.generator import Generator
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
 from cerify.semantics.arguments import Budget, check_time

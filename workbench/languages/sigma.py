@@ -36,7 +36,6 @@ class Sigma(Language[sigma.SigmaQuery]):
     trees = (sigma.SigmaQuery,)
     answer = "the answer of a Sigma rule is its events and its group"
     results = True
-    fires = True
     row_type = "event"
     settings = frozenset({"sigma_reading"})
     mark = r"(?m)^(?:detection|correlation|logsource):|^ +(?:timespan|group-by|condition):"
