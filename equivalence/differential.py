@@ -170,8 +170,11 @@ EACH = 5
 SLOW_TRIES = 20  # questions to shrink a time-out, each of which may take the whole time limit
 CHUNK = 250  # cases that a process is given at a time
 
+COMPARED_AT_LEAST = 0.1  # the share of the cases of a campaign that have to be compared
+
 Difference: TypeAlias = tuple[Output, Verdict]
-CaseOutcome: TypeAlias = tuple[int, Outcome, Difference | None]
+CaseOutcome: TypeAlias = tuple[int, Outcome, Difference | None, str]
+"""A case by its index: its outcome, where the evaluators disagree how, and why there is no answer if there is none."""
 
 
 @dataclass(frozen=True)
@@ -238,9 +241,10 @@ class CampaignPlan:
 class Summary:
     """The results of a campaign. Cases that could not be compared are counted, and are not agreement.
 
-    disputes: cases on which the reference is at fault; they are not in disagreements. resumed: how many cases were done
-    before. ended: why it stopped early, if an evaluator gave up, or it was interrupted. stopped: why it stopped as was
-    asked, before all cases were done.
+    reasons: why cases have no answer, each with their number; not of cases that were done before. disputes: cases on
+    which the reference is at fault; they are not in disagreements. resumed: how many cases were done before. ended: why
+    it stopped early, if an evaluator gave up, or it was interrupted. stopped: why it stopped as was asked, before all
+    cases were done.
     """
 
     planned: int
@@ -251,6 +255,7 @@ class Summary:
     resumed: int = 0
     ended: str | None = None
     stopped: str | None = None
+    reasons: Counter[str] = field(default_factory=Counter)
 
     @property
     def cases(self) -> int:
@@ -266,6 +271,11 @@ class Summary:
     def agreed(self) -> int:
         """Return the number of cases that both answered, with the same matches."""
         return self.outcomes["matched"] + self.outcomes["empty"]
+
+    @property
+    def too_few(self) -> bool:
+        """Whether so few cases were compared that their agreement says nothing: less than a share of all."""
+        return self.agreed + self.found < COMPARED_AT_LEAST * self.cases
 
     @property
     def per_second(self) -> float:
@@ -325,7 +335,8 @@ def campaign(
                     outcome, disagreement = known[index]
                     summary.resumed += 1
                 else:
-                    _, outcome, found = next(outcomes)
+                    _, outcome, found, reason = next(outcomes)
+                    summary.reasons.update([reason] if reason else [])
                     last = summary.disagreements[-1:]
                     disagreement = None if found is None else shrunk(plan, index, found, frequent, *last)
                     if checkpoint is not None:
@@ -358,8 +369,8 @@ def campaign(
 def one_case(plan: CampaignPlan, index: int) -> Summary:
     """Compare the evaluators on the case of that index alone."""
     begun = time.monotonic()
-    outcome, found = compare(plan, *plan.case(index))
-    summary = Summary(1, Counter({outcome: 1}))
+    outcome, found, reason = compare(plan, *plan.case(index))
+    summary = Summary(1, Counter({outcome: 1}), reasons=Counter([reason] if reason else []))
     if found is not None:
         disagreement = shrunk(plan, index, found)
         (summary.disputes if disagreement.disputed else summary.disagreements).append(disagreement)
@@ -373,16 +384,21 @@ def _make_case(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
     return plan.make_case(index)
 
 
-def compare(plan: CampaignPlan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None]:
-    """The outcome of one case, and, where the evaluators disagree, the output that shows it with its verdict."""
+def compare(plan: CampaignPlan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None, str]:
+    """The outcome of one case.
+
+    Where the evaluators disagree also the output that shows it with its verdict; where one has no answer also why.
+    """
     outcome: Outcome = "empty"
     for output in plan.outputs:
         left, rights = judge(plan.left, {"right": plan.right}, phi, stream, output, plan.second_opinion)
         verdict = rights.get("right", left)
-        if verdict.got is None or verdict.outcome in ("disagreed", "disputed"):
-            return verdict.outcome, None if verdict.expected is None or verdict.got is None else (output, verdict)
+        if verdict.got is None:
+            return verdict.outcome, None, verdict.detail
+        if verdict.outcome in ("disagreed", "disputed"):
+            return verdict.outcome, None if verdict.expected is None else (output, verdict), ""
         outcome = verdict.outcome
-    return outcome, None
+    return outcome, None, ""
 
 
 def shrunk(

@@ -429,7 +429,7 @@ def _print_profile(profile: EngineProfile) -> None:
     rows = [("axis", "value", "explains", "")]
     for name, finding in profile.axes.items():
         explained = f"{finding.explained} of {finding.answers}"
-        value = finding.value or ("several fit" if finding.alike else "none fits")
+        value = finding.value or ("none fits", "open", "several fit")[min(len(finding.alike), 2)]
         rows.append((name, value, explained, _note(name, finding, profile)))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
@@ -449,7 +449,9 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
     default = (axes.get(name) or next(axis for axis in axes.values() if axis.base == name)).default
     if finding.value not in (None, default):
         notes.append(f"not the definition's {default}")
-    if finding.alike and finding.value is None:
+    if len(finding.alike) == 1 and finding.value is None:
+        notes.append(f"perhaps {finding.alike[0]}: it fits, but other answers about the axis are explained by nothing")
+    elif finding.alike and finding.value is None:
         notes.append(f"{', '.join(finding.alike)}: nothing that was asked and explained tells them apart")
     elif finding.alike:
         notes.append(f"or {', '.join(finding.alike)}: no question tells them apart")

@@ -44,6 +44,7 @@ from cerify.conformance.campaigns import (
     Job,
     KnownDisagreements,
     PlanShare,
+    PolicyEvaluator,
     SelectedMaker,
     Streams,
     built_in,
@@ -66,6 +67,7 @@ from cerify.conformance.model import (
     plural,
     sentence,
 )
+from cerify.conformance.oracle import read_policies
 from cerify.conformance.report import event_text, labelled, match_command, result_json
 from cerify.conformance.run import StreamSearch, search
 from cerify.equivalence.differential import (
@@ -120,10 +122,10 @@ def result_of(d: Disagreement, language: Language[Any], consumption: Consumption
     return CaseResult(case, "disputed" if d.disputed else "error" if got is None else "failed", got, detail)
 
 
-def why(result: CaseResult) -> str:
-    """The explanation of the first difference; "" if there is none."""
+def why(result: CaseResult, held: Mapping[str, str] = {}) -> str:
+    """The explanation of the first difference; "" if there is none. held: the choices of a policy."""
     consumption = result.case.consumption
-    return why_of(result, {} if consumption is Consumption.NONE else {"consumption": consumption.value})
+    return why_of(result, held if consumption is Consumption.NONE else {"consumption": consumption.value})
 
 
 def rerun(index: int, engine: Sequence[str]) -> str:
@@ -141,14 +143,18 @@ def rerun(index: int, engine: Sequence[str]) -> str:
 
 
 BEARING = frozenset(
-    {"language", "evaluators", "engine", "seed", "nodes", "events", "profile", "streams", "selection", "consumption"}
-    | {"output", "together", "time_limit", "memory"}
+    {"language", "evaluators", "engine", "policies", "seed", "nodes", "events", "profile", "streams", "selection"}
+    | {"consumption", "output", "together", "time_limit", "memory"}
 )
 """The options of `cerify fuzz` that say what a case is, and how its engine is run."""
 
 
 def print_disagreement(
-    console: Console, result: CaseResult, notes: Mapping[str, str], again: Sequence[str] = ()
+    console: Console,
+    result: CaseResult,
+    notes: Mapping[str, str],
+    again: Sequence[str] = (),
+    held: Mapping[str, str] = {},
 ) -> None:
     """Print the difference, the query, the events, both answers, the notes by label, why, and how to see it again.
 
@@ -166,7 +172,7 @@ def print_disagreement(
         "expected": format_matches(case.matches, 20) or "nothing",
         "got": result.detail if got is None else format_matches(got, 20) or "nothing",
         **notes,
-        "why": why(result),
+        "why": why(result, held),
         "again": "\n".join([*again, *([match_command(case)] if result.outcome != "disputed" else [])]),
     }
     for label, text in texts.items():
@@ -315,6 +321,7 @@ def _print_streams(name: str, query: str, found: StreamSearch) -> None:
 Progress = Callable[[Summary], None]
 UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
 """The built-in evaluators that can be compared with the definition."""
+REASONS = 8  # for which cases were not compared, the most frequent ones
 RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
 TRIES = 400  # questions to an engine for each disagreement
 
@@ -383,6 +390,12 @@ class FuzzArguments:
         metavar="FILE",
         help="What an earlier call printed with --json: what is still answered so is known, and does not fail.",
     )
+    policies: tuple[Path, ...] = option(
+        "--policy",
+        type=FILE,
+        multiple=True,
+        help="Hold the engine to this profile: the choices it declares are right; again for another language.",
+    )
     only: int | None = option("--case", type=AtLeast(0), metavar="N", help="Only the case of this number.")
     together: int = option("--together", type=AtLeast(1), default=1, help="How many cases in a row share their query.")
     query: str | None = option("--query", metavar="QUERY", help="Ask this query; goes with --all-streams.")
@@ -433,6 +446,11 @@ class FuzzArguments:
         return command_of(self.engine, self.engine_dir) if self.engine is not None else self.command_line
 
     @property
+    def held(self) -> Mapping[str, str]:
+        """Return the choices of the policies for the language, by axis. Raises InputError."""
+        return read_policies(self.policies).get(self.language, {})
+
+    @property
     def consuming(self) -> Consumption:
         """Return the policy on the events that a match takes away from later ones."""
         return Consumption.from_value(self.consumption)
@@ -460,6 +478,12 @@ class FuzzArguments:
             raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
         if self.spark is not None and self.selection != Selection.ALL.value:
             raise click.UsageError("--selection is not for --spark: the profiles of its campaigns have the strategies")
+        if self.policies and (self.spark is not None or self.evaluators or self.consumption != Consumption.NONE.value):
+            raise click.UsageError(
+                "--policy is for an engine: it goes with neither --evaluator, --spark nor --consumption"
+            )
+        if self.policies and self.query is not None:
+            raise click.UsageError("--query holds an engine against the definition: leave out --policy")
         if self.spark is not None and self.consumption != Consumption.NONE.value:
             raise click.UsageError("--consumption is not for --spark")
         generator = self.known_language.generator()
@@ -503,6 +527,9 @@ class FuzzArguments:
             outputs=OUTPUTS[self.output],
             together=self.together,
         )
+        if self.held:
+            left = PolicyEvaluator(self.known_language, tuple(self.held.items()))
+            plan = replace(plan, left=left, second_opinion=None)
         if self.consuming is not Consumption.NONE:  # which the second opinion does not follow
             plan = replace(plan, left=definition(self.known_language, consumption=self.consuming), second_opinion=None)
         selection = Selection.of(self.selection)
@@ -525,8 +552,8 @@ def fuzz_command(args: FuzzArguments) -> int:
     A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed. With
     --query one query is asked on all short streams, made of its event types, one other, and the constants in it.
 
-    Exit status: 0 if all cases that could be compared agree, but for known causes, 1 if some do not or none could be, 2
-    on an error. What an interrupted call found is printed; its status is 1.
+    Exit status: 0 if all cases that could be compared agree, but for known causes, 1 if some do not, or fewer than one
+    in ten could be compared, 2 on an error. What an interrupted call found is printed; its status is 1.
     """
     args.require_consistent()
     if args.spark is not None and args.out is not None:
@@ -545,7 +572,8 @@ def fuzz_command(args: FuzzArguments) -> int:
         name, plan, summary = run(args, known)
     (_print_json if args.as_json else _print)(name, plan, args, summary, known)
     wrong = [d for d in summary.disagreements if not known.has(d, plan.language)] or summary.disputes
-    return 0 if (summary.agreed or summary.disagreements) and not wrong and summary.ended is None else 1
+    compared = (summary.agreed or summary.disagreements) and not summary.too_few
+    return 0 if compared and not wrong and summary.ended is None else 1
 
 
 def run(args: FuzzArguments, known: KnownDisagreements) -> tuple[str, CampaignPlan, Summary]:
@@ -614,7 +642,8 @@ def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreement
             claimed = ClaimedMaker(args.known_language, plan.maker, claims, plan.stream)
             plan = replace(plan, maker=claimed, stream=claimed.another_stream)
         if claims.less_than_results(args.language):
-            plan = replace(plan, left=definition(args.known_language, bare=True))
+            bare = definition(args.known_language, bare=True)
+            plan = replace(plan, left=replace(plan.left, bare=True) if isinstance(plan.left, PolicyEvaluator) else bare)
         with args.checkpoint(plan, name) as checkpoint:
             summary = compared(args, plan, 1, progress, checkpoint, known)
         engine.stop()
@@ -641,6 +670,7 @@ def _summary(name: str, plan: CampaignPlan, profile: str, summary: Summary) -> d
         **picked(plan, "seed", "nodes", "events"),
         **picked(summary, "planned", "cases", "agreed"),
         "outcomes": {kind: summary.outcomes[kind] for kind in FUZZED_OUTCOMES},
+        "not_compared": dict(summary.reasons.most_common(REASONS)),
         "resumed": summary.resumed,
         "causes": Counter(str(cause(d, plan.language)) for d in summary.disagreements),
         **picked(summary, "ended", "stopped"),
@@ -661,7 +691,7 @@ def _disagreement(d: Disagreement, plan: CampaignPlan, args: FuzzArguments) -> d
         "disputed": d.disputed,
         "second_opinion": None if d.second is None else _answer(d.second),
         "found": {"query": plan.language.show(d.found[0]), "events": [json_of_event(event) for event in d.found[1]]},
-        "why": why(result),
+        "why": why(result, args.held),
         "rerun": rerun(d.index, args.command_line),
     }
 
@@ -679,6 +709,10 @@ def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary,
     console.print(f"{name} against the semantics: {number} cases, {call.profile_name}, seed {plan.seed}", style="bold")
     for kind, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
+    for reason, times in summary.reasons.most_common(REASONS):
+        console.print(f"    {times:>7,}  {reason}")
+    if len(summary.reasons) > REASONS:
+        console.print(f"    {plural(len(summary.reasons) - REASONS, 'other reason')} of cases that were not compared")
     old = [d for d in summary.disagreements if known.has(d, plan.language)]
     for found, group in by_cause(old, plan.language).items():
         console.print(f"known: {found}, {plural(len(group), 'case')}")
@@ -701,6 +735,9 @@ def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary,
         console.print(summary.stopped)
     if not summary.agreed and not summary.disagreements and not summary.disputes:
         console.print("no case could be compared")
+    elif summary.too_few:
+        compared = f"{summary.agreed + summary.found:,} of {plural(summary.cases, 'case')}"
+        console.print(f"only {compared} could be compared, which says little about the engine; give another --profile")
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 
@@ -712,4 +749,4 @@ def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement
     if isinstance(d.left, str):
         notes["expected"] = d.left
     result = result_of(d, args.known_language, args.consuming)
-    print_disagreement(console, result, notes, [rerun(d.index, args.command_line)])
+    print_disagreement(console, result, notes, [rerun(d.index, args.command_line)], args.held)

@@ -20,6 +20,7 @@ from cerify.conformance.cases import Claims, in_order_of_time
 from cerify.conformance.harness import Engine
 from cerify.conformance.model import Case, of_output
 from cerify.conformance.oracle import SecondOpinionIn
+from cerify.conformance.prediction import interpretation_of
 from cerify.equivalence.differential import (
     Answer,
     CampaignPlan,
@@ -35,6 +36,7 @@ from cerify.equivalence.differential import (
 )
 from cerify.equivalence.generate.generator import CaseMaker, StreamMaker
 from cerify.equivalence.shrink.shrink import QueryOperations
+from cerify.hypotheses.interpretation import EngineError, choices_of
 from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
@@ -73,6 +75,28 @@ class BuiltInEvaluator:
         require_typed(self.language, query, S.schema)
         options = Options(output, self.budget, consumption=self.consumption)
         found = plan(self.language, query, S.schema, Want(options, self.name)).unsorted(S)
+        return of_output(found, self.language.name, output) if self.bare else found
+
+
+@dataclass(frozen=True)
+class PolicyEvaluator:
+    """What an engine with the choices of a policy answers, as a campaign takes it.
+
+    choices: axes with their values. bare: as of BuiltInEvaluator. Raises Unsupported where such an engine reports an
+    error, or is not modelled.
+    """
+
+    language: Language[Any]
+    choices: tuple[tuple[str, str], ...]
+    bare: bool = False
+
+    def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
+        require_typed(self.language, query, S.schema)
+        interpretation = interpretation_of(self.language.name)
+        try:
+            found = interpretation.matches(query, S, choices_of(dict(self.choices), interpretation.axes), output)
+        except EngineError as error:
+            raise Unsupported(f"an engine with these choices reports an error: {error}") from None
         return of_output(found, self.language.name, output) if self.bare else found
 
 

@@ -21,7 +21,7 @@ from cerify.conformance.model import Case
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
 from cerify.conformance.prediction import EngineAnswer, Predictor
 from cerify.hypotheses import STAGES
-from cerify.hypotheses.interpretation import Choices, EngineQuestion, Stage, Template, questions
+from cerify.hypotheses.interpretation import Axis, Choices, EngineQuestion, Stage, Template, questions
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.json_events import json_of_schema, schema_of_json
@@ -246,7 +246,12 @@ class Identification:
             if not ranked or ranked[0][0]:
                 break
             unfit.remove(ranked[0][2])
-        findings = {name: self.finding(name, found, len(found) < len(about[name])) for name, found in clear.items()}
+        findings = {
+            name: self.finding(
+                name, found, len(found) < len(about[name]) or self.is_blurred(unfit - {name}, name, found)
+            )
+            for name, found in clear.items()
+        }
         return {name: finding for name, finding in findings.items() if finding is not None}
 
     def always_empty(self) -> bool:
@@ -272,7 +277,8 @@ class Identification:
         exception = min(unexplained, key=lambda one: (len(one.events), len(one.query)), default=None)
         if partial and fits:
             as_good = [v for v in axis.values if v == best[name] or not self.wrong({**best, name: v}, mine)]
-            if len(as_good) > 1:  # what would tell them apart is lost among the answers that nothing explains
+            # What would tell values apart, or contradict one, may be lost among the answers that nothing explains.
+            if len(as_good) > 1 or best[name] != axis.default:
                 return AxisFinding(None, tuple(as_good), len(mine), len(mine))
         return AxisFinding(
             best[name] if fits else None, alike if fits else (), len(mine), len(mine) - len(wrong), exception
@@ -304,22 +310,26 @@ class Identification:
         return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
 
     def without(self, unfit: Iterable[str], name: str, answered: list[Answered]) -> list[Answered]:
-        """Return the answers about an axis to queries without the operators of `unfit`; all answers if none are left.
+        """Return the answers about an axis that no axis of `unfit` blurs; all answers if none are left."""
+        return [one for one in answered if not self.is_blurred(unfit, name, [one])] or answered
 
-        Others with the operators of the axis itself are left out where the answer depends on them.
+    def is_blurred(self, unfit: Iterable[str], name: str, answered: Sequence[Answered]) -> bool:
+        """Whether all of these answers about an axis are to queries with operators of `unfit`, which nothing explains.
+
+        An axis that bears on no other operators than this one does not blur answers that were asked about this one, or
+        that depend on it.
         """
         axes = self.predictor.interpretation.axes
         own = set(axes[name].operators)
-        rest = answered
-        for other in (axes[one] for one in unfit if axes[one].operators):
+        others = [axes[one] for one in unfit if axes[one].operators]
+
+        def blurs(other: Axis, one: Answered) -> bool:
+            bears = other in self.predictor.axes_of(one.question.query)
             foreign = not own.issuperset(other.operators)
-            rest = [
-                one
-                for one in rest
-                if other not in self.predictor.axes_of(one.question.query)
-                or not (foreign or self.depends(other.name, one))
-            ]
-        return rest or answered
+            mine = name in one.axes or self.depends(name, one)
+            return bears and (foreign or (self.depends(other.name, one) and not mine))
+
+        return all(any(blurs(other, one) for other in others) for one in answered)
 
 
 class Pool:

@@ -9,6 +9,7 @@ test compares the two.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
@@ -17,6 +18,7 @@ from cerify.conformance.model import AnswerOutput, evaluated_output, of_output
 from cerify.hypotheses import INTERPRETATIONS
 from cerify.hypotheses.interpretation import (
     BUDGET,
+    EVENT_ORDER,
     REPORTING,
     Axis,
     Choices,
@@ -25,6 +27,7 @@ from cerify.hypotheses.interpretation import (
     Interpretation,
     choices_of,
     concerned,
+    moves_events,
     reported,
 )
 from cerify.languages import LANGUAGES
@@ -82,12 +85,13 @@ Chosen: TypeAlias = tuple[str, ...] | str
 
 @dataclass(frozen=True)
 class Parsed:
-    """A query as a tree, the axes that bear on it, their values in choices, and whether it has a window."""
+    """A query as a tree, the axes that bear on it, their values in choices, whether it has a window, and its keys."""
 
     phi: Any
     bearing: list[Axis]
     values: Callable[[Choices], Chosen]
     windowed: bool
+    keys: tuple[str, ...]
 
 
 class MatchPredictor:
@@ -129,7 +133,8 @@ class MatchPredictor:
             given = dict(self.default) | {axis.name: choices[axis.name] for axis in parsed.bearing}
             found = self._all(parsed, query, S, name, given, output)
             if not isinstance(found, str):
-                found = of_output(reported(found, S, given, windowed=parsed.windowed), self.language.name, output)
+                some = reported(found, S, given, windowed=parsed.windowed, keys=parsed.keys)
+                found = of_output(some, self.language.name, output)
             self._matches[key] = found if isinstance(found, str) else frozenset(found)
         return self._matches[key]
 
@@ -137,12 +142,14 @@ class MatchPredictor:
         self, parsed: Parsed, query: str, S: Stream, name: str, choices: Mapping[str, str], output: AnswerOutput
     ) -> list[Match] | Unanswered:
         """The matches before it is decided which are reported, computed once for all such decisions."""
+        with suppress(Unsupported):
+            if not moves_events(S, choices.get(EVENT_ORDER.name, EVENT_ORDER.default)):
+                choices = {**choices, EVENT_ORDER.name: EVENT_ORDER.default} if EVENT_ORDER.name in choices else choices
         key = query, name, output, *(choices[axis.name] for axis in parsed.bearing if axis.name not in REPORTING)
         if key not in self._found:
             try:
-                self._found[key] = list(
-                    self.interpretation.found(parsed.phi, S, choices, evaluated_output(output), BUDGET)
-                )
+                wanted = evaluated_output(output)
+                self._found[key] = list(self.interpretation.found_in_order(parsed.phi, S, choices, wanted, BUDGET))
             except EngineError:
                 self._found[key] = "error"
             except (Unsupported, BudgetExceeded):
@@ -155,7 +162,8 @@ class MatchPredictor:
             self.interpretation.require(phi)
             bearing = concerned(self.interpretation.axes, self.interpretation.operators(phi))
             values = itemgetter(*(axis.name for axis in bearing))
-            self._parsed[query] = Parsed(phi, bearing, values, self.interpretation.has_window(phi))
+            windowed, keys = self.interpretation.has_window(phi), self.interpretation.keys(phi)
+            self._parsed[query] = Parsed(phi, bearing, values, windowed, keys)
         return self._parsed[query]
 
 

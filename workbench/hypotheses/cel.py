@@ -17,7 +17,9 @@ from cerify.hypotheses.interpretation import (
     AT_MOST_SAYS,
     CONDITIONS,
     EMIT,
+    EVENT_ORDER,
     OVERLAP,
+    OVERLAP_PER_KEY,
     TIES,
     WINDOW_DEFAULT,
     Axis,
@@ -26,6 +28,7 @@ from cerify.hypotheses.interpretation import (
     Interpretation,
     Stage,
     Template,
+    as_double,
     axes,
     conditions,
     events,
@@ -54,14 +57,15 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bindings_of
 from cerify.semantics.predicates import Predicate, compare, mentions
 from cerify.semantics.trees import children, rebuilt
-from cerify.semantics.values import kind
+from cerify.semantics.values import Value, kind
 
 SEQUENCES = ("any", "next-from-left", "next-from-right", "strict")
 LOOPS = (
     *("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next"),
-    *("taken-until-next", "never-left", *AT_MOST),
+    *("taken-until-next", "never-left", "no-gaps", "reported-early", *AT_MOST),
 )
 WINDOWS = ("closed", "open", "off-by-one", "integer", "tumbling")
+AMOUNTS = ("amount-cut", "seconds")
 MEASURES = {cel.EventWindow: "events", cel.TimeWindow: "time", cel.AttributeWindow: "attribute"}
 SELECTIONS = ("as-defined", "ignored", "strict", "nxt", "last", "max")
 
@@ -81,6 +85,8 @@ LOOP_MEANS = {
     "until-next": "as any, up to the first event with which what follows can begin",
     "taken-until-next": "all that fit, up to the first event with which what follows can begin",
     "never-left": "any, and nothing can follow it",
+    "no-gaps": "none that fits is omitted between the first and the last one taken",
+    "reported-early": "any, and a match ends with them, whatever should follow",
     **AT_MOST_SAYS,
 }
 WINDOW_MEANS = {
@@ -89,6 +95,8 @@ WINDOW_MEANS = {
     "off-by-one": "is in, and so is one that spans the width plus one",
     "integer": "is in, with spans and widths cut to whole numbers",
     "tumbling": "is in if it is in one of the windows, which lie side by side and do not slide",
+    "amount-cut": "is in, with the amount of the width cut to a whole number of its unit",
+    "seconds": "is in, with the amount of the width taken as seconds whatever its unit",
 }
 
 
@@ -144,11 +152,18 @@ AXES = axes(
     loop_axis("loop@cplus", ("contiguous", "all", "greedy", "at-least-two", "single", *AT_MOST), "cplus"),
     OVERLAP,
     EMIT,
+    EVENT_ORDER,
     TIES,
     WINDOW_DEFAULT,
     _window("events", tuple(w for w in WINDOWS if w != "integer")),
-    _window("time"),
+    _window("time", (*WINDOWS, *AMOUNTS)),
     _window("attribute"),
+    Axis(
+        "spans",
+        ("exact", "64-bit"),
+        ("within-time", "within-attribute"),
+        "the span of a match is exact; is computed in 64 bits, in which that of far values wraps around",
+    ),
     Axis(
         "partition",
         ("filter", "substream", "ignored"),
@@ -161,6 +176,13 @@ AXES = axes(
         ("partition",),
         "under PARTITION BY, UNLESS looks for its right side among all events; among those of the key alone",
     ),
+    Axis(
+        "partition@absent",
+        ("dropped", "one-key"),
+        ("partition",),
+        "PARTITION BY leaves out events without the attribute; takes them as those of one key",
+    ),
+    OVERLAP_PER_KEY,
     FILTER,
     GUARD,
     Axis(
@@ -193,7 +215,7 @@ AXES = axes(
     *SELECTION_AXES,
 )
 CLOSING = frozenset({"omit-nothing", "greedy", "taken-until-next"})
-"""Values of the axis loop for which it matters what follows the loop."""
+"""Values of the axis loop for which no further round may occur before what follows the loop."""
 
 
 def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
@@ -316,9 +338,13 @@ class CelVariant:
 
         guard: a condition that decides which events right takes, given those of left.
         """
-        if isinstance(left, cel.Or) and self.choices["loop"] in CLOSING:  # a side may end with an iteration
+        early = self.choices["loop"] == "reported-early"
+        if isinstance(left, cel.Or) and (early or self.choices["loop"] in CLOSING):  # a side may end with an iteration
             yield from self.sequenced(left.left, right, i, j, contiguity, follow, guard)
             yield from self.sequenced(left.right, right, i, j, contiguity, follow, guard)
+            return
+        if early and self.another_round(left) is not None:
+            yield from self.meaning(left, i, j)
             return
         another = self.another_round(left) if self.choices["loop"] in CLOSING else None
         for k, mu1, mu2 in self.pairs(left, right, i, j, contiguity, follow, guard):
@@ -337,8 +363,8 @@ class CelVariant:
     ) -> Iterator[tuple[int, Valuation, Valuation]]:
         """The end of a valuation of left, this valuation, and one of right that may come after it."""
         for k in range(i, j):
-            lefts, rights = self.meaning(left, i, k, right), self.meaning(right, k + 1, j, follow)
-            for mu1 in lefts if rights else ():
+            rights = self.meaning(right, k + 1, j, follow)
+            for mu1 in self.meaning(left, i, k, right) if rights else ():
                 for mu2 in rights:
                     if guard is not None and not self.satisfies(mu1 | mu2, guard):
                         continue
@@ -371,7 +397,7 @@ class CelVariant:
                 return self.any_rounds(psi, i, j, type(phi) is cel.ContiguousPlus)
             case "contiguous":
                 return chain(once, contiguous(psi, phi, i, j, self.meaning))
-            case "all" | "omit-nothing" | "until-next" | "taken-until-next":
+            case "all" | "omit-nothing" | "until-next" | "taken-until-next" | "no-gaps" | "reported-early":
                 return chain(once, self.rounds(psi, phi, i, j, loop, follow))
             case "greedy":
                 return selected("max", self.any_rounds(psi, i, j, type(phi) is cel.ContiguousPlus))
@@ -397,7 +423,7 @@ class CelVariant:
             for mu1 in self.meaning(psi, i, k):
                 for mu2 in self.meaning(phi, k + 1, j, follow):
                     start = first(mu2) if mu2 else k + 1
-                    if loop in ("omit-nothing", "taken-until-next") and self.occurs(psi, k + 1, start):
+                    if loop in ("omit-nothing", "taken-until-next", "no-gaps") and self.occurs(psi, k + 1, start):
                         continue
                     if (
                         loop in ("until-next", "taken-until-next")
@@ -521,7 +547,7 @@ class CelVariant:
         if self._guard_key is not None and mu:
             key, value = self._guard_key, self.S[first(mu)].get(self._guard_key)
             return any(
-                all(compare("=", self.S[p].get(key), value) for p in sup(other))
+                all(self.same_key(self.S[p].get(key), value) for p in sup(other))
                 for a, b in intervals
                 for other in self.meaning(guard, a, b)
             )
@@ -574,7 +600,13 @@ class CelVariant:
                     return bool(C) and min(C) // count == max(C) // count
                 return bool(C) and within(max(C) - min(C) + 1, count, how)
             case cel.TimeWindow(amount, unit):
-                return self.spans(C, "time", amount * SECONDS[unit], self.choices["window@time"])
+                match self.choices["window@time"]:
+                    case "amount-cut":
+                        return self.spans(C, "time", int(amount) * SECONDS[unit], "closed")
+                    case "seconds":
+                        return self.spans(C, "time", amount, "closed")
+                    case how:
+                        return self.spans(C, "time", amount * SECONDS[unit], how)
             case cel.AttributeWindow(width, a):
                 return self.spans(C, a, width, self.choices["window@attribute"])
             case _:
@@ -593,6 +625,8 @@ class CelVariant:
                 begin, end, difference = low, high, high - low
             case _:
                 return False
+        if self.choices["spans"] == "64-bit" and isinstance(difference, int):
+            difference = (difference + 2**63) % 2**64 - 2**63
         if how == "tumbling":
             return width > 0 and begin // width == end // width
         return within(difference, width, how)
@@ -608,15 +642,23 @@ class CelVariant:
                 mus = self.meaning(psi, i, j, follow)
             finally:
                 self._guard_key = before
-            return (mu for mu in mus if all(compare("=", S[p].get(a), S[q].get(a)) for p in sup(mu) for q in sup(mu)))
+            return (mu for mu in mus if all(self.same_key(S[p].get(a), S[q].get(a)) for p in sup(mu) for q in sup(mu)))
         return self.per_key(psi, (a,), i, j, follow)
+
+    def same_key(self, one: Value | None, other: Value | None) -> bool:
+        """Whether two events with these values of an attribute are in one partition."""
+        if one is None or other is None:
+            return one is other and self.choices["partition@absent"] == "one-key"
+        if self.choices["integers"] == "doubles":
+            one, other = as_double(one), as_double(other)
+        return compare("=", one, other)
 
     def per_key(
         self, psi: cel.Formula, names: tuple[str, ...], i: int, j: int, follow: cel.Formula | None
     ) -> Iterable[Valuation]:
         """psi over the stream of the events that have the key of the one at j."""
         S = self.S
-        places = tuple(p for p in range(len(S)) if all(compare("=", S[p].get(a), S[j].get(a)) for a in names))
+        places = tuple(p for p in range(len(S)) if all(self.same_key(S[p].get(a), S[j].get(a)) for a in names))
         if not places:
             return NONE
         if places not in self._substreams:
@@ -739,7 +781,13 @@ KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
 }
 """Of each strategy, and of none, whether it keeps a complex event beside its rivals."""
 
-INTERPRETATION = Interpretation(AXES, find_matches, operators, strategies=frozenset(STRATEGIES))
+
+def keys(phi: cel.Formula) -> tuple[str, ...]:
+    """The attributes by which a formula has partitions."""
+    return tuple(dict.fromkeys(psi.attribute for psi in cel.subformulas(phi) if isinstance(psi, cel.PartitionBy)))
+
+
+INTERPRETATION = Interpretation(AXES, find_matches, operators, strategies=frozenset(STRATEGIES), keys=keys)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -758,7 +806,7 @@ STAGES = (
             Template("(A ; B) OR C", ABC, 4),
         ),
     ),
-    Stage(("ties",), (Template("A ; B", events("A B", after=(0, 1)), 4),)),
+    Stage(("event-order", "ties"), (Template("A ; B", events("A B", after=(-1, 0, 1)), 3),)),
     Stage(("window-default",), (Template("A ; B", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
     Stage(("seq@cseq",), (Template("A : B", ABC, 5), Template("A : A", AB, 5))),
     Stage(
@@ -767,6 +815,7 @@ STAGES = (
             Template("A+", AB, 4),
             Template("A+ ; B", AB, 5),
             Template("C ; A+", types("A B C"), 5),
+            Template("C ; A+ ; B", types("A B C"), 5),
             Template("A+", MANY, 8),
         ),
     ),
@@ -780,9 +829,17 @@ STAGES = (
         (
             Template("(A ; B) WITHIN 2 seconds", events("A B", after=(1, 2, 3)), 3),
             Template("(A ; B) WITHIN 2 seconds", events("A B", after=(0.5, 1.0, 1.5)), 3),
+            Template("(A ; B) WITHIN 1.5 minutes", events("A B", after=(1, 60, 90)), 2),
         ),
     ),
     Stage(("window@attribute",), (Template("(A ; B) WITHIN 2 [x]", events("A B", x=(0, 1, 2, 3, 2.5, 3.5)), 2),)),
+    Stage(
+        ("spans",),
+        (
+            Template("(A ; B) WITHIN 2 [x]", events("A B", x=(-(2**63), 0, 2**63 - 1)), 2),
+            Template("(A ; B) WITHIN 2 seconds", events("A B", time=(-(2**63), 0, 2**63 - 1)), 2),
+        ),
+    ),
     *conditions("A FILTER A[{}]", also=("filter",)),
     Stage(
         ("guard",),
@@ -831,6 +888,14 @@ STAGES = (
         ("partition@unless",),
         (Template("((A ; C) UNLESS B) PARTITION BY [k]", events("A B C", k=(1, 2)), 4),),
     ),
+    Stage(
+        ("partition@absent",),
+        (
+            Template("A PARTITION BY [k]", events("A", k=(None, 1)), 2),
+            Template("(A ; B) PARTITION BY [k]", events("A B", k=(None, 1)), 3),
+        ),
+    ),
+    Stage(("overlap@partition",), (Template("(A ; A) PARTITION BY [k]", events("A", k=(1, 2)), 5),)),
     Stage(("start",), (Template("B ; START(A)", AB, 5), Template("START(A)", AB, 3), Template("A OR START(B)", AB, 3))),
     Stage(("in",), (Template("(A ; A) IN X FILTER X.x = 1", events("A", x=(0, 1)), 4),)),
     Stage(("project",), (Template("PROJECT[A](A ; B)", AB, 4),)),

@@ -27,6 +27,7 @@ from cerify.hypotheses.cel import (
 from cerify.hypotheses.interpretation import (
     AT_MOST,
     EMIT,
+    EVENT_ORDER,
     OVERLAP,
     TIES,
     WINDOW_DEFAULT,
@@ -58,6 +59,7 @@ AXES = axes(
     loop_axis("loop", ("all", "omit-nothing", "contiguous", "at-least-two", "single", *AT_MOST), "plus"),
     OVERLAP,
     EMIT,
+    EVENT_ORDER,
     TIES,
     WINDOW_DEFAULT,
     FILTER,
@@ -263,7 +265,7 @@ STAGES = (
             Template("(A AS b ; A AS c) OR A AS a", AB, 3),
         ),
     ),
-    Stage(("ties",), (Template("A AS a ; B AS b", events("A B", after=(0, 1)), 4),)),
+    Stage(("event-order", "ties"), (Template("A AS a ; B AS b", events("A B", after=(-1, 0, 1)), 3),)),
     Stage(("window-default",), (Template("A AS a ; B AS b", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
     Stage(
         ("loop",), (Template("(A AS a)+", AB, 4), Template("(A AS a)+ ; B AS b", AB, 5), Template("(A AS a)+", MANY, 8))

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import groupby, product
+from itertools import chain, groupby, pairwise, permutations, product
+from math import prod
 from typing import Any, Literal, TypeAlias, assert_never, cast, get_args
 
 from cerify.automata.evaluator import Output
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.json_events import stream_of_json
 from cerify.semantics.patterns import matches
 from cerify.semantics.predicates import Attribute, Comparator, Predicate, Term
-from cerify.semantics.values import Value
+from cerify.semantics.values import Value, kind
 
 Choices: TypeAlias = Mapping[str, str]
 """The value of each axis of a language by the axis's name."""
@@ -126,7 +127,7 @@ class EngineError(Exception):
 # ---------------------------------------------------------------------------------------------------------------------
 # Which of the matches found an engine reports, and at which position: the axes that bear on every query.
 
-Overlap = Literal["shared", "past-last", "to-next", "consume"]
+Overlap = Literal["shared", "past-last", "to-next", "consume", "once-per-step", "leftmost-longest"]
 Emit = Literal[
     "complete",
     "one-per-position",
@@ -138,13 +139,17 @@ Emit = Literal[
     "at-first-event",
     "one-later",
     "needs-next",
+    "longest-per-start",
+    "first-only",
 ]
 
 OVERLAP = Axis(
     "overlap",
     get_args(Overlap),
     says="whether two matches may share events: yes; no, the next one begins after the last event of the one before; "
-    "no, the next one begins after the first event of the one before; no event is used twice",
+    "no, the next one begins after the first event of the one before; no event is used twice; no event is used twice "
+    "in the same place of a match; no, of those that begin first the longest is taken, and the next one begins after "
+    "its last event",
 )
 EMIT = Axis(
     "emit",
@@ -152,7 +157,14 @@ EMIT = Axis(
     says="which matches are reported, and when: all as they are complete; of those at one position the first; "
     "of those at one position the longest; of those at one position the shortest; of those at one "
     "position the one that begins last; the first of each first event; all at the end of the stream; at their first "
-    "event; one position later; once another event has come, so that those of the last event are lost",
+    "event; one position later; once another event has come, so that those of the last event are lost; "
+    "the longest of each first event; the first of all, and no other",
+)
+EVENT_ORDER = Axis(
+    "event-order",
+    ("arrival", "time", "time-either-way"),
+    says="events come after one another in the order of arrival; of their times, and then of arrival; of their times, "
+    "and those of one time either way",
 )
 TIES = Axis(
     "ties",
@@ -165,14 +177,72 @@ WINDOW_DEFAULT = Axis(
     says="the longest time in seconds between the first and the last event of a match where the query has no window",
 )
 
-REPORTING = frozenset(axis.name for axis in (OVERLAP, EMIT, TIES, WINDOW_DEFAULT))
+OVERLAP_PER_KEY = Axis(
+    "overlap@partition",
+    ("stream", "key"),
+    ("partition",),
+    "under PARTITION BY, overlap and emit choose among all matches; among those of each key",
+)
+
+REPORTING = frozenset(axis.name for axis in (OVERLAP, EMIT, TIES, WINDOW_DEFAULT, OVERLAP_PER_KEY))
 """The names of these axes."""
+PER_KEY = OVERLAP_PER_KEY.name
+MOST_ORDERS = 120  # orders of the events of a stream that are tried
 
 
-def reported(found: Iterable[Match], S: Stream, choices: Choices, *, windowed: bool) -> Iterable[Match]:
-    """The matches that are reported, at the positions at which they are; windowed: whether the query has a window."""
+def reported(
+    found: Iterable[Match], S: Stream, choices: Choices, *, windowed: bool, keys: tuple[str, ...] = ()
+) -> Iterable[Match]:
+    """The matches that are reported, at the positions at which they are.
+
+    windowed: whether the query has a window. keys: the attributes by which it has partitions.
+    """
     possible = [m for m in found if _may_tie(m, S, choices) and (windowed or _in_default_window(m, S, choices))]
-    return emitted(apart(possible, cast("Overlap", choices.get("overlap", "shared"))), len(S), choices)
+    groups: dict[tuple[Value | None, ...], list[Match]] = {}
+    for m in possible:
+        key = tuple(S[m.events[0]].get(a) for a in keys) if m.events and choices.get(PER_KEY) == "key" else ()
+        groups.setdefault(key, []).append(m)
+    overlap = cast("Overlap", choices.get("overlap", "shared"))
+    return [m for some in groups.values() for m in emitted(apart(some, overlap), len(S), choices)]
+
+
+def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int]]]:
+    """The streams that an engine evaluates for one, each with the positions at which its events are in that one.
+
+    how: a value of the axis order. Raises Unsupported where times cannot be compared, or many are equal.
+    """
+    if not moves_events(S, how):
+        yield S, range(len(S))
+        return
+    time: Callable[[int], Any] = lambda p: S[p].get(TIME)  # noqa: E731
+    ties = [list(tied) for _, tied in groupby(sorted(range(len(S)), key=time), time)]
+    ways = [list(permutations(tied)) if how == "time-either-way" else [tuple(tied)] for tied in ties]
+    if prod(map(len, ways)) > MOST_ORDERS:
+        raise Unsupported(f"more than {MOST_ORDERS} orders of events with equal times")
+    for way in product(*ways):
+        places = list(chain.from_iterable(way))
+        yield Stream([S[p] for p in places], S.schema), places
+
+
+def moves_events(S: Stream, how: str) -> bool:
+    """Whether a value of the axis order changes the order of events of a stream, or leaves some of it open.
+
+    Raises Unsupported where times cannot be compared.
+    """
+    times = [S[p].get(TIME) for p in range(len(S))] if how != "arrival" else []
+    if not times or times.count(None) == len(times):
+        return False
+    if len({kind(t) for t in times if t is not None}) > 1 or any(t is None or t != t for t in times):
+        raise Unsupported("the order of events whose times cannot be compared")
+    compared: list[Any] = list(times)
+    return any(a > b or (a == b and how == "time-either-way") for a, b in pairwise(compared))
+
+
+def _moved(m: Match, places: Sequence[int]) -> Match:
+    """A match at the positions of the stream as it arrived, reported when all of it is there."""
+    events = tuple(sorted(places[p] for p in m.events))
+    bindings = m.bindings and tuple((A, tuple(sorted(places[p] for p in some))) for A, some in m.bindings)
+    return replace(m, at=max((places[m.at], *events)), events=events, bindings=bindings)
 
 
 def _may_tie(m: Match, S: Stream, choices: Choices) -> bool:
@@ -211,21 +281,29 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
         return found
     taken: set[tuple[int, ...]] = set()
     result: list[Match] = []
-    used: set[int] = set()
+    used: set[tuple[int, int]] = set()
     since = -1
-    for m in sorted(found, key=lambda m: (m.at, m.events)):
+
+    def places(m: Match) -> list[tuple[int, int]]:
+        """The events that a match uses, with the step for which it does if that makes a difference."""
+        return [(step if overlap == "once-per-step" else 0, p) for step, p in enumerate(m.events)]
+
+    def longest_first(m: Match) -> tuple[object, ...]:
+        return m.events[:1], -m.at, -len(m.events), m.events
+
+    for m in sorted(found, key=longest_first if overlap == "leftmost-longest" else lambda m: (m.at, m.events)):
         if m.events not in taken and m.events:
             match overlap:
-                case "past-last" | "to-next":
+                case "past-last" | "to-next" | "leftmost-longest":
                     free = m.events[0] > since
-                case "consume":
-                    free = used.isdisjoint(m.events)
+                case "consume" | "once-per-step":
+                    free = used.isdisjoint(places(m))
                 case _:
                     assert_never(overlap)
             if not free:
                 continue
-            since = m.events[-1] if overlap == "past-last" else m.events[0]
-            used.update(m.events)
+            since = m.events[0] if overlap == "to-next" else m.events[-1]
+            used.update(places(m))
             taken.add(m.events)
         result.append(m)
     return result
@@ -255,6 +333,10 @@ def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
             return [replace(m, at=m.at + 1) for m in found if m.at + 1 < length]
         case "needs-next":
             return [m for m in found if m.at + 1 < length]
+        case "longest-per-start":
+            return _best(found, lambda m: m.events[:1], lambda m: (-m.at, -len(m.events), m.events))
+        case "first-only":
+            return _best(found, lambda m: (), lambda m: (m.at, m.events))
         case _:
             assert_never(emit)
 
@@ -285,7 +367,7 @@ class Interpretation:
 
     operators gives the names of the operators in a syntax tree. require raises IllFormed for a tree that found does not
     take. compared: whether a profile compares matches by position and events ("matches"), or wholly. strategies: those
-    of the operators that are selection strategies.
+    of the operators that are selection strategies. keys: the attributes by which a syntax tree has partitions.
     """
 
     axes: Mapping[str, Axis]
@@ -294,6 +376,7 @@ class Interpretation:
     require: Callable[[Any], None] = lambda query: None
     compared: Output = "matches"
     strategies: frozenset[str] = frozenset()
+    keys: Callable[[Any], tuple[str, ...]] = lambda query: ()
 
     def matches(
         self, query: Any, S: Stream, choices: Choices, output: Output = "matches", budget: Budget = BUDGET
@@ -303,8 +386,24 @@ class Interpretation:
         Raises EngineError where the engine answers with an error, IllFormed, Unsupported and BudgetExceeded.
         """
         self.require(query)
-        found = self.found(query, S, choices, output, budget)
-        return frozenset(reported(found, S, choices, windowed=self.has_window(query)))
+        found = self.found_in_order(query, S, choices, output, budget)
+        return frozenset(reported(found, S, choices, windowed=self.has_window(query), keys=self.keys(query)))
+
+    def found_in_order(
+        self, query: Any, S: Stream, choices: Choices, output: Output, budget: Budget
+    ) -> Iterable[Match]:
+        """The matches over the stream in the order that the engine gives it, before some are chosen.
+
+        Raises EngineError, Unsupported and BudgetExceeded.
+        """
+        how = choices.get(EVENT_ORDER.name, EVENT_ORDER.default)
+        if not moves_events(S, how):
+            return self.found(query, S, choices, output, budget)
+        return {
+            _moved(m, places)
+            for ordered, places in streams_in_order(S, how)
+            for m in self.found(query, ordered, choices, output, budget)
+        }
 
     def has_window(self, query: Any) -> bool:
         """Whether a syntax tree has a window."""
@@ -355,12 +454,16 @@ RANGE = Axis(
 FLOATS = Axis(
     "floats", ("exact", "truncated"), says="floats are compared as they are; without what is behind the point"
 )
-
+INTEGERS = Axis(
+    "integers",
+    ("exact", "doubles"),
+    says="integers are compared as they are; as floating-point numbers, of which two beyond 2^53 may be the same",
+)
 CONSTANTS = Axis(
     "constants", ("exact", "truncated"), says="constants are what they say; numbers in a query lose their fraction"
 )
 
-CONDITIONS = (ABSENT, DIVISION, COMPARISON, CONNECTIVES, STRINGS, LIKE, RANGE, FLOATS, CONSTANTS)
+CONDITIONS = (ABSENT, DIVISION, COMPARISON, CONNECTIVES, STRINGS, LIKE, RANGE, FLOATS, INTEGERS, CONSTANTS)
 """The axes of conditions, which all languages have."""
 
 ValueOf: TypeAlias = Callable[[Attribute], Value | None]
@@ -455,6 +558,8 @@ class ConditionVariant:
                     raise EngineError("an attribute of the condition is absent")
         if isinstance(left, str) and comparator not in ("=", "!=") and self.choices["strings"] == "unordered":
             return False
+        if self.choices["integers"] == "doubles" and left is not None and right is not None:
+            left, right = as_double(left), as_double(right)
         return pred.compare(comparator, left, right)
 
     def like(self, pattern: str, value: Value | None) -> bool | None:
@@ -504,6 +609,11 @@ class ConditionVariant:
         return value
 
 
+def as_double(value: Value) -> Value:
+    """An integer as the nearest floating-point number; any other value as it is."""
+    return float(value) if type(value) is int and abs(value) < 2**1023 else value
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The questions that an engine may be asked: queries, and for each the streams over a few events.
 
@@ -540,7 +650,8 @@ class Template:
         if not any("after" in event for event in self.letters):
             return [dict(event) for event in word]
         exact = any(isinstance(event.get("after"), float) for event in self.letters)
-        now, events = 0.0, []
+        now = 100.0 if any(event.get("after", 0) < 0 for event in self.letters) else 0.0
+        events = []
         for event in word:
             now += event.get("after", 0)
             text = (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=now)).isoformat()
@@ -615,6 +726,7 @@ CONDITION_STAGES = (
     ("like", events("A", s=("a", "ab", "ba")), 1, ("{0}s like 'a'",)),
     ("range", events("A", x=(1, 2, 3)), 1, ("{0}x in range(1, 3)",)),
     ("floats", events("A", x=(1.0, 1.5)), 1, ("{0}x = 1", "{0}x > 1")),
+    ("integers", events("A", x=(2**53, 2**53 + 1)), 1, (f"{{0}}x = {2**53}", f"{{0}}x > {2**53}")),
     ("constants", events("A", x=(1, 2, 3)), 1, ("{0}x > 1.5", "{0}x >= 2.5")),
 )
 """Of each axis the events, the length of the longest stream, and the conditions; {0} is before an attribute."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, reduce
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeAlias, get_args, get_type_hints
 
 from cerify.automata.evaluator import Output
@@ -246,6 +246,23 @@ class LongestMeaning(LookingMeaning):
         return iter(sorted(found, key=len, reverse=True)) if isinstance(p, rows.Alternation) else found
 
 
+class DroppingMeaning(LookingMeaning):
+    """Under `*` an iteration of no rows is none, and the next way to iterate is tried."""
+
+    def iterations(self, p: rows.Quantified, w: Labelling) -> Iterator[Labelling]:
+        if p.low or p.high is not None:
+            yield from super().iterations(p, w)
+            return
+        more = (u for v in self.labellings(p.pattern, w) if v != w for u in self.iterations(p, v))
+        yield from chain(more, [w]) if p.greedy else chain([w], more)
+
+
+def partitions_with_keys(q: MatchRecognize, P: Sequence[Row], reading: RowReading) -> list[list[int]]:
+    """The partitions of which no column is NULL."""
+    found = interpreter.partitions(q, P, reading)
+    return [places for places in found if all(P[places[0]].get(one.name) is not None for one in q.partition)]
+
+
 def reversed_alternation(p: Any) -> Any:
     """The last alternative is preferred."""
     return rows.Alternation(p.right, p.left) if isinstance(p, rows.Alternation) else p
@@ -311,6 +328,10 @@ DEPARTURES: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, Departure]]] =
     "reluctant": (("reluctant",), "a reluctant quantifier prefers fewer iterations; is as a greedy one", {
         "fewer": Departure(),
         "greedy": Departure(clause=in_pattern(lambda p: quantified(p, greedy=True))),
+    }),
+    "star": (("quantified",), "an iteration of no rows under * is one; is none, and the next way to iterate is tried", {
+        "as-defined": Departure(),
+        "rows-only": Departure(meaning=DroppingMeaning),
     }),
     "bounds": (("quantified",), "an upper bound of iterations counts; is ignored", {
         "as-defined": Departure(),
@@ -387,9 +408,10 @@ DEPARTURES: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, Departure]]] =
         "as-defined": Departure(),
         "ignored": Departure(clause=lambda q: replace(q, order=())),
     }),
-    "partition": (("partition by",), "PARTITION BY parts the table; is ignored", {
+    "partition": (("partition by",), "PARTITION BY parts the table; is ignored; leaves rows without a key out", {
         "as-defined": Departure(),
         "ignored": Departure(clause=lambda q: replace(q, partition=())),
+        "null-dropped": Departure(parts=partitions_with_keys),
     }),
 }  # fmt: skip
 """By axis the operators on which it bears, what its values mean, and what an engine with each value does otherwise."""
@@ -421,6 +443,8 @@ def departure(choices: Choices) -> Departure:
         }
         if "clause" in changes and made.clause is not as_it_is:
             changes["clause"] = _both(made.clause, chosen.clause)
+        if "meaning" in changes and made.meaning is not LookingMeaning:
+            changes["meaning"] = type("BothMeanings", (chosen.meaning, made.meaning), {})
         made = replace(made, **changes)
     return made
 
@@ -448,6 +472,7 @@ INTERPRETATION = Interpretation(AXES, find_matches, features, require_wellformed
 X = events("row", x=(0, 1))
 X3 = events("row", x=(1, 2, 3))
 WITH_NULL = events("row", x=(None, 0, 1))
+PARTS_WITH_NULL = events("row", p=(None, 0, 1), x=(0, 1))
 PARTS = events("row", p=(0, 1), x=(0, 1))
 ABC = "DEFINE A AS x = 1, B AS x = 2, C AS x = 3"
 
@@ -472,7 +497,7 @@ def _make_stage(axes: str, *queries: str, letters: tuple[dict[str, object], ...]
 STAGES = (
     _make_stage("skip", _rows("A B"), _rows("A B", skip="TO NEXT ROW")),
     _make_stage(
-        "preference empty empty_matches bounds bounded_iterations empty_iterations reluctant",
+        "preference empty empty_matches bounds bounded_iterations empty_iterations reluctant star",
         _rows("A? B", "DEFINE A AS x = 1"),
         _rows("A?", "DEFINE A AS x = 1", "MATCH_NUMBER() AS n"),
         _rows("A+ B", "DEFINE A AS x = 1"),
@@ -480,6 +505,8 @@ STAGES = (
         _rows("A+?"),
         _rows("A*? B", "DEFINE B AS x = 1"),
         _rows("(A?)*", "DEFINE A AS x = 1"),
+        _rows("(() | A)*", "DEFINE A AS x = 1"),
+        _rows("(A??)*", "DEFINE A AS x = 1"),
         _rows("(A?){0,2} $", "DEFINE A AS x = 1"),
         _rows("((A)??){0,2} B? $", "DEFINE A AS x = 1"),
         _rows("(() | A | B){0,2} C? $", "DEFINE C AS COUNT(B.*) = 1"),
@@ -514,7 +541,7 @@ STAGES = (
         _rows("A A", "", "LAST(x, 1) AS m, FIRST(x, 1) AS n"),
     ),
     _make_stage("match-number", _rows("A", "", "MATCH_NUMBER() AS n", by="PARTITION BY p"), letters=PARTS),
-    _make_stage("partition", _rows("A B", by="PARTITION BY p"), letters=PARTS),
+    _make_stage("partition", _rows("A B", by="PARTITION BY p"), letters=PARTS_WITH_NULL),
     _make_stage("nulls order", _rows("A B", by="ORDER BY x"), _rows("A B", by="ORDER BY x DESC"), letters=WITH_NULL),
     _make_stage(
         "physical",

@@ -41,6 +41,7 @@ from proofs_tests.tools.mutants.cel import MEANING, CelMutant, Clause, instead, 
 from proofs_tests.tools.mutants.cel import MUTANTS as PLAIN
 from proofs_tests.tools.mutants.mutant import killed_by
 from proofs_tests.tools.suites import cel_queries as queries
+from proofs_tests.tools.suites import separating
 from proofs_tests.tools.suites.cel_queries import CLAUSES, EXAMPLES, FILES, LONG, READINGS, Example, Group, witnesses
 from proofs_tests.tools.suites.source import case_of
 from proofs_tests.tools.suites.twins import twins
@@ -392,7 +393,7 @@ def cases_of_file(name: str) -> Iterator[Case]:
 def suite() -> tuple[Case, ...]:
     """All cases, with their twins, and those on long streams; where two would ask the same, the first."""
     first: dict[tuple[str, str, str], Case] = {}
-    for case in (*_suite(), *map(example, LONG)):
+    for case in (*_suite(), *map(example, LONG), *separating_cases()):
         first.setdefault(asked(case), case)
     cases = tuple(first.values())
     return (*cases, *twins_of(cases))
@@ -448,6 +449,12 @@ def example(given: Example) -> Case:
     """The case of an example, which has its stream."""
     name, clause, feature, query, stream = given
     return case_of("cel", name, feature, clause, query, Stream(stream, Schema.of(stream)), "matches")
+
+
+def separating_cases() -> Iterator[Case]:
+    """The cases that are made to separate two meanings."""
+    for number, (feature, query, S) in enumerate(separating.printed(separating.CEL), 1):
+        yield example((f"apart/{number:02}", CLAUSES[feature], feature, query, S))
 
 
 # --- streams for a query ----------------------------------------------------------------------------------------------

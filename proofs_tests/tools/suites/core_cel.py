@@ -8,6 +8,7 @@ from random import Random
 
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.tools.mutants.core_cel import MEANING, MUTANTS
+from proofs_tests.tools.suites import separating
 from proofs_tests.tools.suites.source import Printed, Source
 
 CLAUSES = {
@@ -171,6 +172,7 @@ def printed() -> Iterator[Printed]:
     yield from (("core-examples", query, farm) for query in EXAMPLES)
     for feature, query, types in LONG:
         yield feature, query, Stream([Event(R, {"a": n, "b": 1}) for n, R in enumerate(types)], SCHEMA)
+    yield from separating.printed(separating.CORE_CEL)
 
 
 def streams(feature: str, query: str) -> list[Stream]:

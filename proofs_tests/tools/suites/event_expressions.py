@@ -11,6 +11,7 @@ from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.syntax import OPERATORS
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.tools.mutants.event_expressions import MEANING, MUTANTS
+from proofs_tests.tools.suites import separating
 from proofs_tests.tools.suites.source import Printed, Source
 
 CLAUSES = {
@@ -338,6 +339,7 @@ def long() -> Iterator[Printed]:
     """The expressions over long histories."""
     for feature, query, types in LONG:
         yield feature, query, Stream([Event(R, {"n": n, "k": 0}) for n, R in enumerate(types)], SCHEMA)
+    yield from separating.printed(separating.EVENT_EXPRESSIONS)
 
 
 SOURCE = Source("event-expression", "event-expressions", CLAUSES, QUERIES, histories, HISTORIES, MEANING, MUTANTS, long)

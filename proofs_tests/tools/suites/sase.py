@@ -16,6 +16,7 @@ from cerify.semantics.values import Value
 from proofs_tests.tools.mutants.mutant import killed_by
 from proofs_tests.tools.mutants.sase import MEANING, MUTANTS, READING_FEATURE
 from proofs_tests.tools.mutants.sase import READINGS as SASE_READINGS
+from proofs_tests.tools.suites import separating
 from proofs_tests.tools.suites.source import Printed, Source
 
 # ---- text ----
@@ -672,6 +673,7 @@ def printed() -> Iterator[Printed]:
     yield from (("sase-printed", query, Stream(S, Schema.of(S))) for query, S in EXAMPLES)
     for feature, query, types in LONG:
         yield feature, query, Stream([Event(R, {"x": n}) for n, R in enumerate(types)], SCHEMA)
+    yield from separating.printed(separating.SASE)
 
 
 def other_readings(feature: str, query: str, S: Stream) -> Iterator[str]:
