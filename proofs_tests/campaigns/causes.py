@@ -1,6 +1,7 @@
 """Whether the causes of `conform` and the profiles of `identify` are right: `python -m proofs_tests.campaigns.causes`.
 
-Engines are composed of one to three choices. With --hidden the search does not know their values: each stands for a
+Seventy engines are composed of one to three choices each: 40 of CEL, 20 of CEL with a meaning that was added later,
+and 10 of MATCH_RECOGNIZE. With --hidden the search does not know their values: each stands for a
 meaning without a name, so that whatever is named is wrong, unless no case tells it from the engine.
 """
 
@@ -11,11 +12,13 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 import click
 import pytest
 
+from cerify.conformance.cases import load
 from cerify.conformance.choices import Choices
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.identification import Identification
@@ -26,20 +29,54 @@ from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import Predictor
 from cerify.hypotheses import STAGES
 from cerify.hypotheses.interpretation import choices_of
-from proofs_tests.unit.workbench.conformance.test_identify import predictor
-from proofs_tests.unit.workbench.conformance.test_peeling import cases
+from proofs_tests.unit.workbench.conformance.test_identify import differs, predictor
+
+ADDED = {
+    "loop": ("no-gaps", "reported-early", "taken-until-next", "never-left"),
+    "overlap": ("once-per-step", "leftmost-longest"),
+    "overlap@partition": ("key",),
+    "emit": ("longest-per-start", "first-only", "latest-per-position", "needs-next"),
+    "event-order": ("time", "time-either-way"),
+    "window@time": ("amount-cut", "seconds", "integer"),
+    "guard": ("step", "run"),
+    "partition@absent": ("one-key",),
+    "partition@unless": ("substream",),
+    "integers": ("doubles",),
+    "constants": ("truncated",),
+}
+"""Values of CEL that were added for engines which had them; a later engine has one of these."""
+OF_CEL, LATER, OF_ROWS = 40, 20, 10  # engines: those of any choices, those with one of ADDED, those of MATCH_RECOGNIZE
+STEP = {"cel": 6, "row-pattern": 9}  # of the suite's cases each of these is asked
 
 
-def composed(seed: int) -> dict[str, str]:
-    """The choices of an engine of CEL: one, two or three axes in turn."""
-    rng = Random(seed)
-    axes = list(predictor("cel").interpretation.axes.values())
-    return {axis.name: rng.choice(axis.values[1:]) for axis in rng.sample(axes, 1 + seed % 3)}
+def composed(seed: int) -> tuple[str, dict[str, str]]:
+    """An engine: its language, and its choices on one, two or three axes in turn."""
+    rng, language = Random(seed), "cel" if seed < OF_CEL + LATER else "row-pattern"
+    axes = list(predictor(language).interpretation.axes.values())
+    engine = {axis.name: rng.choice(axis.values[1:]) for axis in rng.sample(axes, 1 + seed % 3)}
+    if OF_CEL <= seed < OF_CEL + LATER:
+        name = list(ADDED)[seed % len(ADDED)]
+        engine = {**dict(list(engine.items())[1:]), name: rng.choice(ADDED[name])}
+    if "overlap@partition" in engine:  # which alone changes nothing
+        engine.setdefault("overlap", "past-last")
+    return language, engine
 
 
-def recorded(engine: Mapping[str, str], case: Case) -> CaseResult:
+@cache
+def cases(language: str) -> list[Case]:
+    """A part of the suite, with all cases of operators that have few."""
+    known = [case for case in load(None) if case.language == language]
+    rare = ("/", "PARTITION BY", "time")
+    return [
+        case
+        for i, case in enumerate(known)
+        if i % STEP[language] == 0 or (language == "cel" and any(text in case.query for text in rare))
+    ]
+
+
+def recorded(language: str, engine: Mapping[str, str], case: Case) -> CaseResult:
     """What an engine with these choices answers to a case."""
-    known = predictor("cel")
+    known = predictor(language)
     given = choices_of(engine, known.interpretation.axes)
     found = known.matches(case.query, stream_of(case), repr((case.events, case.schema)), given, case.output)
     if isinstance(found, str):
@@ -47,24 +84,24 @@ def recorded(engine: Mapping[str, str], case: Case) -> CaseResult:
     return CaseResult(case, "passed" if found == set(case.matches) else "failed", sorted(found))
 
 
-def judged(engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], list[str]]:
+def judged(language: str, engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], list[str]]:
     """How many headline causes are right, absent and wrong, and which are wrong."""
-    results = [recorded(engine, case) for case in cases()]
+    results = [recorded(language, engine, case) for case in cases(language)]
     failures = [result for result in results if result.outcome not in ("passed", "skipped")]
     if not failures:
         return Counter(unseen=1), []
     known, secret = Choices.__iter__, set(engine.items()) if hidden else set()
-    searched = without(engine) if hidden else predictor("cel")
+    searched = without(language, engine) if hidden else predictor(language)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Choices, "__iter__", lambda self: (c for c in known(self) if c not in secret))
         patch.setattr(Inquiry, "predictor", searched)
-        defects = defects_behind(Peeler(lambda case, query, S: recorded(engine, case)), failures, results)
+        defects = defects_behind(Peeler(lambda case, query, S: recorded(language, engine, case)), failures, results)
     counted: Counter[str] = Counter()
     wrong = []
     for defect in defects:
         if not defect.causes:
             counted["absent"] += 1
-        elif is_right(engine, defect, results):
+        elif is_right(language, engine, defect, results):
             counted["right"] += 1
         else:
             counted["wrong"] += 1
@@ -73,9 +110,9 @@ def judged(engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], list[
     return counted, wrong
 
 
-def without(engine: Mapping[str, str]) -> Predictor:
+def without(language: str, engine: Mapping[str, str]) -> Predictor:
     """The answers of engines, of which none has a choice of this one."""
-    found = Predictor("cel")
+    found = Predictor(language)
     axes = {
         name: replace(axis, values=tuple(v for v in axis.values if (name, v) not in engine.items()))
         for name, axis in found.interpretation.axes.items()
@@ -84,36 +121,40 @@ def without(engine: Mapping[str, str]) -> Predictor:
     return found
 
 
-def is_right(engine: Mapping[str, str], defect: Defect, results: Sequence[CaseResult]) -> bool:
+def is_right(language: str, engine: Mapping[str, str], defect: Defect, results: Sequence[CaseResult]) -> bool:
     """Whether the headline cause is a choice of the engine, or gives its answers in the place of one."""
     cause = defect.causes[0].axis, defect.causes[0].value
     if cause in engine.items() or {f"{n}={v}" for n, v in engine.items()} & set(defect.causes[0].alike):
         return True
     others: list[dict[str, str]] = [{n: v for n, v in engine.items() if n != left} for left in engine]
-    return any(same(results, other | {cause[0]: cause[1]}) for other in others)
+    return any(same(language, results, other | {cause[0]: cause[1]}) for other in others)
 
 
-def same(results: Sequence[CaseResult], engine: Mapping[str, str]) -> bool:
+def same(language: str, results: Sequence[CaseResult], engine: Mapping[str, str]) -> bool:
     """Whether another engine gives the same results."""
     return all(
-        result.outcome == "skipped" or set(recorded(engine, result.case).matches or ()) == set(result.matches or ())
+        result.outcome == "skipped"
+        or set(recorded(language, engine, result.case).matches or ()) == set(result.matches or ())
         for result in results
     )
 
 
-def identified(engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], list[str]]:
-    """How many values of a profile are right, open and wrong, and which are wrong."""
-    known = predictor("cel")
+def identified(language: str, engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], list[str]]:
+    """How many values of a profile are right, open, wrong, and of choices left out; and which are wrong."""
+    known = predictor(language)
     truth = choices_of(engine, known.interpretation.axes)
-    mine = without(engine) if hidden else known
-    found = Identification(mine, lambda question: known.answer(question, truth)).run(STAGES["cel"])
+    mine = without(language, engine) if hidden else known
+    found = Identification(mine, lambda question: known.answer(question, truth)).run(STAGES[language])
     counted: Counter[str] = Counter()
     wrong = []
+    counted["left out"] = len(engine.keys() - found.keys())
     for name, finding in found.items():
         if finding.value == truth[name] or truth[name] in finding.alike:
             counted["right"] += 1
         elif finding.value is None:
             counted["open"] += 1
+        elif not differs(language, truth, {**truth, name: finding.value}):  # what the engine means entails the value
+            counted["right"] += 1
         else:
             counted["wrong"] += 1
             wrong.append(f"{name}={finding.value}, not {truth[name]} ({finding.explained} of {finding.answers})")
@@ -121,7 +162,7 @@ def identified(engine: Mapping[str, str], hidden: bool) -> tuple[Counter[str], l
 
 
 @click.command()
-@click.option("--engines", type=click.IntRange(0), default=40, show_default=True)
+@click.option("--engines", type=click.IntRange(0), default=OF_CEL + LATER + OF_ROWS, show_default=True)
 @click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="The seed of the first.")
 @click.option("--hidden", is_flag=True, help="Without the engine's values among those that are searched.")
 @click.option("--identify", is_flag=True, help="Profiles, in the place of causes.")
@@ -129,13 +170,13 @@ def main(engines: int, first: int, hidden: bool, identify: bool) -> None:
     """A line for each engine, and the sums."""
     total: Counter[str] = Counter()
     for seed in range(first, first + engines):
-        begun, engine = time.process_time(), composed(seed)
-        counted, wrong = (identified if identify else judged)(engine, hidden)
+        begun, (language, engine) = time.process_time(), composed(seed)
+        counted, wrong = (identified if identify else judged)(language, engine, hidden)
         total += counted
         text = ", ".join(f"{n}={v}" for n, v in engine.items())
         numbers = ", ".join(f"{number} {what}" for what, number in sorted(counted.items()))
         bad = f"; WRONG {'; '.join(wrong)}" if wrong else ""
-        click.echo(f"{seed:>3} {text}: {numbers}; {time.process_time() - begun:.1f} s{bad}")
+        click.echo(f"{seed:>3} {language}, {text}: {numbers}; {time.process_time() - begun:.1f} s{bad}")
     click.echo(", ".join(f"{number} {what}" for what, number in sorted(total.items())))
     sys.exit(1 if total["wrong"] else 0)
 

@@ -49,11 +49,15 @@ FITS = 0.7  # the part of the answers that hypotheses have to explain to be look
 
 @dataclass
 class Answered:
-    """A question with its answer, and the axes that it was asked about; none if it confirmed the whole."""
+    """A question with its answer, and the axes that it was asked about; none if it confirmed the whole.
+
+    settles: whether it was asked since two hypotheses differ there, which may be for another axis than its own.
+    """
 
     question: EngineQuestion
     answer: EngineAnswer
     axes: tuple[str, ...]
+    settles: bool = False
 
 
 @dataclass
@@ -183,7 +187,7 @@ class Identification:
                 self.skipped.add(question.query)
             else:
                 differing = tuple(name for name in first if first[name] != rival[name])
-                self.answered.append(Answered(question, answer, differing))
+                self.answered.append(Answered(question, answer, differing, settles=True))
                 self.left = self.best()
 
     def best(self) -> list[Choices]:
@@ -326,7 +330,7 @@ class Identification:
         def blurs(other: Axis, one: Answered) -> bool:
             bears = other in self.predictor.axes_of(one.question.query)
             foreign = not own.issuperset(other.operators)
-            mine = name in one.axes or self.depends(name, one)
+            mine = (name in one.axes and not one.settles) or self.depends(name, one)
             return bears and (foreign or (self.depends(other.name, one) and not mine))
 
         return all(any(blurs(other, one) for other in others) for one in answered)

@@ -167,22 +167,22 @@ def test_a_query_that_does_not_parse() -> None:
 # ---- judgement ----
 # A cause that contradicts an answer is none; the search for causes ends in time, and at an interrupt at once.
 
-ENGINES = range(40)
+ENGINES = range(70)
 
 
 @pytest.mark.parametrize("seed", sampled(ENGINES, (1, 5, 8)))
 def test_no_cause_of_a_composed_engine_is_wrong(seed: int) -> None:
     """All: python -m proofs_tests.campaigns.causes; more than four of five defects have their cause."""
-    counted, wrong = judged(composed(seed), hidden=False)
+    counted, wrong = judged(*composed(seed), hidden=False)
     assert not wrong
-    assert counted["right"] >= 1
+    assert counted["right"] or counted["unseen"]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", sampled(ENGINES, (3, 9, 11)))
 def test_a_meaning_without_a_name_gets_none(seed: int) -> None:
     """The values of the engine are not among those that are searched; all: the campaign with --hidden."""
-    assert not judged(composed(seed), hidden=True)[1]
+    assert not judged(*composed(seed), hidden=True)[1]
 
 
 def latest(case: Case, *_: object) -> CaseResult:
@@ -407,8 +407,8 @@ def test_an_adapter_with_one_bug_gives_one_line(tmp_path: Path, run: Run) -> Non
     (tmp_path / "broken.py").write_text(BROKEN, encoding="utf-8")
     status, out, _ = run("conform", "--feature", "seq", "--", sys.executable, str(tmp_path / "broken.py"))
     assert status == 1
-    assert "1 defect in 99 failing cases" in out
-    assert "all 99 answers are the same error: internal: KeyError: 'type'" in out
+    assert "1 defect in 102 failing cases" in out
+    assert "all 102 answers are the same error: internal: KeyError: 'type'" in out
     status, out, _ = run("identify", "--", sys.executable, str(tmp_path / "broken.py"))
     assert status == 1
     assert "the first 10 answers are the same error: internal: KeyError: 'type'" in out
@@ -418,8 +418,8 @@ def test_an_adapter_with_one_bug_gives_one_line(tmp_path: Path, run: Run) -> Non
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(0, 40, 5))
 def test_a_profile_is_right_or_open(seed: int) -> None:
-    assert not identified(composed(seed), hidden=False)[1]
-    assert not identified(composed(seed), hidden=True)[1]
+    assert not identified(*composed(seed), hidden=False)[1]
+    assert not identified(*composed(seed), hidden=True)[1]
 
 
 # ---- elements ----

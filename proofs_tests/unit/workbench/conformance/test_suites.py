@@ -65,6 +65,7 @@ from proofs_tests.tools.suites.sase import LONG as SASE_LONG
 from proofs_tests.tools.suites.sase import QUERIES as SASE_QUERIES
 from proofs_tests.tools.suites.sase import SOURCE as SASE_SOURCE
 from proofs_tests.tools.suites.sase import STREAMS, printed
+from proofs_tests.tools.suites.separating import EVENT_EXPRESSIONS
 from proofs_tests.tools.suites.source import case_of
 from proofs_tests.tools.suites.twins import twins
 from proofs_tests.unit.semantics.core_cel_cases import EXAMPLES as CORE_EXAMPLES
@@ -94,7 +95,7 @@ SHIPPED = {
     "row-pattern": ShippedSuite(("row-pattern",), ROWS_CLAUSES, 1_500, 1, 16),
     "sase": ShippedSuite(("sase",), SASE_CLAUSES, 800, 50, 12),
 }
-NOT_A_FEATURE = ("ex3", "sec", "fig", "errata", "decisions", "law", "long")
+NOT_A_FEATURE = ("ex3", "sec", "fig", "errata", "decisions", "law", "long", "apart")
 """What ids of CEL say instead of a feature."""
 
 
@@ -488,7 +489,9 @@ def test_the_file_is_what_the_generator_writes_expressions() -> None:
     assert list(numbered(EXPRESSIONS_SOURCE, found)) == [
         shipped for shipped in suite_expressions() if shipped.feature == "ev-null"
     ]
-    assert len(suite_expressions()) == HISTORIES * sum(map(len, EXPRESSIONS_QUERIES.values())) + len(LONG)
+    assert len(suite_expressions()) == HISTORIES * sum(map(len, EXPRESSIONS_QUERIES.values())) + len(LONG) + len(
+        EVENT_EXPRESSIONS
+    )
 
 
 # ---- row pattern suite ----
