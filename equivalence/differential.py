@@ -275,7 +275,7 @@ class Summary:
     @property
     def too_few(self) -> bool:
         """Whether so few cases were compared that their agreement says nothing: less than a share of all."""
-        return self.agreed + self.found < COMPARED_AT_LEAST * self.cases
+        return self.agreed + self.disagreement_count < COMPARED_AT_LEAST * self.cases
 
     @property
     def per_second(self) -> float:

@@ -180,6 +180,22 @@ def test_known_causes_do_not_fail_and_one_case_is_run_again(tmp_path: Path) -> N
     assert "known: " in again.stdout
 
 
+def test_an_engine_is_held_to_its_policy_and_what_is_known_beside(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.json"
+    policy.write_text(json.dumps({"profile": 1, "language": "cel", "axes": {"seq": "next-from-left"}}))
+    held = ("--cases", "60", "--policy", str(policy))
+    engine = ["--", *CERIFY, "engine", "--hypothesis", "seq=next-from-left"]
+    assert fuzz(*held[:2], *engine).returncode == 1
+    assert fuzz(*held, *engine).returncode == 0
+    engine[-1] += ",loop=single"
+    first = fuzz(*held, "--json", *engine)
+    assert first.returncode == 1
+    found = [json.loads(line) for line in first.stdout.splitlines()[1:]]
+    assert all("+" in d["query"] and d["why"].startswith("the engine is held to seq=next-from-left") for d in found)
+    (tmp_path / "known.jsonl").write_text(first.stdout, encoding="utf-8")
+    assert fuzz(*held, "--known", str(tmp_path / "known.jsonl"), *engine).returncode == 0
+
+
 def inclusive(*comparators: str) -> str:
     """A fault: these comparators are taken for those that include equality."""
     query = "".join(f".replace(' {one} ', ' {one}= ')" for one in comparators)
@@ -308,6 +324,8 @@ def test_a_disagreement_says_why_and_how_to_see_it_again(tmp_path: Path) -> None
         (("--", sys.executable, "-c", "pass"), "did not start"),
         (("--cases", "0", "--evaluator", "automaton"), "--cases"),
         (("--language", "core-cel", "--streams", "guided", "--evaluator", "automaton"), "--streams random"),
+        (("--policy", __file__, "--evaluator", "automaton"), "--policy is for an engine"),
+        (("--policy", __file__, "--query", "A", "--all-streams", "2", "--", "true"), "leave out --policy"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_message(run: Run, arguments: tuple[str, ...], said: str) -> None:

@@ -736,7 +736,7 @@ def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary,
     if not summary.agreed and not summary.disagreements and not summary.disputes:
         console.print("no case could be compared")
     elif summary.too_few:
-        compared = f"{summary.agreed + summary.found:,} of {plural(summary.cases, 'case')}"
+        compared = f"{summary.agreed + summary.disagreement_count:,} of {plural(summary.cases, 'case')}"
         console.print(f"only {compared} could be compared, which says little about the engine; give another --profile")
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 

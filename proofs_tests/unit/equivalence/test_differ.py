@@ -228,6 +228,19 @@ def test_streams_have_ten_events_at_most() -> None:
     assert max(lengths) == 10
 
 
+def test_cases_that_were_not_compared_have_reasons_and_too_few_say_nothing() -> None:
+    def hardly_any(query: str, S: Stream) -> Iterable[Match]:
+        if len(S) > 1:
+            raise Unsupported("one event only")
+        return ()
+
+    found = differ(hardly_any, hardly_any, cases=60)
+    assert found.reasons == {"one event only": found.outcomes["unsupported"]}
+    assert found.too_few is (found.agreed < 6)
+    assert Summary(99, Counter({"matched": 9, "unsupported": 90})).too_few
+    assert not Summary(99, Counter({"matched": 10, "unsupported": 89})).too_few
+
+
 def test_cases_per_second_are_of_those_that_were_run() -> None:
     assert Summary(9, Counter({"matched": 9}), seconds=2.0, resumed=4).per_second == 2.5
     assert Summary(9).per_second == 0
