@@ -15,11 +15,24 @@ import pytest
 import yaml
 
 from cerify import api
-from cerify.equivalence.sigma import PROFILES, compare_sigma, make_sigma_tests, random_case, readings, sigma_to_cel
+from cerify.conformance.cases import claims_of_json, load
+from cerify.equivalence.sigma import (
+    PROFILES,
+    compare_sigma,
+    features,
+    make_sigma_tests,
+    random_case,
+    readings,
+    sigma_to_cel,
+)
 from cerify.equivalence.verdict import Different
+from cerify.hypotheses.interpretation import choices_of
+from cerify.hypotheses.sigma import AXES, find_matches
+from cerify.protocol import MatchesAnswer, answer_of_json
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
 from cerify.semantics.events import Event
+from cerify.semantics.json_events import stream_of_json
 from cerify.semantics.sigma.denote import alerts_of, detection_test
 from cerify.semantics.sigma.parse import parse, show_documents
 from cerify.semantics.sigma.reading import SigmaReading
@@ -289,3 +302,35 @@ def test_a_rule_in_two_groups_at_one_event_raises_two_alerts() -> None:
     alerts = [a for a in alerts_of(query, [Event("event", {"kind": "a", "time": 0, **X})]) if a.rule == "t"]
     assert sorted(str(a.group) for a in alerts) == ["(('who', 'h'),)", "(('who', 'x'),)"]
     assert any(isinstance(rule, SigmaCorrelation) for rule in query.rules)
+
+
+# --- the suite and what engines claim ---------------------------------------------------------------------------------
+
+
+def test_the_suite_finds_every_meaning_of_a_converter() -> None:
+    left = {(axis.name, value) for axis in AXES.values() for value in axis.values[1:]}
+    cases = load("sigma")
+    assert len(cases) >= 300
+    for case in cases:
+        query, S = parse(case.query), stream_of_json(case.events, None, case.id, "event")
+        here = features(query)
+        for name, value in list(left):
+            if here & set(AXES[name].operators):
+                other = find_matches(query, S, choices_of({name: value}, AXES), "valuations", Budget())
+                if other != sorted(case.matches):
+                    left.discard((name, value))
+    assert left == set()
+
+
+def test_an_engine_may_claim_positions_or_groups_alone() -> None:
+    case = next(case for case in load("sigma") if len(case.matches) > 1 and case.matches[0].result is not None)
+    claims = {"sigma": {"output": ["positions"]}}
+    asked = claims_of_json(claims, "sigma").restrict_case(case)
+    assert [(m.at, m.events, m.result) for m in asked.matches] == sorted({(m.at, (), None) for m in case.matches})
+    asked = claims_of_json({"sigma": {"output": ["groups"]}}, "sigma").restrict_case(case)
+    assert {(m.at, m.events) for m in asked.matches} == {(0, ())}
+    assert {m.result for m in asked.matches} == {m.result for m in case.matches}
+    answer = {"id": "1", "matches": [{"at": 0, "events": [], "result": {"rule": "t", "group": {}}}]}
+    found = answer_of_json(answer, "groups", 3)
+    assert isinstance(found, MatchesAnswer)
+    assert found.matches[0].result is not None
