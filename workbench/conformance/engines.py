@@ -421,7 +421,9 @@ def newer_versions() -> list[tuple[str, str, str, str]]:
     for name, adapter in SHIPPED.items():
         if isinstance(adapter, PackageAdapter):
             package, _, pinned = adapter.packages[0].partition("==")
-            told = _ask([sys.executable, "-m", "pip", "index", "versions", package, "--disable-pip-version-check"])
+            ask = [sys.executable, "-m", "pip", "index", "versions", package, "--disable-pip-version-check"]
+            python = ["--only-binary=:all:", "--python-version", adapter.pythons[0]] if adapter.pythons else []
+            told = _ask([*ask, *python])
             rows.append((name, package, pinned, _search(r"\((.+)\)", told)))
         elif isinstance(adapter, CrateAdapter):
             told = _ask(["cargo", "info", adapter.package])

@@ -229,7 +229,10 @@ def test_another_python_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_registries_are_asked_for_newer_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+
     def ask(words: Sequence[str]) -> str:
+        asked.append(words)
         told = "[INFO]   io.trino:trino-main ....... 435 -> 483\n"
         pinned = {
             one.packages[0].split("==")[0]: one.packages[0].split("==")[1] for one in engines.PACKAGE_ADAPTERS.values()
@@ -249,6 +252,7 @@ def test_the_registries_are_asked_for_newer_versions(monkeypatch: pytest.MonkeyP
     assert rows["trino"] == {"name": "trino", "package": "io.trino:trino-main", "pinned": "435", "newest": "483"}
     assert rows["epigrep"]["newest"] == rows["epigrep"]["pinned"] == "0.2.0"
     assert rows["esper"]["newest"] == rows["esper"]["pinned"]
+    assert {words[5]: words[-2:] for words in asked if "pip" in words}["pycer"] == ["--python-version", "3.13"]
     monkeypatch.setattr(engines, "_ask", lambda words: "no versions")
     with pytest.raises(InputError, match="answered without a version"):
         CliRunner().invoke(command.engines_command, ["--outdated"], standalone_mode=False, catch_exceptions=False)
