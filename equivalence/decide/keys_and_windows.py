@@ -749,7 +749,7 @@ def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non
         with depth_limited(phi.span):
             expanded = cel.expanded(phi)
             measures = Measures.from_formulas((expanded,), schema)
-            Reduction(measures, dict.fromkeys(measures.keys), order).reduced(expanded)
+            require_layers(Reduction(measures, dict.fromkeys(measures.keys), order).reduced(expanded), expanded)
     except (Unsupported, BudgetExceeded):
         return False
     return True
@@ -782,6 +782,8 @@ def _decide_case(
     """The proof of one case, a difference that was replayed, or why there is neither."""
     measures = reduction.measures
     first, second = reduction.reduced(left), reduction.reduced(right)
+    require_layers(first, left)
+    require_layers(second, right)
     near = [reduction.near(name, i) for name, widths in measures.widths.items() for i in range(len(widths))]
     known = [*near, *(reduction.last(key) for key in measures.keys), *([reduction.timed] if reduction.parts else [])]
     schema = with_hidden(measures, measures.schema, bool(reduction.parts))
@@ -831,24 +833,23 @@ def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Seq
     """The automaton with clocks of a reduced formula.
 
     types: for predicates the numbers of the types of their events, to be filled in before the first step: this function
-    adds the predicates. Raises Unsupported where a strategy is around a part, and not only filters, bindings and OR are
-    around the strategy.
+    adds the predicates. The formula has passed `require_layers`.
     """
-    if not any(type(psi) in MONITORS and has_part(psi) for psi in cel.subformulas(phi)):
+    if not selects_parts(phi):
         compiled = compile_cel(phi, algebra.budget, algebra)
         types.update(dict.fromkeys(compiled.predicates, ()))
         return PlainClocked(compiled, types)
-    below = [clocked_automaton(psi, algebra, types) for psi in children(phi)] if is_layer(phi) else []
+    below = [clocked_automaton(psi, algebra, types) for psi in children(phi)]
     match phi:
         case cel.Next() | cel.Last() | cel.Max():
             return StrategyClocked(below[0], MONITORS[type(phi)])
         case cel.Or():
             return EitherClocked(below[0], below[1])
-        case cel.In(_, A) if below:
+        case cel.In(_, A):
             return FilteredClocked(below[0], lambda L, _: L | {A} if L else L, lambda _: False)
         case cel.Project(_, _):
             return FilteredClocked(below[0], lambda L, _: L & phi.variables, lambda _: False)
-        case cel.Filter(_, condition) if below:
+        case cel.Filter(_, condition):
             tests = [atom for atom in cel.atoms(condition) if isinstance(atom, cel.Every)]
             types.update({test.predicate: () for test in tests})
 
@@ -858,26 +859,33 @@ def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Seq
             return FilteredClocked(
                 below[0], lambda L, t: L if failed(t).isdisjoint(L) else None, lambda t: VISIBLE in failed(t)
             )
-    raise Unsupported(
-        "a window is around a part of what NXT, LAST or MAX choose from, and the strategy is itself inside "
-        f"{type(phi).__name__}",
-        phi.span,
-    )
+    raise InternalError(f"the formula has not passed require_layers: {show(phi)}")
 
 
-def has_part(phi: Formula) -> bool:
-    """Whether a reduced formula has a part with a window of its own."""
-    return any(name.startswith(FIRST_OF) for name in variables_in(phi))
+def selects_parts(phi: Formula) -> bool:
+    """Whether NXT, LAST or MAX are around a part with a window of its own in a reduced formula."""
+    selecting = (psi for psi in cel.subformulas(phi) if type(psi) in MONITORS)
+    return any(name.startswith(FIRST_OF) for psi in selecting for name in variables_in(psi))
 
 
-def is_layer(phi: Formula) -> bool:
-    """Whether the operator of a formula is one that may be around a strategy around a part."""
+def require_layers(phi: Formula, original: Formula) -> None:
+    """Raise Unsupported if a reduced formula has a strategy around a part, and more than layers around the strategy."""
+    if not selects_parts(phi):
+        return
+    is_layer = isinstance(phi, cel.Next | cel.Last | cel.Max | cel.Or | cel.Project)
     match phi:
         case cel.In(_, A):
-            return not A.startswith((FIRST_OF, LAST_OF))
+            is_layer = not A.startswith((FIRST_OF, LAST_OF))
         case cel.Filter(_, condition):
-            return not any(isinstance(part, cel.Disjunction) for part in subtrees(condition))
-    return isinstance(phi, cel.Next | cel.Last | cel.Max | cel.Or | cel.Project)
+            is_layer = not any(isinstance(part, cel.Disjunction) for part in subtrees(condition))
+    if not is_layer:
+        raise Unsupported(
+            "a window is around a part of what NXT, LAST or MAX choose from, and more than OR, filters and bindings is "
+            "around the strategy",
+            original.span,
+        )
+    for psi in children(phi):
+        require_layers(psi, original)
 
 
 def _compare_clocked(

@@ -165,7 +165,7 @@ def test_nan_is_a_key_of_nothing() -> None:
     [
         ("((A ; B) WITHIN 5 [x]) ; C", "WITHIN is around a part of a match"),
         ("(((A ; B) WITHIN 5 seconds) ; C) AND (D IN E)", "a window is around a part of a match, under AND"),
-        ("LAST((A ; B WITHIN 5 seconds) ; C) ; D", "the strategy is itself inside Seq"),
+        ("LAST((A ; B WITHIN 5 seconds) ; C) ; D", "more than OR, filters and bindings is around the strategy"),
         ("(A PARTITION BY [k])+ ; B", "PARTITION BY is around a part of a match"),
         ("(A ; B ; C) FILTER A.k = B.k", "a filter compares keys, and not with that of the last event"),
         ("(A ; B) FILTER A.x < B.x", "a filter compares events in another way than by equal keys"),
@@ -309,6 +309,22 @@ def test_a_list_of_pairs_that_was_changed_is_refused() -> None:
     data["cases"][0]["clocked"] = [[[0], deep, [], []]]
     with pytest.raises(InputError, match="clocked"):
         Certificate.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("text", "reducible"),
+    [
+        ("LAST((A ; B WITHIN 5 seconds) ; C) PARTITION BY [k]", True),
+        ("(A ; B PER KEY [k]) WITHIN 1 hour", True),
+        ("LAST((A ; B WITHIN 5 seconds) ; C) ; D", False),
+        ("(A PARTITION BY [k]) ; B", False),
+    ],
+)
+def test_whether_equiv_decides_a_query_is_known_from_the_query(text: str, reducible: bool) -> None:
+    assert keys_and_windows.is_reducible(parse(text)) == reducible
+    decided_ = compare_formulas(parse(text), parse("A ; D"), "equivalent", bound=0)
+    assert isinstance(decided_, Different | Undecided)
+    assert isinstance(decided_, Different) == reducible
 
 
 def test_a_search_says_why_it_was_needed() -> None:
