@@ -165,19 +165,35 @@ def _readable(
 def timed_table(
     table: pa.Table, schema: Schema, reading: FieldReading, name: str, place: RowLocation
 ) -> tuple[pa.Table, list[str]]:
-    """Return a table for `fitted_table`: with a type, without what other columns replace, and the time as it is meant.
+    """Return a table for `fitted_table`: with a type, without what other columns replace, and times as they are meant.
 
-    The column of the time is left alone if the schema has it. Raises InputError.
+    Times are the columns of `FieldReading.timed_fields`. Of columns of lists the number of elements is kept, where the
+    schema has it. Raises InputError, IllFormed.
     """
+    table = _counted_lists(flat_table(table, name, place), schema)
     table = with_type(table, reading.type_column, reading.default_type)
     hidden = reading.hidden(table.column_names)
     table = table.select([i for i, column in enumerate(table.column_names) if column not in hidden])
     if reading.types and table.column_names.count(reading.type_column) == 1:
         at = table.column_names.index(reading.type_column)
         table = table.set_column(at, reading.type_column, _renamed(table.column(at), reading))
-    column = reading.time_column or TIME
-    if TIME in schema.attributes or table.column_names.count(column) != 1:
-        return table, []
-    at = table.column_names.index(column)
-    times, note = times_in_column(canonical(table.column(at), column, name, place), column, reading.times, place)
-    return table.set_column(at, column, times), [] if note is None else [note]
+    notes = []
+    for attribute, how in reading.timed_fields(schema).items():
+        column = reading.field(attribute)
+        if table.column_names.count(column) != 1:
+            continue
+        at, declared = table.column_names.index(column), attribute in schema.attributes
+        times, note = times_in_column(canonical(table.column(at), column, name, place), column, how, place, declared)
+        table = table.set_column(at, column, times)
+        notes += [] if note is None else [note]
+    return table, notes
+
+
+def _counted_lists(table: pa.Table, schema: Schema) -> pa.Table:
+    """Return the table without columns of lists, and with the number of elements of those that the schema counts."""
+    for column in [f.name for f in table.schema if is_list(f.type) and f.name not in schema.attributes]:
+        counts, counted = table[column], f"{column}.{COUNT}"
+        table = table.drop_columns([column])
+        if counted in schema.attributes and counted not in table.column_names:
+            table = table.append_column(counted, pc.list_value_length(counts).cast(pa.int64()))
+    return table

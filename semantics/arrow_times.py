@@ -16,6 +16,7 @@ from cerify.semantics.time_columns import (
     BadTime,
     TimeReading,
     are_epochs,
+    times_as_declared,
     times_of_column,
     times_of_texts,
     unit_note,
@@ -45,53 +46,51 @@ def times_if_text(
 
 
 def times_in_column(
-    column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation
+    column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation, declared: bool = False
 ) -> tuple[pa.ChunkedArray, str | None]:
     """Return the column of the time as whole seconds or as times, with a warning about its unit.
 
-    The column is of a type in ARROW, or of nulls. Raises InputError, with the row, for what is no time.
+    The column is of a type in ARROW, or of nulls. With declared, as for a timestamp of a schema, it is times in the
+    end. Raises InputError, with the row, for what is no time.
     """
     if pa.types.is_null(column.type) or column.type == ARROW["timestamp"] or column.null_count == len(column):
         return column, None
     if column.type in (ARROW["string"], ARROW["bool"]):
-        return _by_values(column, field, how, place)
+        return _by_values(column, field, how, place, declared)
     extremes = pc.min_max(column).as_py()
     low, high = extremes["min"], extremes["max"]
     if not (math.isfinite(low) and math.isfinite(high)) or (
         column.type == ARROW["float"] and pc.any(pc.is_nan(column)).as_py()
     ):
-        return _by_values(column, field, how, place)
+        return _by_values(column, field, how, place, declared)
     unit = how.unit or unit_of(low, high)
-    note = unit_note(field, unit) if how.unit is None and unit != "s" else None
-    if unit == "s" and column.type == ARROW["int"]:
-        return column, None
-    if how.unit is None and unit == "s" and not are_epochs(low, high):
-        return column, None
+    note = unit_note(field, unit, low, high) if how.unit is None else None
+    if unit == "s" and column.type == ARROW["int"] and not declared:
+        return column, note
+    if how.unit is None and unit == "s" and not are_epochs(low, high) and not declared:
+        return column, note
     per = PER_SECOND[unit]
     if column.type == ARROW["float"]:
         if max(abs(low), abs(high)) / per > LAST_SECOND:
-            return _by_values(column, field, how, place)
+            return _by_values(column, field, how, place, declared)
         scaled = pc.multiply(column, 10**6 / per) if per <= 10**6 else pc.divide(column, per / 10**6)
         ticks = pc.round(scaled).cast(pa.int64())
     elif max(abs(low), abs(high)) // per > 2 * 10**11 or low < -(2**63) + 1000:
-        return _by_values(column, field, how, place)
+        return _by_values(column, field, how, place, declared)
     elif per > 10**6:
-        return _of_nanoseconds(column, field, how, place)
+        return _of_nanoseconds(column, field, how, place), note
     else:
         ticks = pc.multiply(column, pa.scalar(10**6 // per, pa.int64()))
     return _checked_years(ticks, column, field, how, place), note
 
 
-def _of_nanoseconds(
-    column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation
-) -> tuple[pa.ChunkedArray, str | None]:
-    note = unit_note(field, "ns") if how.unit is None else None
+def _of_nanoseconds(column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation) -> pa.ChunkedArray:
     quotient = pc.divide(pc.subtract(column, _remainder(column)), pa.scalar(1000, pa.int64()))
     if not how.round_times:
         rest = pc.not_equal(_remainder(column), 0)
         if (row := first(pc.fill_null(rest, False))) is not None:
             raise InputError(f"{place(row)}, field {field!r}: {column[row].as_py()} {BEYOND_MICROSECONDS}")
-    return _checked_years(quotient, column, field, how, place), note
+    return _checked_years(quotient, column, field, how, place)
 
 
 def _remainder(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -114,7 +113,7 @@ def _checked_years(
 
 
 def _by_values(
-    column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation
+    column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation, declared: bool = False
 ) -> tuple[pa.ChunkedArray, str | None]:
     """Return the column by the definition on Python's values: for texts, and where something is wrong."""
     if column.type == ARROW["string"] and how == TimeReading():
@@ -125,7 +124,8 @@ def _by_values(
             except InputError:
                 pass  # with its message below
     try:
-        values, note = times_of_column(column.to_pylist(), field, how)
+        read_times = times_as_declared if declared else times_of_column
+        values, note = read_times(column.to_pylist(), field, how)
     except BadTime as error:
         raise InputError(f"{place(error.row)}, field {field!r}: {error}") from None
     start = next((value for value in values if value is not None), 0)

@@ -37,11 +37,11 @@ from cerify.semantics.file_joins import joined_streams, sorted_by_time, text_in_
 from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked, what_line_log, with_commas
 from cerify.semantics.json_events import parse_json, schema_of_json
 from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving
-from cerify.semantics.object_rows import ObjectRows
+from cerify.semantics.object_rows import ObjectRows, fitted_objects, flattened
 from cerify.semantics.packages import installed, naming_extras, pa
 from cerify.semantics.tables import CsvSource, line_of, native_buffer, native_file, require_text, stream_of_csv
-from cerify.semantics.time_columns import FieldReading, TimeReading, TimeUnit, typed
-from cerify.semantics.values import KIND_OF, ValueKind, ValueType, kind
+from cerify.semantics.time_columns import FieldReading, TimeReading, typed
+from cerify.semantics.values import KIND_OF, TimeUnit, ValueKind, ValueType, kind
 
 Format = Literal["csv", "jsonl", "parquet", "arrow", "xes", "ocel"]
 
@@ -237,7 +237,9 @@ def _convert_events(source: Events, reading: FieldReading, schema: Schema | None
         items = list(items_of(source))
         if schema is None and items and all(isinstance(item, Mapping) for item in items):
             return _stream_of_objects(items, reading)
-        typed_items = (
+        if schema is not None:
+            items = [flattened(x, f"event {n}") if isinstance(x, Mapping) else x for n, x in enumerate(items)]
+        typed_items = [
             _renamed(
                 reserving(typed(item, reading.type_column, reading.default_type), reading.reserved, f"event {n}"),
                 reading,
@@ -245,7 +247,11 @@ def _convert_events(source: Events, reading: FieldReading, schema: Schema | None
             if isinstance(item, Mapping)
             else item
             for n, item in enumerate(items)
-        )
+        ]
+        if schema is not None and all(isinstance(item, Mapping) for item in items):
+            fitted, notes = fitted_objects(typed_items, schema, reading, "event {}".format, "attribute")
+            typed_items = list(fitted)
+            warn_of_units("the events", notes)
         S = Stream(typed_items, schema)
         if schema is None:
             return S
@@ -413,8 +419,9 @@ def _csv(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Str
         known[name] = "string"
     if reading.times.format is not None:
         known[reading.time_column or TIME] = "string"
+    timed = {} if schema is None else reading.timed_fields(schema)
     for name, value_type in schema.attributes.items() if schema is not None else ():
-        known[reading.field(name)] = value_type
+        known[reading.field(name)] = "string" if name in timed else value_type
     unread: dict[str, str] = {}
     table = read_csv(source, known, unread if schema is None else None)
     S = _stream_of_table(table, schema, reading, source.name, lambda row: line_of(source, row))

@@ -25,7 +25,7 @@ from cerify.semantics.predicates import Predicate
 from cerify.semantics.values import encodable
 
 SECONDS_OF = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
-_NAME = re.compile(r"[^\W\d]\w*")
+_IN_QUOTES = re.compile(r'"((?:[^"]|"")+)"\s*(?=\[|\Z)')
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,6 @@ class FunnelStep:
     text: str
     type: str | None
     predicate: Predicate | None
-
-    @property
-    def has_name(self) -> bool:
-        """Whether the type of the step can be written in CEL."""
-        return self.type is None or _NAME.fullmatch(self.type) is not None
 
 
 @dataclass(frozen=True)
@@ -77,22 +72,27 @@ class FunnelQuestion:
 def parse_step(text: object) -> FunnelStep:
     """Return the step that a text writes: `view`, `view[price > 3]` or `[price > 3]`. Raises IllFormed, ParseError.
 
-    What stands before the bracket is the event type as it is, which may have blanks and hyphens.
+    What stands before the bracket is the event type as it is, which may have blanks and hyphens, or in double quotes as
+    in a query.
 
-    >>> parse_step("add to cart").type
-    'add to cart'
+    >>> parse_step("add to cart").type, parse_step('"add to cart"[price > 3]').type
+    ('add to cart', 'add to cart')
     """
     if not isinstance(text, str):
         raise IllFormed(f"a step is a text, as 'view' or 'view[price > 3]', not {text!r}")
     if not encodable(text):
         half = next(i for i, character in enumerate(text) if not encodable(character))
         raise _in_step("a character of it is no text in Unicode", text, Span(half, half + 1))
-    name, bracket, condition = text.partition("[")
-    name = name.strip()
+    if (in_quotes := _IN_QUOTES.match(text.lstrip())) is not None:
+        name, rest = in_quotes[1].replace('""', '"'), text.lstrip()[in_quotes.end() :]
+        _, bracket, condition = rest.partition("[")
+    else:
+        name, bracket, condition = text.partition("[")
+        name = name.strip()
     if not bracket:
         if not name:
             raise IllFormed("a step is empty: write an event type, or [condition]")
-        return FunnelStep(name, name, None)
+        return FunnelStep(text.strip(), name, None)
     if not condition.rstrip().endswith("]"):
         raise _in_step("the condition of a step ends with ]", text, Span(len(text), len(text)))
     prefix = "e FILTER e["
@@ -105,6 +105,16 @@ def parse_step(text: object) -> FunnelStep:
     if not (isinstance(tree, Filter) and isinstance(tree.phi, EventAtom) and isinstance(tree.condition, Every)):
         raise _in_step("a step has one condition in brackets", text, None)
     return FunnelStep(text.strip(), name or None, tree.condition.predicate)
+
+
+def parse_attribute(text: str) -> str:
+    """Return the attribute that a text names, as it is or in double quotes as in a query.
+
+    >>> parse_attribute("user.id"), parse_attribute('"user.id"')
+    ('user.id', 'user.id')
+    """
+    in_quotes = _IN_QUOTES.fullmatch(text.strip())
+    return text.strip() if in_quotes is None else in_quotes[1].replace('""', '"')
 
 
 def parse_window(given: object) -> FunnelWindow:

@@ -131,6 +131,8 @@ def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mappin
             attributes[name] = _typed(value, value_type, where, field)
         elif name == TIME and isinstance(value, str):
             attributes[name] = _timestamp(value, where, field)
+        elif name == TIME and isinstance(value, datetime):
+            attributes[name] = value
         elif schema is None or name == TIME:
             attributes[name] = _untyped(value, where, field)
         else:
@@ -208,6 +210,8 @@ def _typed(value: object, value_type: ValueType, where: str, field: str) -> Valu
             return float(number)
         case "timestamp", str() as text:
             return _timestamp(text, where, field)
+        case "timestamp", datetime() as time:  # of a reader that knows the unit
+            return time
         case _:
             raise InputError(f"{where}, field {field!r}: {kind_in_json(value)}, where the schema has {value_type}")
 

@@ -12,24 +12,14 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream, warn_of_units
 from cerify.semantics.file_shapes import documents
 from cerify.semantics.json_events import event_of_json, kind_in_json, parse_json
-from cerify.semantics.object_rows import ObjectRows, flattened
+from cerify.semantics.object_rows import ObjectRows, fitted_objects, flattened
 from cerify.semantics.packages import arrow_json, installed, pa, pc
 from cerify.semantics.tables import CsvSource, native_buffer, require_text
-from cerify.semantics.time_columns import (
-    FORMS,
-    TYPE_OPTION,
-    BadTime,
-    FieldReading,
-    TimeReading,
-    time_of_text,
-    times_of_column,
-    typed,
-)
+from cerify.semantics.time_columns import FORMS, TYPE_OPTION, FieldReading, typed
 from cerify.semantics.values import (
     ValueType,
     is_exact_float,
     joined,
-    show_time,
     value_type_of,
 )
 
@@ -69,8 +59,8 @@ def _require_events(number: int, source: CsvSource) -> None:
 def _fitting(source: CsvSource, schema: Schema, reading: FieldReading) -> Stream:
     """The stream of events that all fit a schema."""
     fields = {meant: name for name, meant in reading.reserved.items()}
-    events: list[Event] = []
-    columns = _Columns(fields)
+    places: list[str] = []
+    objects: list[Any] = []
     for place, parsed in _json_values(source, reading.records):
         where = f"{source.name}, {place}"
         obj = flattened(parsed, where) if isinstance(parsed, dict) else parsed
@@ -79,38 +69,26 @@ def _fitting(source: CsvSource, schema: Schema, reading: FieldReading) -> Stream
         obj = reserving(obj, reading.reserved, where)
         if isinstance(obj, dict) and isinstance(obj.get(TYPE), str):
             obj[TYPE] = reading.types.get(obj[TYPE], obj[TYPE])
-        text = obj.get(TIME) if isinstance(obj, dict) else None
-        if isinstance(text, str) and TIME not in schema.attributes and reading.times != TimeReading():
-            try:
-                obj[TIME] = show_time(time_of_text(text, reading.times))
-            except ValueError as error:
-                raise InputError(f"{where}, field {fields.get(TIME, TIME)!r}: {text!r} {error}") from None
+        if not isinstance(obj, dict):
+            event_of_json(obj, schema, where, fields)  # raises
+        places.append(place)
+        objects.append(obj)
+    _require_events(len(objects), source)
+    objects, notes = fitted_objects(objects, schema, reading, lambda row: f"{source.name}, {places[row]}")
+    warn_of_units(source.name, notes)
+    events: list[Event] = []
+    columns = _Columns(fields)
+    for place, obj in zip(places, objects, strict=True):
+        where = f"{source.name}, {place}"
         events.append(event_of_json(obj, schema, where, fields))
         columns.see(events[-1], place, where)
-    _require_events(len(events), source)
     if reading.time_column is not None and TIME not in columns.types:
         raise InputError(f"{source.name}: no event has the field {reading.time_column!r} for the time")
     columns.check_exact(source.name)
     floats = {name for name, value_type in columns.types.items() if value_type == "float"}
-    timed = [_with_floats(event, floats - {TIME}) for event in events]
-    if TIME not in schema.attributes and columns.types.get(TIME) in ("int", "float"):
-        timed = _timed(timed, source, reading)
-    S = Stream(timed, schema)
+    S = Stream([_with_floats(event, floats - {TIME}) for event in events], schema)
     S.fits = True
     return S
-
-
-def _timed(events: list[Event], source: CsvSource, reading: FieldReading) -> list[Event]:
-    field = reading.time_column or TIME
-    try:
-        times, note = times_of_column([event.get(TIME) for event in events], field, reading.times)
-    except BadTime as error:
-        raise InputError(f"{source.name}, event {error.row}, field {field!r}: {error}") from None
-    warn_of_units(source.name, [] if note is None else [note])
-    return [
-        event if time is None else Event(event.type, {**event.attributes, TIME: time})
-        for event, time in zip(events, times, strict=True)
-    ]
 
 
 def _json_values(source: CsvSource, records: str | None) -> Iterator[tuple[str, Any]]:

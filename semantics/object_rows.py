@@ -9,18 +9,19 @@ attribute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cerify.semantics.arguments import short_repr
 from cerify.semantics.errors import InputError
-from cerify.semantics.schemas import TIME, TYPE, Event
+from cerify.semantics.schemas import TIME, TYPE, Event, Schema
 from cerify.semantics.time_columns import (
     TYPE_OPTION,
     BadTime,
     FieldReading,
     TimeReading,
     are_date_times,
+    times_as_declared,
     times_of_column,
     times_of_texts,
 )
@@ -77,6 +78,45 @@ def listed_objects(obj: Mapping[str, Any]) -> list[str]:
             elif isinstance(inner, Mapping) and depth < 3:
                 pending.append((where, inner, depth + 1))
     return found
+
+
+def fitted_objects(
+    objects: Sequence[Mapping[str, Any]],
+    schema: Schema,
+    reading: FieldReading,
+    place: Callable[[int], str],
+    word: str = "field",
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return flat objects for a schema: with the times of `FieldReading.timed_fields`, and warnings about their units.
+
+    Lists, which no schema has, are left out; the number of their elements is kept where the schema has it. What is no
+    time is left for the schema to refuse. Raises InputError, IllFormed.
+    """
+    fitted: list[dict[str, Any]] = []
+    for obj in objects:
+        kept = dict(obj)
+        for name, value in obj.items():
+            if isinstance(value, list | tuple) and name not in schema.attributes:
+                del kept[name]
+                if (counted := f"{name}.{COUNT}") in schema.attributes:
+                    kept.setdefault(counted, len(value))
+        fitted.append(kept)
+    notes: list[str] = []
+    for name, how in reading.timed_fields(schema).items():
+        values = [obj.get(name) for obj in fitted]
+        kinds = {type(value) for value in values} - {type(None)}
+        if kinds != {str} and not (kinds and kinds <= {int, float}):
+            continue
+        read_times = times_as_declared if name in schema.attributes else times_of_column
+        try:
+            times, note = read_times(values, reading.field(name), how)
+        except BadTime as error:
+            raise InputError(f"{place(error.row)}, {word} {reading.field(name)!r}: {error}") from None
+        notes += [] if note is None else [note]
+        for obj, time in zip(fitted, times, strict=True):
+            if time is not None:
+                obj[name] = time
+    return fitted, notes
 
 
 class ObjectRows:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from cerify.semantics.arguments import require_kind, timed_items
 from cerify.semantics.errors import IllFormed, InputError
-from cerify.semantics.values import KIND_OF, Value, ValueType, is_text, joined, value_type_of
+from cerify.semantics.values import KIND_OF, TimeUnit, Value, ValueType, is_text, joined, value_type_of
 
 TYPE = "type"  # the reserved key, and column, of an event's type
 TIME = "time"  # the reserved key, and column, of an event's time
@@ -30,17 +30,23 @@ class Event:
         return self.attributes.get(name)
 
 
+UNIT_TYPES: Mapping[str, TimeUnit] = {f"timestamp[{unit}]": unit for unit in get_args(TimeUnit)}
+"""The types of numbers that are times, and the unit of each."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """The attributes of each event type and their value types (tods21, section 4).
 
-    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each. order is the
-    order of the times of streams, for comparisons of queries: "strict", "non-decreasing" or "any"; None leaves it open.
-    Equality of schemas ignores it.
+    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each. The types
+    timestamp[s], [ms], [us] and [ns] are timestamps that readers find as numbers since 1970; units has these units, and
+    types has timestamp. order is the order of the times of streams, for comparisons of queries: "strict",
+    "non-decreasing" or "any"; None leaves it open. Equality of schemas ignores units and order.
     """
 
     types: Mapping[str, Mapping[str, ValueType]]
     order: Order | None = field(default=None, kw_only=True, compare=False)
+    units: Mapping[str, TimeUnit] = field(default_factory=dict, init=False, repr=False, compare=False)
     timed: ClassVar[bool] = True
     """Whether every event may have a time, which the types need not name."""
     mixed: ClassVar[frozenset[str]] = frozenset()
@@ -48,6 +54,7 @@ class Schema:
 
     def __post_init__(self) -> None:
         seen: dict[str, tuple[str, ValueType]] = {}
+        units: dict[str, TimeUnit] = {}
         if self.order not in (None, *get_args(Order)):
             raise IllFormed(f"the order of times is {self.order!r}; use {', '.join(get_args(Order))}")
         wanted = 'a mapping, as {"T": {"id": "int"}}'
@@ -60,9 +67,13 @@ class Schema:
                 text for text in (name, *attributes) if not ((type(text) is str and text.isascii()) or is_text(text))
             ]:
                 raise IllFormed(f"a schema has the name {wrong[0]!r}; each of its names is to be a text")
-            for attribute, value_type in attributes.items():
+            for attribute, declared in attributes.items():
+                value_type = declared
                 if value_type not in KIND_OF:
-                    raise IllFormed(f"attribute {name}.{attribute} has type {value_type!r}; use {', '.join(KIND_OF)}")
+                    if (unit := UNIT_TYPES.get(value_type)) is None:
+                        use = f"{', '.join(KIND_OF)}, or timestamp[s|ms|us|ns] for numbers since 1970"
+                        raise IllFormed(f"attribute {name}.{attribute} has type {value_type!r}; use {use}")
+                    value_type, units[attribute] = "timestamp", unit
                 if attribute == TYPE:
                     raise IllFormed(f"{name}.{TYPE} is reserved for the event's type; name the attribute differently")
                 other, known = seen.setdefault(attribute, (name, value_type))
@@ -71,6 +82,13 @@ class Schema:
                         f"attribute {attribute!r} is {known} in {other} and {value_type} in {name}; "
                         "an attribute name has one type throughout a schema, so rename one of the two"
                     )
+        if units:
+            plain_types = {
+                name: {attribute: "timestamp" if attribute in units else known for attribute, known in its.items()}
+                for name, its in self.types.items()
+            }
+            object.__setattr__(self, "types", plain_types)  # the dataclass is frozen
+            object.__setattr__(self, "units", units)
 
     @cached_property
     def attributes(self) -> Mapping[str, ValueType]:

@@ -39,6 +39,7 @@ from cerify.semantics.time_columns import (
     are_date_times,
     first_doubled,
     rename_fields,
+    times_as_declared,
     times_of_column,
     times_of_texts,
 )
@@ -211,6 +212,7 @@ def stream_of_rows(
     With lenient and without a schema, columns whose cells have no clear type are left out with the reason.
     """
     declared: Mapping[str, ValueType] = {} if schema is None else schema.attributes
+    timed = {} if schema is None else reading.timed_fields(schema)
     hidden = reading.hidden(header)
     kept = [i for i, column in enumerate(header) if column not in hidden]
     columns: dict[str, list[Value | None]] = {}
@@ -219,7 +221,7 @@ def stream_of_rows(
     for i, attribute in zip(kept, names, strict=True):
         column = _Column(name, header[i], [row[i] for row in rows], places)
         try:
-            columns[attribute] = column.values(attribute, declared.get(attribute), reading)
+            columns[attribute] = column.values(attribute, declared.get(attribute), reading, timed.get(attribute))
         except InputError as error:
             if not lenient or schema is not None or attribute == TYPE:
                 raise
@@ -272,11 +274,17 @@ class _Column:
     cells: Sequence[str]
     places: Sequence[str]
 
-    def values(self, attribute: str, declared: ValueType | None, reading: FieldReading) -> list[Value | None]:
-        """The values of the cells, None for an empty one. Raises InputError, with the place of the cell."""
-        if attribute == TIME and declared is None:
+    def values(
+        self, attribute: str, declared: ValueType | None, reading: FieldReading, how: TimeReading | None = None
+    ) -> list[Value | None]:
+        """The values of the cells, None for an empty one. Raises InputError, with the place of the cell.
+
+        how: the way to read the times of a column that is declared to have them.
+        """
+        if (attribute == TIME and declared is None) or (declared is not None and how is not None):
+            read_times = times_of_column if declared is None else times_as_declared
             try:
-                times, note = times_of_column([cell or None for cell in self.cells], self.field, reading.times)
+                times, note = read_times([cell or None for cell in self.cells], self.field, how or reading.times)
             except BadTime as error:
                 raise InputError(f"{self.file}, {self.places[error.row]}, field {self.field!r}: {error}") from None
             if note is not None:

@@ -18,16 +18,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from cerify.semantics.arguments import did_you_mean, require_kind
 from cerify.semantics.errors import IllFormed, InputError, InputWarning
 from cerify.semantics.packages import pa
-from cerify.semantics.schemas import TIME, TYPE
-from cerify.semantics.values import BEYOND_MICROSECONDS, FRACTION, Value, parse_time, quote_text, time_at
-
-TimeUnit = Literal["s", "ms", "us", "ns"]
-"""Seconds, milliseconds, microseconds or nanoseconds since 1970."""
+from cerify.semantics.schemas import TIME, TYPE, Schema
+from cerify.semantics.values import BEYOND_MICROSECONDS, FRACTION, TimeUnit, Value, parse_time, quote_text, time_at
 
 PER_SECOND: Mapping[TimeUnit, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 UNIT_NAMES: Mapping[TimeUnit, str] = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
@@ -100,6 +97,25 @@ class FieldReading:
         there = set(names)
         return {meant for column, meant in self.reserved.items() if column != meant and column in there} & there
 
+    def timed_fields(self, schema: Schema) -> dict[str, TimeReading]:
+        """Return the attributes whose values are turned into times under a schema, with the way to read them.
+
+        These are the time, unless the schema declares it as a number, and the attributes with a unit. Raises IllFormed
+        where an option asks for times, and the schema has numbers or texts.
+        """
+        times = {name: TimeReading(unit, None, self.times.round_times) for name, unit in schema.units.items()}
+        declared = schema.attributes.get(TIME, "timestamp")
+        if declared == "timestamp":
+            unit = schema.units.get(TIME, self.times.unit)
+            return times | {TIME: dataclasses.replace(self.times, unit=unit)}
+        if self.times.format is not None or self.times.unit not in (None, "s"):
+            option = "--time-unit" if self.times.format is None else "--time-format"
+            raise IllFormed(
+                f"the schema has the time as {declared}, and {option} reads timestamps: declare it as timestamp, or as "
+                "timestamp[ms]"
+            )
+        return times
+
     def field(self, name: str) -> str:
         """Return what the data calls an attribute."""
         if name == TYPE:
@@ -131,8 +147,16 @@ def are_epochs(low: float, high: float) -> bool:
     return low >= FROM_1990 and high < TO_2100
 
 
-def unit_note(field: str, unit: TimeUnit) -> str:
-    """Return the warning about a column whose unit was found out."""
+def unit_note(field: str, unit: TimeUnit, low: float, high: float) -> str | None:
+    """Return the warning about a column whose unit was found out, given its smallest and largest number."""
+    if unit == "s":
+        other = unit_of(high, high)
+        if other == "s" or not are_epochs(low, low):
+            return None
+        return (
+            f"field {field!r}: its numbers are read as seconds since 1970, and {high} looks like {UNIT_NAMES[other]}: "
+            "write all of them in one unit"
+        )
     return (
         f"field {field!r}: its numbers are read as {UNIT_NAMES[unit]} since 1970, since as seconds they are beyond the "
         f"year 2100; --time-unit s|ms|us|ns, in Python time_unit, decides it without this warning"
@@ -236,11 +260,11 @@ def times_of_column(
     if not all(map(math.isfinite, present)):
         raise BadTime(next(r for r, n in enumerate(numbers) if n is not None and not math.isfinite(n)), "no time")
     unit = how.unit or unit_of(min(present), max(present))
-    note = unit_note(field, unit) if how.unit is None and unit != "s" else None
+    note = unit_note(field, unit, min(present), max(present)) if how.unit is None else None
     if unit == "s" and all(isinstance(number, int) for number in present):
-        return list(numbers), None
+        return list(numbers), note
     if how.unit is None and unit == "s" and not are_epochs(min(present), max(present)):
-        return [_as_float(number, row) for row, number in enumerate(numbers)], None
+        return [_as_float(number, row) for row, number in enumerate(numbers)], note
     times: list[Value | None] = []
     for row, number in enumerate(numbers):
         try:
@@ -248,6 +272,27 @@ def times_of_column(
         except ValueError as error:
             raise BadTime(row, f"{number} {error}") from None
     return times, note
+
+
+def times_as_declared(
+    values: Sequence[Value | None], field: str, how: TimeReading
+) -> tuple[list[Value | None], str | None]:
+    """Return the values of a column that a schema declares as timestamp as times, with a warning about their unit.
+
+    Raises BadTime.
+    """
+    start = next((value for value in values if value is not None), None)
+    if isinstance(start, str) and how.unit is None and how.format is None and _is_iso(_cut(start)):
+        return times_of_texts(values, how), None
+    times, note = times_of_column(values, field, how)
+    found: list[Value | None] = []
+    for row, value in enumerate(times):
+        try:
+            is_number = isinstance(value, int | float)
+            found.append(time_of_number(value, "s", how.round_times) if is_number else value)  # type: ignore[arg-type]
+        except ValueError as error:
+            raise BadTime(row, f"{value} {error}") from None
+    return found, note
 
 
 def _is_numeral(value: object) -> bool:

@@ -18,6 +18,9 @@ Value: TypeAlias = bool | int | float | str | datetime
 ValueType = Literal["int", "float", "string", "bool", "timestamp"]
 """The types of values that a schema gives to attributes."""
 
+TimeUnit = Literal["s", "ms", "us", "ns"]
+"""Seconds, milliseconds, microseconds or nanoseconds since 1970."""
+
 ValueKind = Literal["number", "string", "bool", "timestamp", "interval"]
 """What a value can be compared with: a value of the same kind. Intervals are values of SQL's expressions alone."""
 

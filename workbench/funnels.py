@@ -33,7 +33,7 @@ from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import TIME, TYPE, Events, Stream
 from cerify.semantics.files import as_stream
-from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_step, parse_window
+from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute, parse_step, parse_window
 from cerify.semantics.packages import np, pa, pc
 from cerify.semantics.predicates import mentions
 from cerify.semantics.values import show_time
@@ -127,7 +127,7 @@ class Funnel:
         None stands for events without the attribute. Raises InputError for an unknown attribute, and Unsupported for a
         mode of ClickHouse, which says no more than a level.
         """
-        chains = self._require_chains("a split")
+        attribute, chains = parse_attribute(attribute), self._require_chains("a split")
         events = self.events
         if self._source is not None and attribute not in events.table.column_names:
             events = as_stream(self._source, attributes={attribute})
@@ -385,7 +385,7 @@ def _question(
             raise IllFormed("a mode has its own start and order: leave start, order and between out")
     return FunnelQuestion(
         tuple(map(parse_step, steps)),
-        by,
+        None if by is None else parse_attribute(by),
         None if within is None else parse_window(within),
         "first" if start == "first" else "best",
         "time" if order == "time" else "strict" if order == "strict" else "stream",

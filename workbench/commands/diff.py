@@ -129,9 +129,14 @@ def _print(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> No
             echo(f"{word}: {name}")
     for bad in (*old.unreadable, *new.unreadable):
         echo(f"cerify: {bad.place}: {bad.message}", error=True)
-    counts = [sum(isinstance(one.verdict, kind) for one in compared) for kind in (Different, Same, Undecided)]
+    verdicts = {"changed": Different, "the same": Same, "undecided": Undecided}
+    counted = [f"{sum(isinstance(c.verdict, kind) for c in compared)} {word}" for word, kind in verdicts.items()]
+    for word, number in (("added", len(_only(new, old))), ("removed", len(_only(old, new)))):
+        counted += [f"{number} {word}"] if number else []
+    if bad_rules := len(old.unreadable) + len(new.unreadable):
+        counted.append(f"{bad_rules} not read")
     other = f"; {new.other} in other languages were not looked at" if new.other else ""
-    echo(f"{counts[0]} changed, {counts[1]} the same, {counts[2]} undecided{other}")
+    echo(f"{', '.join(counted)}{other}")
 
 
 def difference_lines(verdict: Different) -> list[str]:

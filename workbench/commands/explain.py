@@ -193,7 +193,9 @@ def draw_command(args: DrawArguments) -> int:
     Exit status: 0 if it was drawn, 2 on an error.
     """
     _require_consistent(args)
-    query, output_file = args.query, args.output_file
+    query, language_ = with_rule_of(args.query, args.language)
+    args = replace(args, query=query, language=language_)
+    output_file = args.output_file
     with errors_in(query):
         if args.printed == "hoa":
             echo(hoa_of(query, args.language, args.source.schema), newline=False)
@@ -297,6 +299,8 @@ def step_command(args: StepArguments) -> int:
     """
     if args.output_file.suffix != ".html":
         raise click.UsageError(f"-o takes a file that ends in .html, not {args.output_file.name}")
+    query, language_ = with_rule_of(args.query, args.language)
+    args = replace(args, query=query, language=language_)
     with errors_in(args.query):
         S = args.source.read_for(args.query, args.language, args.file)
         run = record(args.query, S, args.language, "valuations" if args.valuations else "matches")

@@ -47,6 +47,7 @@ from cerify.semantics.arguments import Budget, Selection, timed_items
 from cerify.semantics.errors import InputError, MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import write_bytes
+from cerify.semantics.funnel_steps import parse_attribute
 from cerify.semantics.json_events import parse_json, text_of
 from cerify.semantics.match_frames import OUTPUT_SUFFIXES, MatchColumns, OutputFormat, shown_cell, written_table
 from cerify.semantics.row_pattern.dialects import DIALECTS
@@ -136,7 +137,7 @@ class MatchArguments:
     @property
     def attributes(self) -> list[str] | None:
         """The attributes that are shown; None where they are not asked for."""
-        return None if self.show is None else [name.strip() for name in self.show.split(",") if name.strip()]
+        return None if self.show is None else [parse_attribute(name) for name in self.show.split(",") if name.strip()]
 
 
 @click.command()
@@ -153,7 +154,7 @@ def match_command(args: MatchArguments) -> int:
     args = _with_query(args)
     if not args.file:
         raise click.UsageError("Missing argument 'FILE...'.")
-    query, language_ = with_rule_of(args.query, args.language)
+    query, language_ = with_rule_of(args.query, args.language, takes_statements=True)
     args = replace(args, query=query, language=language_)
     args, statement = _pasted(args)
     schema = source.schema_for(args.language)

@@ -37,7 +37,8 @@ from cerify.semantics.events import TIME, TYPE, Schema, Stream, observed
 from cerify.semantics.file_joins import sorted_by_time
 from cerify.semantics.files import STDIN, Format, read, read_schema
 from cerify.semantics.packages import naming_extras
-from cerify.semantics.time_columns import TimeReading, TimeUnit
+from cerify.semantics.time_columns import TimeReading
+from cerify.semantics.values import TimeUnit
 from cerify.terminal import echo, ending_signals, printable, screen
 
 if TYPE_CHECKING:

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cerify.languages import language_named
+from cerify.languages import LANGUAGES, language_named
 from cerify.semantics.eql.syntax import EqlQuery
 from cerify.semantics.errors import CerifyError, InputError, MissingPackage
 from cerify.semantics.json_events import text_of
+from cerify.semantics.row_pattern.statement import is_statement
+from cerify.semantics.row_pattern.syntax import show as show_clause
 from cerify.semantics.sigma.syntax import SigmaQuery
+from cerify.statements import read_pasted
+from cerify.terminal import echo
 
 SIGMA = frozenset({".yml", ".yaml"})
 SUFFIXES = frozenset({".toml", ".eql", *SIGMA})
@@ -87,16 +91,23 @@ def read_rule(source: str) -> DetectionRule:
     return rule
 
 
-def with_rule_of(query: str, language: str) -> tuple[str, str]:
+def with_rule_of(query: str, language: str, takes_statements: bool = False) -> tuple[str, str]:
     """Return the text and the language of a query: those of a rule where it is the name of a file of rules.
 
-    Raises InputError for such a file without a rule in EQL or Sigma.
+    Of a SELECT around MATCH_RECOGNIZE it is the clause, with a note on standard error, unless the caller takes
+    statements. Raises InputError where the file is missing, or has no rule in EQL or Sigma.
     """
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
-    if path.suffix not in SUFFIXES or not path.is_file():
-        return query, language
-    rule = read_rule(query)
-    return rule.text, rule.language
+    if path.suffix in SUFFIXES and (path.is_file() or not re.search(r"[\s\[(]", query)):
+        if not path.is_file():
+            raise InputError(f"no file {query}; a query whose text ends so is written in brackets")
+        rule = read_rule(query)
+        return rule.text, rule.language
+    takes_rows = language in LANGUAGES and "row_reading" in LANGUAGES[language].settings
+    if takes_rows and not takes_statements and is_statement(query):
+        echo("cerify: note: the matches are those of the clause MATCH_RECOGNIZE, before the rest of SELECT", error=True)
+        return show_clause(read_pasted(query).clause), language
+    return query, language
 
 
 class _Unreadable(Exception):
@@ -115,8 +126,10 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
     query, language = text, "sigma" if file.suffix in SIGMA else "eql"
     if file.suffix == ".toml":
         table = _table(file, text)
-        if table.get("language", "eql") != "eql" or "query" not in table:
+        if table.get("language", "eql") != "eql":
             return None
+        if "query" not in table:
+            raise _Unreadable(str(file), 'there is no query of a rule in it, as query = """…""" under [rule]')
         query = table["query"]
         if not isinstance(query, str):
             raise _Unreadable(str(file), "the query of a rule is a text")

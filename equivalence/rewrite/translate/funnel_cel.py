@@ -35,8 +35,6 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
     if question.between is not None and question.by is not None and by_positions:
         raise Unsupported("in CEL a window of events per key counts those of the key, and here those of the stream")
     for step in (*question.steps, *([question.between] if question.between else [])):
-        if not step.has_name:
-            raise Unsupported(f"{step.type!r} is no name that CEL has for an event type")
         if step.type is None and len(types) > MOST_TYPES:
             raise Unsupported(
                 f"the step {step.text} has no type, and CEL names each of the {len(types)} types there are"

@@ -198,6 +198,9 @@ def test_seconds_stay_seconds(reader: str, source: Callable[[str, Rows], Any], r
 def test_numbers_of_two_units_are_seconds(reader: str, source: Callable[[str, Rows], Any]) -> None:
     rows = [{"type": "A", "time": 1541000542290}, {"type": "A", "time": 7}]
     assert [event.get("time") for event in as_stream(source(reader, rows))] == [1541000542290, 7]
+    rows = [{"type": "A", "time": 1541000542}, {"type": "A", "time": 1541000542290}]
+    with pytest.warns(InputWarning, match="1541000542290 looks like milliseconds"):
+        assert as_stream(source(reader, rows))[1].get("time") == 1541000542290
 
 
 @pytest.mark.parametrize("reader", FLAT)
@@ -211,6 +214,51 @@ def test_a_unit_that_is_given_decides(reader: str, source: Callable[[str, Rows],
     kept = as_stream(source(reader, rows[:1]), time_column="at", time_unit="s")
     assert [event.get("time") for event in kept] == [1541000542290]
     assert not [warning for warning in recwarn if warning.category is InputWarning]
+
+
+MOMENT = datetime(2018, 10, 31, 15, 42, 22, 290_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("reader", FLAT)
+@pytest.mark.parametrize(
+    ("types", "row", "options"),
+    [
+        ({"time": "timestamp"}, {"time": 1541000542290}, {"time_unit": "ms"}),
+        ({"time": "timestamp[ms]"}, {"time": 1541000542290}, {}),
+        ({"time": "timestamp[us]"}, {"at": 1541000542290000}, {"time_column": "at", "time_unit": "s"}),
+        ({"time": "timestamp"}, {"time": 1541000542.29}, {}),
+        ({"seen": "timestamp[ms]"}, {"seen": 1541000542290}, {}),
+        ({"seen": "timestamp[ns]"}, {"seen": 1541000542290000000}, {}),
+        ({}, {"time": 1541000542290}, {"time_unit": "ms"}),
+        ({"time": "timestamp"}, {"time": "31/10/2018 15:42:22.29"}, {"time_format": "%d/%m/%Y %H:%M:%S.%f"}),
+        ({"time": "timestamp"}, {"time": "2018-10-31T15:42:22.290Z"}, {}),
+    ],
+)
+def test_a_schema_has_times_in_every_reader(
+    types: Any, row: Any, options: Any, reader: str, source: Callable[[str, Rows], Any]
+) -> None:
+    schema = Schema({"A": types})
+    (event,) = as_stream(source(reader, [{"type": "A", **row}]), schema=schema, **options)
+    assert list(event.attributes.values()) == [MOMENT]
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_seconds_of_a_schema_are_times_or_numbers(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "time": 5, "x": 1}]
+    for declared, value in (("timestamp", datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC)), ("int", 5)):
+        schema = Schema({"A": {"time": declared, "x": "int"}})
+        assert as_stream(source(reader, rows), schema=schema)[0].get("time") == value
+    with pytest.raises(IllFormed, match="has the time as int, and --time-unit reads timestamps"):
+        as_stream(source(reader, rows), schema=schema, time_unit="ms")
+    with pytest.raises(InputError, match="x"):
+        as_stream(source(reader, rows), schema=Schema({"A": {"time": "int", "x": "timestamp"}}))
+
+
+def test_units_of_a_schema() -> None:
+    schema = Schema({"A": {"at": "timestamp[ms]"}, "B": {"at": "timestamp[ms]", "x": "int"}})
+    assert (schema.types["B"], dict(schema.units)) == ({"at": "timestamp", "x": "int"}, {"at": "ms"})
+    with pytest.raises(IllFormed, match=r"timestamp\[s\|ms\|us\|ns\]"):
+        Schema({"A": {"at": "timestamp[min]"}})
 
 
 @pytest.mark.parametrize("reader", FLAT)
@@ -398,6 +446,15 @@ def test_a_path_and_nesting_are_one_attribute(reader: str, source: Callable[[str
     assert [event.get("p.n") for event in as_stream(source(reader, rows))] == ["x", "y"]
     with pytest.raises(InputError, match=r"two values for 'p\.n'"):
         as_stream(source(reader, [{"type": "A", "p": {"n": "x"}, "p.n": "y"}]))
+
+
+@pytest.mark.parametrize("reader", NESTED)
+def test_a_schema_has_paths_and_counts(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    """Such a file was refused with the schema that it shows."""
+    rows = [{"event": {"kind": "A"}, "user": {"id": "u"}, "tags": ["a", "b"], "time": 1541000542290}]
+    schema = cerify.observed(as_stream(source(reader, rows), type_column="event.kind", time_unit="ms"))
+    (event,) = as_stream(source(reader, rows), type_column="event.kind", time_unit="ms", schema=schema)
+    assert event.attributes == {"user.id": "u", "tags.count": 2, "time": MOMENT}
 
 
 def test_objects_are_nested_only_so_deep() -> None:

@@ -302,6 +302,7 @@ def test_a_changed_rule_is_named_with_a_log_and_a_neutral_edit_is_not(tmp_path: 
     rule_file(new, "b.eql", RULE.replace("5s", "6s"))
     rule_file(old, "c.toml", "process where true", "3")
     (new / "d.toml").write_text('[rule]\nlanguage = "kuery"\nquery = "a:b"\n', encoding="utf-8")
+    assert "1 changed, 1 the same, 0 undecided, 1 removed; 1 in other" in run("diff", str(old), str(new))[1]
     status, out, _ = run("diff", str(old), str(new), "--json", "--logs", str(tmp_path / "logs"))
     answer = json.loads(out)
     assert status == 1
@@ -327,7 +328,7 @@ def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_rest_is_compa
     assert status == 2
     assert "bad.toml:6: '=' is not expected here" in err
     assert "worse.toml:2: not TOML" in err
-    assert "0 changed, 1 the same" in out
+    assert "0 changed, 1 the same, 0 undecided, 1 added, 2 not read" in out
 
 
 def test_two_rules_with_one_id_are_named(tmp_path: Path, run: Run) -> None:

@@ -270,7 +270,6 @@ def test_a_step_without_events_is_a_warning() -> None:
 @pytest.mark.parametrize(
     ("steps", "more", "message"),
     [
-        (["add to cart"], {}, "no name"),
         (["view"], {"start": "first"}, "first event"),
         (["view"], {"between": "not refund", "within": "3 events"}, "those of the stream"),
     ],
@@ -318,6 +317,10 @@ def test_the_command_writes_files(
     assert answer["split"][0]["value"] == "<de>"
     assert run(file, "view", "-o", "x.txt", capfd=capfd, monkeypatch=monkeypatch)[0] == 2
     assert run(file, "pay", "view", "--by", "user", capfd=capfd, monkeypatch=monkeypatch)[0] == 1
+    quoted = (file, '"view"', '"pay"[price >= 0 or not price >= 0]', "--by", '"user"', "--json")
+    answer = json.loads(run(*quoted, capfd=capfd, monkeypatch=monkeypatch)[1])
+    assert [step["keys"] for step in answer["steps"]] == [3, 2]
+    assert answer["query"].startswith("view ; pay FILTER")
     status, _, err = run(file, "view", "pya", "--by", "user", "--strict", capfd=capfd, monkeypatch=monkeypatch)
     assert status == 2
     assert "did you mean 'pay'" in err

@@ -58,7 +58,6 @@ S = Stream(map(Event, "ABAB"))
         ),
         ("cel", "(A ; B) WITHIN -5 EVENTS", "no window is of a negative length"),
         ("sase", "PATTERN SEQ(A a, B b) within -5 seconds", "no window is of a negative length"),
-        ("row-pattern", "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1)", "without SELECT ... FROM"),
         ("cel", 'T FILTER T.x = "a"', "in CEL it is written '...' around a string"),
         ("cel", "PATTERN SEQ(A a, B b", "this looks like SASE+: --language sase"),
         ("cel", "PATTERN (A B+) DEFINE B AS x > 1", "this looks like MATCH_RECOGNIZE: --language row-pattern"),

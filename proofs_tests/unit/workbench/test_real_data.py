@@ -236,6 +236,31 @@ def test_matches_are_counted(file: Path, run: Run) -> None:
     assert run("count", "buy ; buy", str(file))[:2] == (1, "0\n")
 
 
+def test_commands_take_the_clause_of_a_select(file: Path, run: Run) -> None:
+    text = "SELECT a FROM t MATCH_RECOGNIZE (ORDER BY time MEASURES A.uid AS a PATTERN (A B)) WHERE a = 'u9'"
+    for name, printed in (("count", "2\n"), ("explain", "is match 2 of its partition")):
+        status, out, err = run(name, text, str(file), "--language", "row-pattern")
+        assert (status, printed in out) == (0, True)
+        assert "before the rest of SELECT" in err
+    assert run("match", text, str(file), "--language", "row-pattern")[0] == 1
+
+
+@pytest.mark.parametrize("command", ["match", "count", "explain", "misses", "simplify", "translate", "check", "draw"])
+def test_a_rule_may_be_a_file(command: str, file: Path, tmp_path: Path, run: Run) -> None:
+    more = {"simplify": [], "check": [], "translate": ["--to", "cel"], "draw": ["--svg"]}.get(command, [str(file)])
+    other = tmp_path / "other.toml"
+    other.write_text("[rule]\nname = 'x'\n", encoding="utf-8")
+    for name, message in ((tmp_path / "missing.eql", "no file"), (other, "there is no query of a rule in it")):
+        status, _, err = run(command, str(name), *more)
+        assert (status, message in err) == (2, True)
+    rule = tmp_path / "rule.eql"
+    rule.write_text('sequence [login where uid == "u2"] [buy where true]', encoding="utf-8")
+    status, out, err = run(command, str(rule), *more)
+    expected = {"misses": "cerify explain takes all queries", "draw": "no automaton to draw", "count": "1\n"}
+    assert expected.get(command, "") in out + err
+    assert "not expected here" not in err
+
+
 def test_output_columns_have_different_names(file: Path, run: Run) -> None:
     text = "MATCH_RECOGNIZE (ORDER BY time MEASURES FIRST(time) AS {} ALL ROWS PER MATCH PATTERN (A+))"
     found = run("match", text.format("time"), str(file), "--language", "row-pattern", "--output", "rows")
