@@ -16,6 +16,7 @@ import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, BinaryIO
 
 from cerify.semantics.arguments import check_time
@@ -51,11 +52,26 @@ OTHER_KINDS: Mapping[bytes, str] = {
 }
 """How files begin that are not read, and what to do about each."""
 
+DAY = r"\d\d/[A-Z][a-z]{2}/\d{4}"
+ACCESS = re.compile(
+    rf'(\S+) (\S+) (.+?) \[({DAY}:\d\d:\d\d:\d\d [+-]\d{{4}})\] "((?:[^"\\]|\\.)*+)" (\d+|-) (\d+|-)'
+    r'(?: "((?:[^"\\]|\\.)*+)" "((?:[^"\\]|\\.)*+)")?(?: (.+))?',
+    re.ASCII,
+)
+ACCESS_FIELDS = ("client", "ident", "user", "time", "method", "path", "protocol", "status", "bytes", "referer", "agent")
+"""A line of the access log of a web server, in the Common Log Format or the combined one, and what it is read as."""
+
 LINE_LOGS: Sequence[tuple[re.Pattern[bytes], str]] = (
     (re.compile(rb"<\d{1,3}>\d? ?"), "it is a log of syslog"),
     (re.compile(rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d "), "it is a log of syslog"),
     (re.compile(rb"(CEF|LEEF):\d"), "it is a log in CEF or LEEF"),
-    (re.compile(rb'\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:[^\]]*\] "'), "it is the access log of a web server"),
+    (re.compile(rf'[^\n]* \[{DAY}:[^\]\n]*\] "'.encode()), "it is an access log in a format of its own"),
+    (re.compile(rb"\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:.]+ \d{4}\] \["), "it is the error log of a web server"),
+    (re.compile(rb"\d{4}/\d\d/\d\d [\d:]{8} \[\w+\] \d+#"), "it is the error log of a web server"),
+    (
+        re.compile(rb"\d{4}-\d\d-\d\d[ T][\d:]{8}[,.]\d+ .*\b(DEBUG|INFO|WARN|ERROR)\b"),
+        "it is a log of a program",
+    ),
 )
 """How lines begin of logs without columns."""
 
@@ -121,6 +137,8 @@ def what_line_log(source: CsvSource) -> str:
     """Return what a file is that has lines without columns, with what to do; "" where it is nothing known."""
     with source.open() as file:
         start = file.read(4096)
+    if is_access_log(start.partition(b"\n")[0]):
+        return ""
     for pattern, what in LINE_LOGS:
         if pattern.match(start):
             return f"{what}, whose lines have no columns: write its events as CSV or JSON Lines first"
@@ -143,6 +161,8 @@ def with_commas(source: CsvSource) -> Shape:
     if text.startswith(ZEEK):
         return _of_zeek(source)
     header, _, _ = text.partition(b"\n")
+    if is_access_log(header):
+        return _of_access_log(source)
     separator = next((sign for sign in SEPARATORS if sign.encode() in header), None)
     if separator is None or b"," in header:
         return Shape(source)
@@ -185,6 +205,38 @@ def _as_csv(source: CsvSource, rows: Sequence[Sequence[str]]) -> CsvSource:
             written.write("\n")
     data = written.getvalue().encode()
     return CsvSource(source.name, lambda: io.BytesIO(data))
+
+
+def is_access_log(line: bytes) -> bool:
+    """Return whether a line is one of the access log of a web server."""
+    return ACCESS.fullmatch(line.decode("utf-8", "replace").rstrip("\r\n")) is not None
+
+
+def _of_access_log(source: CsvSource) -> Shape:
+    """Return the access log of a web server as CSV. Raises InputError for a line of another form."""
+    rows: list[list[str]] = []
+    with source.open() as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="\n") as text:
+        for number, line in enumerate(text, 1):
+            check_time()
+            if not (line := line.rstrip("\r\n")):
+                rows.append([])
+                continue
+            if (found := ACCESS.fullmatch(line)) is None:
+                raise InputError(f"{source.name}, line {number}: no line of an access log, as those before it are")
+            client, ident, user, time, request, status, size, referer, agent, rest = (x or "" for x in found.groups())
+            try:
+                moment = datetime.strptime(time, "%d/%b/%Y:%H:%M:%S %z").isoformat()
+            except ValueError:
+                raise InputError(f"{source.name}, line {number}: {time!r} is no time") from None
+            parts = request.split(" ") if request.count(" ") == 2 else ["-", request, ""]
+            cells = [client, ident, user, moment, *parts, status, size, referer, agent, rest]
+            rows.append(["" if cell == "-" else re.sub(r'\\(["\\])', r"\1", cell) for cell in cells])
+            rows[-1][4] = parts[0]  # "-" where the request is none: events may have their types from here
+    names = [*ACCESS_FIELDS, "rest"]
+    kept = [i for i in range(len(names)) if any(row and row[i] for row in rows)]
+    lines = _as_csv(source, [[row[i] for i in kept] if row else [] for row in rows]).open().read()
+    header = ",".join(names[i] for i in kept).encode() + b"\n"
+    return Shape(CsvSource(source.name, lambda: io.BytesIO(header + lines), added_lines=1), "request")
 
 
 def _of_zeek(source: CsvSource) -> Shape:

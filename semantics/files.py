@@ -202,6 +202,8 @@ def _read_file(
             found = "ocel"
         if found in ("csv", "jsonl"):
             require_known_kind(opened)
+            if what := what_line_log(opened):
+                raise InputError(f"{opened.name}: {what}")
         match found:
             case "csv":
                 return _csv(opened, schema, reading)
@@ -401,8 +403,6 @@ def _csv(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Str
     Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
     """
     require_text(source)
-    if what := what_line_log(source):
-        raise InputError(f"{source.name}: {what}")
     shape = with_commas(source)
     source = shape.source
     reading = dataclasses.replace(reading, default_type=reading.default_type or shape.default_type)

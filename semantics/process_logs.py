@@ -191,6 +191,9 @@ def _xes_value(kind: str, text: str, where: str) -> Any:
 # --- OCEL -------------------------------------------------------------------------------------------------------------
 
 
+FIRST_OCEL = "it is a log of OCEL 1.0: write it as OCEL 2.0, as pm4py.write_ocel2 does, or as CSV"
+
+
 @dataclass
 class _OcelLog:
     """Events, each with the ids of its objects, and the type of each object."""
@@ -227,6 +230,8 @@ def _ocel_of_json(source: CsvSource) -> _OcelLog:
         whole = parse_json(file.read(), source.name)
     log = _OcelLog()
     if not isinstance(whole, dict) or not all(isinstance(whole.get(name), list) for name in ("events", "objects")):
+        if isinstance(whole, dict) and "ocel:events" in whole:
+            raise InputError(f"{source.name}: {FIRST_OCEL}")
         raise InputError(f"{source.name}: no OCEL 2.0 log, which is an object with the lists events and objects")
     for n, one in enumerate(whole["objects"]):
         if not isinstance(one, dict) or not all(isinstance(one.get(name), str) for name in ("id", "type")):
@@ -289,6 +294,8 @@ class _OcelXml:
         elif tag == "object" and self._part == "objects":
             self.log.types[attributes.get("id", "")] = attributes.get("type", "")
         elif tag == "event" and self._part == "events":
+            if not attributes:  # it has its id in an element
+                raise InputError(f"{self._name}: {FIRST_OCEL}")
             time = _ocel_time(attributes.get("time", ""), self._where)
             self._event = {TYPE: attributes.get("type", ""), TIME: time, "ocel:id": attributes.get("id", "")}
             self._ids = []
@@ -335,6 +342,8 @@ def _still_time() -> int:
 
 def _of_tables(database: sqlite3.Connection, name: str) -> _OcelLog:
     database.execute("PRAGMA trusted_schema = OFF")
+    if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'EVENTS' AND type = 'table'").fetchone():
+        raise InputError(f"{name}: {FIRST_OCEL}")
     log = _OcelLog(types=dict(database.execute("SELECT ocel_id, ocel_type FROM object")))
     ids: dict[str, list[str]] = {}
     for event_id, object_id in database.execute("SELECT ocel_event_id, ocel_object_id FROM event_object"):

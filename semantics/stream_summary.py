@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,12 +13,15 @@ from typing import Any
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.events import TIME, Stream
 from cerify.semantics.predicates import show_name
-from cerify.semantics.time_columns import unit_of
+from cerify.semantics.time_columns import FROM_1990, unit_of
 from cerify.semantics.values import Value, ValueType, joined, plain, show_time, value_type_of
 
 MOST_DISTINCT = 100_000  # values of an attribute that are told apart
 TIME_NAMES = ("time", "timestamp", "@timestamp", "ts", "datetime", "date", "when", "at", "eventtime", "created")
-TYPE_NAMES = ("type", "event", "kind", "action", "activity", "name", "eventname", "event.action", "event.category")
+TYPE_NAMES = (
+    "type", "event", "kind", "action", "activity", "name", "eventname", "event.action", "event.category", "eventtype",
+    "event_type", "event_name", "eventid", "event_id", "method",
+)  # fmt: skip
 KEY_MIN_REPEATS, TYPE_MOST_KINDS = 2, 50
 
 
@@ -90,7 +94,9 @@ class StreamSummary:
     def likely_times(self) -> list[AttributeSummary]:
         """Return the attributes that may be the time of an event, the likeliest one first."""
         found = [one for one in self.attributes.values() if _may_be_time(one)]
-        return sorted(found, key=lambda one: (one.name != TIME, _rank(one.name, TIME_NAMES), -one.present))
+        return sorted(
+            found, key=lambda one: (one.name != TIME, _is_of_case(one), _rank(one.name, TIME_NAMES), -one.present)
+        )
 
     def suggestions(self, typed: bool) -> list[str]:
         """Return options that may be meant; typed: whether the events have types of their own."""
@@ -100,7 +106,8 @@ class StreamSummary:
             likely = [
                 one for one in likely if 1 < len(one.values or ()) <= TYPE_MOST_KINDS and one.present == self.events
             ]
-            likely = [one for one in likely if one.value_type in ("string", "int")]
+            likely = [one for one in likely if one.value_type in ("string", "int") and not _is_of_case(one)]
+            likely = [one for one in likely if _rank(one.name, TIME_NAMES) == len(TIME_NAMES)]
             likely.sort(key=lambda one: (_rank(one.name, TYPE_NAMES), len(one.values or ())))
             found += [f"--type {shlex.quote(one.name)}" for one in likely[:1]]
         if self.events == 1:  # perhaps a document that has the events in a list
@@ -149,11 +156,19 @@ def _may_be_time(one: AttributeSummary) -> bool:
         return True
     if one.value_type not in ("int", "float") or _rank(one.name, TIME_NAMES) == len(TIME_NAMES):
         return False
-    return isinstance(one.low, int | float) and isinstance(one.high, int | float)
+    if not isinstance(one.low, int | float) or not isinstance(one.high, int | float):
+        return False
+    is_day = one.name.casefold() in ("date", "datetime") and one.high < FROM_1990  # of a month
+    return not is_day
+
+
+def _is_of_case(one: AttributeSummary) -> bool:
+    return one.name.startswith("case:")
 
 
 def _rank(name: str, names: Sequence[str]) -> int:
-    folded = name.casefold().rpartition(".")[2] if name.casefold() not in names else name.casefold()
+    """Return the place of a name, or of its last part after a point or a colon, among these; their number if none."""
+    folded = name.casefold() if name.casefold() in names else re.split("[.:]", name.casefold())[-1]
     return names.index(folded) if folded in names else len(names)
 
 

@@ -84,10 +84,14 @@ SMALL = 2**16  # bytes
 
 @dataclass(frozen=True)
 class CsvSource:
-    """A file by its name in messages, and how to open it from its beginning, as often as needed."""
+    """A file by its name in messages, and how to open it from its beginning, as often as needed.
+
+    added_lines: the lines at its beginning that the file itself does not have.
+    """
 
     name: str
     open: Callable[[], BinaryIO]
+    added_lines: int = 0
 
     @property
     def is_large(self) -> bool:
@@ -123,11 +127,11 @@ def line_of(source: CsvSource, row: int) -> str:
 def records(source: CsvSource, errors: str = "replace") -> Iterator[tuple[int, list[str]]]:
     """The records as Arrow counts them, that is without empty lines, each with the line that it starts on."""
     with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors=errors, newline="") as text:
-        reader, line = csv.reader(text), 1
+        reader, line = csv.reader(text), 1 - source.added_lines
         for record in reader:
             if record:
                 yield line, record
-            line = reader.line_num + 1
+            line = reader.line_num + 1 - source.added_lines
 
 
 def require_closed_quotes(source: CsvSource) -> None:
@@ -260,9 +264,16 @@ def _table(source: CsvSource) -> tuple[list[str], list[list[str]], list[int]]:
     if quote:
         line = before.count(b"\n") + 1
         raise InputError(f"{source.name}, line {line}: cells in quotes {NEEDS_ARROW}")
-    if not all(name.strip() for name in header):
-        raise InputError(f"{source.name}, line 1: columns without a name {NEEDS_ARROW}")
+    if unnamed := [i for i, name in enumerate(header) if not name.strip()]:
+        _warn_of_unnamed(source.name, unnamed, any(row[i] for row in rows for i in unnamed))
+        header, *rows = [[cell for i, cell in enumerate(row) if i not in unnamed] for row in (header, *rows)]
     return header, rows, list(lines[1:])
+
+
+def _warn_of_unnamed(file: str, unnamed: Sequence[int], has_values: bool) -> None:
+    places = ", ".join(str(i + 1) for i in unnamed)
+    what = "without a name in line 1" if has_values else "without name and values"
+    warnings.warn(InputWarning(f"{file}: left out {what}: column {places}"), stacklevel=5)
 
 
 @dataclass(frozen=True)
@@ -455,18 +466,11 @@ def _parsed(source: CsvSource, column_types: Mapping[str, pa.DataType]) -> pa.Ta
 
 
 def _drop_unnamed(source: CsvSource, table: pa.Table) -> pa.Table:
-    """The table without the columns that have neither a name nor a value. Raises InputError for one with a value."""
+    """The table without the columns that have no name, as pandas writes row labels; a warning says which they are."""
     unnamed = [i for i, name in enumerate(table.column_names) if not name.strip()]
-    for i in unnamed:
-        if (row := first(table.column(i).is_valid())) is not None:
-            raise InputError(
-                f"{line_of(source, row)}, column {i + 1}: {quote_text(str(table.column(i)[row].as_py()))}, "
-                "but the column has no name in line 1; name it there, or write the file without it"
-            )
     if not unnamed:
         return table
-    places = ", ".join(str(i + 1) for i in unnamed)
-    warnings.warn(InputWarning(f"{source.name}: left out without name and values: column {places}"), stacklevel=4)
+    _warn_of_unnamed(source.name, unnamed, any(table.column(i).null_count < len(table) for i in unnamed))
     return table.select([i for i in range(table.num_columns) if i not in unnamed])
 
 

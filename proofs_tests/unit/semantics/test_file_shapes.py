@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -204,6 +205,37 @@ def test_what_is_wrong_in_a_line_is_said_of_the_line(write: Write) -> None:
 # --- what is not read -------------------------------------------------------------------------------------------------
 
 
+ACCESS_LOG = (
+    '10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 17\n'
+    '10.0.0.2 - ann b [10/Oct/2000:13:55:40 -0700] "POST /pay?x=\\"1\\" HTTP/1.1" 302 - "http://x/a b" "Agent (X11)"\n'
+    "\n"
+    '::1 - - [10/Oct/2000:22:56:36 +0200] "-" 408 0 "-" "-"\n'
+)
+
+
+def test_the_access_log_of_a_web_server(write: Write) -> None:
+    path = write("access.log", ACCESS_LOG)
+    first, second, third = read(path)
+    at = datetime(2000, 10, 10, 20, 55, 36, tzinfo=UTC)
+    assert first == Event(
+        "request",
+        {"client": "10.0.0.1", "time": at, "method": "GET", "path": "/a", "protocol": "HTTP/1.0", "status": 200,
+         "bytes": 17},
+    )  # fmt: skip
+    named = {"user": "ann b", "path": '/pay?x="1"', "agent": "Agent (X11)", "referer": "http://x/a b"}
+    assert {name: second.get(name) for name in named} == named
+    assert second.get("bytes") is None
+    assert [event.type for event in read(path, type_column="method")] == ["GET", "POST", "-"]
+    assert third.get("time") == at + timedelta(minutes=1)
+    large = write("large.log", ACCESS_LOG * 500)
+    assert list(read(large))[:3] == [first, second, third]
+    with pytest.raises(InputError, match=r"bad\.log, line 5: no line of an access log"):
+        read(write("bad.log", ACCESS_LOG + "10.0.0.1 - -\n"))
+    cut = write("cut.log", ACCESS_LOG.replace(" 408 ", " 99999999999999999999 "))
+    with pytest.raises(InputError, match=r"cut\.log, line 4, field 'status'"):
+        read(cut, schema=Schema({"request": dict.fromkeys(("client", "method", "path"), "string") | {"status": "int"}}))
+
+
 def _workbook() -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -222,9 +254,12 @@ def _workbook() -> bytes:
         ("f.log", "<34>1 2003-10-11T22:14:15.003Z host su - ID47 - failed\n", "it is a log of syslog, whose lines"),
         (
             "g.log",
-            '10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 1\n',
-            "the access log of a web server",
+            'h:80 ::1 - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 1\n',
+            "an access log in a format of its",
         ),
+        ("i.log", "[Sun Dec 04 04:47:44 2005] [error] child 6 in error state\n", "the error log of a web server"),
+        ("j.log", "2024/03/01 10:00:00 [error] 31#31: *1 open() failed\n", "the error log of a web server"),
+        ("k.log", "2024-03-01 10:00:00,123 INFO main: started\n", "a log of a program, whose lines"),
         ("h.log", "CEF:0|Vendor|Product|1|100|name|5|src=10.0.0.1\n", "it is a log in CEF or LEEF"),
     ],
 )

@@ -55,6 +55,26 @@ XES = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("e.jsonocel", '{"ocel:global-log": {}, "ocel:events": {"e1": {"ocel:activity": "a"}}, "ocel:objects": {}}'),
+        ("e.xmlocel", '<log><events><event><string key="id" value="e1"/></event></events></log>'),
+        ("e.sqlite", "CREATE TABLE EVENTS (id TEXT)"),
+    ],
+)
+def test_a_log_of_the_first_ocel_is_said_to_be_one(name: str, content: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name.endswith("sqlite"):
+        with closing(sqlite3.connect(path)) as database:
+            database.execute(content)
+            database.commit()
+    else:
+        path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"it is a log of OCEL 1\.0: write it as OCEL 2\.0"):
+        read(path)
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
     def write(name: str, content: str | bytes) -> Path:

@@ -308,6 +308,16 @@ def test_a_file_is_summarized(tmp_path: Path, run: Run) -> None:
     assert json.loads(schema)["buy"] == {"user": "string", "ts": "int", "price": "float"}
 
 
+def test_what_may_be_meant_is_named(tmp_path: Path, run: Run) -> None:
+    """Of a log of process mining `--type case:department --time case:deadline` was said; of days of a month, --time."""
+    file = tmp_path / "e.csv"
+    rows = [f"{d},T{d},2024-03-0{d},2024-03-0{d}T10:00:00Z" for d in (1, 2, 1, 2)]
+    file.write_text("\n".join(["case:group,concept:name,case:deadline,time:timestamp", *rows]) + "\n")
+    assert "--type concept:name --time time:timestamp" in run("schema", str(file))[1]
+    file.write_text("Date,EventId\n1,E1\n2,E2\n1,E1\n")
+    assert "that may be meant: --type EventId\n" in run("schema", str(file))[1]
+
+
 def test_kinds_that_are_mixed_are_said_to_be_mixed() -> None:
     summary = summarized(Stream([{"type": "A", "x": 1}, {"type": "A", "x": "a"}]))
     assert summary.attributes["x"].json() == {"kind": "mixed", "present": 2, "distinct": 2, "min": 1, "max": 1}
