@@ -8,6 +8,7 @@ do.
 from __future__ import annotations
 
 import csv
+import dataclasses
 import gzip
 import io
 import json
@@ -25,7 +26,7 @@ from cerify.semantics.json_events import parse_json
 from cerify.semantics.object_rows import listed_objects
 from cerify.semantics.packages import installed, pa
 from cerify.semantics.tables import MARKS, CsvSource
-from cerify.semantics.time_columns import SEPARATORS
+from cerify.semantics.time_columns import IS_DATE_TIME, IS_NUMBER, SEPARATORS
 
 LARGEST_UNPACKED, MOST_COMPRESSED = 2**30, 1000
 """A compressed file may unpack to a gigabyte, and beyond it to a thousand times its size."""
@@ -47,6 +48,7 @@ OTHER_KINDS: Mapping[bytes, str] = {
     b"\x04\x22\x4d\x18": "it is compressed (lz4): unpack it first",
     b"\xd4\xc3\xb2\xa1": "it is a capture of packets (pcap): write its events as JSON Lines, as Zeek does",
     b"\x0a\x0d\x0d\x0a": "it is a capture of packets (pcapng): write its events as JSON Lines, as Zeek does",
+    b"version https://git-lfs": "it is a pointer of Git LFS to the file: git lfs pull brings the file",
     b"%PDF": "it is a PDF document",
     b"\x7fELF": "it is a program",
 }
@@ -54,8 +56,8 @@ OTHER_KINDS: Mapping[bytes, str] = {
 
 DAY = r"\d\d/[A-Z][a-z]{2}/\d{4}"
 ACCESS = re.compile(
-    rf'(\S+) (\S+) (.+?) \[({DAY}:\d\d:\d\d:\d\d [+-]\d{{4}})\] "((?:[^"\\]|\\.)*+)" (\d+|-) (\d+|-)'
-    r'(?: "((?:[^"\\]|\\.)*+)" "((?:[^"\\]|\\.)*+)")?(?: (.+))?',
+    rf'(\S+) (\S+) (.+?) \[({DAY}:\d\d:\d\d:\d\d(?: [+-]\d{{4}})?)\] "((?:[^"\\]|\\.)*+)" (\d+|-) (\d+|-)'
+    r'(?: "((?:[^"\\]|\\.)*+)" "((?:[^"\\]|\\.)*+)")?(?: (.*))?',
     re.ASCII,
 )
 ACCESS_FIELDS = ("client", "ident", "user", "time", "method", "path", "protocol", "status", "bytes", "referer", "agent")
@@ -164,6 +166,7 @@ def with_commas(source: CsvSource) -> Shape:
     if is_access_log(header):
         return _of_access_log(source)
     separator = next((sign for sign in SEPARATORS if sign.encode() in header), None)
+    _warn_of_header(source, header.replace(b"," if separator is None or b"," in header else separator.encode(), b","))
     if separator is None or b"," in header:
         return Shape(source)
     rows = list(_cells(source, separator))
@@ -171,7 +174,33 @@ def with_commas(source: CsvSource) -> Shape:
         names = ", ".join(rows[0][i] for i in commas if i < len(rows[0]))
         warnings.warn(InputWarning(f"{source.name}: read with decimal commas: {names}"), stacklevel=2)
         rows = [rows[0], *([c.replace(",", ".") if i in commas else c for i, c in enumerate(row)] for row in rows[1:])]
-    return Shape(_as_csv(source, rows))
+    return Shape(dataclasses.replace(_as_csv(source, rows), added_lines=source.added_lines))
+
+
+def with_header(source: CsvSource, names: Sequence[str]) -> CsvSource:
+    """Return a file of text with separators with a line of names before it. Raises InputError."""
+    if isinstance(names, str) or not all(isinstance(name, str) and name.strip() for name in names):
+        raise InputError(f"header: expected the names of the columns, as ['type', 'time'], not {names!r}")
+    with source.open() as file:
+        data = file.read().removeprefix(b"\xef\xbb\xbf")
+    first, _, _ = data.partition(b"\n")
+    separator = next((sign for sign in SEPARATORS if sign.encode() in first and b"," not in first), ",")
+    written = io.StringIO()
+    csv.writer(written, delimiter=separator, lineterminator="\n").writerow(names)
+    whole = written.getvalue().encode() + data
+    return CsvSource(source.name, lambda: io.BytesIO(whole), added_lines=1)
+
+
+def _warn_of_header(source: CsvSource, line: bytes) -> None:
+    """Warn of a first line that looks like an event: it has a number or a date where names stand."""
+    if source.added_lines:
+        return
+    cells = next(csv.reader([line.decode("utf-8", "replace")]), [])
+    if data := next((cell for cell in cells if IS_NUMBER.fullmatch(cell) or IS_DATE_TIME.fullmatch(cell)), None):
+        problem = f"its first line has the names of the columns, and {data!r} looks like a value"
+        warnings.warn(
+            InputWarning(f"{source.name}: {problem}; --header NAMES names them, in Python header"), stacklevel=3
+        )
 
 
 def _cells(source: CsvSource, separator: str) -> Iterator[list[str]]:
@@ -225,7 +254,7 @@ def _of_access_log(source: CsvSource) -> Shape:
                 raise InputError(f"{source.name}, line {number}: no line of an access log, as those before it are")
             client, ident, user, time, request, status, size, referer, agent, rest = (x or "" for x in found.groups())
             try:
-                moment = datetime.strptime(time, "%d/%b/%Y:%H:%M:%S %z").isoformat()
+                moment = datetime.strptime(time, "%d/%b/%Y:%H:%M:%S" + " %z" * (" " in time)).isoformat()
             except ValueError:
                 raise InputError(f"{source.name}, line {number}: {time!r} is no time") from None
             parts = request.split(" ") if request.count(" ") == 2 else ["-", request, ""]

@@ -34,7 +34,7 @@ from cerify.semantics.events import (
     warn_of_units,
 )
 from cerify.semantics.file_joins import joined_streams, sorted_by_time, text_in_some
-from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked, what_line_log, with_commas
+from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked, what_line_log, with_commas, with_header
 from cerify.semantics.json_events import parse_json, schema_of_json
 from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving
 from cerify.semantics.object_rows import ObjectRows, fitted_objects, flattened
@@ -85,6 +85,7 @@ def read(
     rename_types: Mapping[str, str] = MappingProxyType({}),
     records: str | None = None,
     object_type: str | None = None,
+    header: Sequence[str] | None = None,
     sort: bool = False,
 ) -> Stream:
     """Read the events of a file, or of standard input if the source is "-". Raises InputError.
@@ -108,13 +109,16 @@ def read(
     attributes whose texts stay texts even where they all look like times. rename_types gives event types other names:
     {"start": "begin"} reads events of the type start as of begin. records is the path to the list of the events in a
     file that is one object of JSON, as "Records". object_type is the type of the objects of an OCEL log whose lives are
-    read; None is all events. With sort the events are put in the order of their times, and positions count in it.
+    read; None is all events. header has the names of the columns of a CSV file without a line of them. With sort the
+    events are put in the order of their times, and positions count in it.
 
     Files are unpacked (gzip, Zstandard), and their fields may be separated by semicolons, tabs or bars. Several files,
     or a pattern as "logs/*.jsonl", are one stream in their order, those of a pattern by name.
     """
     times = TimeReading(time_unit, time_format, round_times)
-    reading = FieldReading(type_column, time_column, default_type, times, texts, rename_types, records, object_type)
+    reading = FieldReading(
+        type_column, time_column, default_type, times, texts, rename_types, records, object_type, header
+    )
     S = _read_all(source, reading, format, schema, attributes)
     return sorted_by_time(S) if sort else S
 
@@ -135,6 +139,7 @@ def as_stream(
     rename_types: Mapping[str, str] = MappingProxyType({}),
     records: str | None = None,
     object_type: str | None = None,
+    header: Sequence[str] | None = None,
     sort: bool = False,
 ) -> Stream:
     """Return the stream of any source of events: a Stream, what a Stream is made from, or a file by its path.
@@ -148,7 +153,9 @@ def as_stream(
     files alone. texts are the attributes whose texts stay texts even where they all look like times. Raises InputError.
     """
     times = TimeReading(time_unit, time_format, round_times)
-    reading = FieldReading(type_column, time_column, default_type, times, texts, rename_types, records, object_type)
+    reading = FieldReading(
+        type_column, time_column, default_type, times, texts, rename_types, records, object_type, header
+    )
     if is_path(source):
         S = _read_all(source, reading, format, schema, attributes)
     else:
@@ -200,10 +207,9 @@ def _read_file(
         found = format or _format_of(Path(source)) or _sniffed(opened)
         if found == "jsonl" and format is None and _is_ocel(opened):
             found = "ocel"
-        if found in ("csv", "jsonl"):
-            require_known_kind(opened)
-            if what := what_line_log(opened):
-                raise InputError(f"{opened.name}: {what}")
+        require_known_kind(opened)
+        if found in ("csv", "jsonl") and (what := what_line_log(opened)):
+            raise InputError(f"{opened.name}: {what}")
         match found:
             case "csv":
                 return _csv(opened, schema, reading)
@@ -403,6 +409,8 @@ def _csv(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Str
     Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
     """
     require_text(source)
+    if reading.header is not None:
+        source = with_header(source, reading.header)
     shape = with_commas(source)
     source = shape.source
     reading = dataclasses.replace(reading, default_type=reading.default_type or shape.default_type)

@@ -107,7 +107,7 @@ class StreamSummary:
                 one for one in likely if 1 < len(one.values or ()) <= TYPE_MOST_KINDS and one.present == self.events
             ]
             likely = [one for one in likely if one.value_type in ("string", "int") and not _is_of_case(one)]
-            likely = [one for one in likely if _rank(one.name, TIME_NAMES) == len(TIME_NAMES)]
+            likely = [one for one in likely if _rank(one.name, TIME_NAMES) == 2 * len(TIME_NAMES)]
             likely.sort(key=lambda one: (_rank(one.name, TYPE_NAMES), len(one.values or ())))
             found += [f"--type {shlex.quote(one.name)}" for one in likely[:1]]
         if self.events == 1:  # perhaps a document that has the events in a list
@@ -154,7 +154,7 @@ def summarized(S: Stream) -> StreamSummary:
 def _may_be_time(one: AttributeSummary) -> bool:
     if one.name == TIME or one.value_type == "timestamp":
         return True
-    if one.value_type not in ("int", "float") or _rank(one.name, TIME_NAMES) == len(TIME_NAMES):
+    if one.value_type not in ("int", "float") or _rank(one.name, TIME_NAMES) == 2 * len(TIME_NAMES):
         return False
     if not isinstance(one.low, int | float) or not isinstance(one.high, int | float):
         return False
@@ -167,9 +167,15 @@ def _is_of_case(one: AttributeSummary) -> bool:
 
 
 def _rank(name: str, names: Sequence[str]) -> int:
-    """Return the place of a name, or of its last part after a point or a colon, among these; their number if none."""
-    folded = name.casefold() if name.casefold() in names else re.split("[.:]", name.casefold())[-1]
-    return names.index(folded) if folded in names else len(names)
+    """Return the place of a name among these, and behind them of its last part after a point or a colon.
+
+    It is twice their number for another name.
+    """
+    folded = name.casefold()
+    if folded in names:
+        return names.index(folded)
+    last = re.split("[.:]", folded)[-1]
+    return len(names) + names.index(last) if last in names else 2 * len(names)
 
 
 def _show_value(value: Value | None) -> Value | None:

@@ -74,7 +74,8 @@ class FieldReading:
     type_column and time_column may be paths into objects, as "event.category". default_type is the type of events
     without that field; None makes them an error. texts are the attributes whose texts stay texts even where they all
     look like times. types renames event types: {"start": "begin"} reads events of the type start as of begin.
-    records is the path to the list that has the events, in a file that is one object of JSON.
+    records is the path to the list that has the events, in a file that is one object of JSON. header has the names of
+    the columns of a CSV file that has no line of them.
     object_type is the type of the objects of an OCEL log whose lives are read.
     """
 
@@ -86,6 +87,7 @@ class FieldReading:
     types: Mapping[str, str] = dataclasses.field(default_factory=dict)
     records: str | None = None
     object_type: str | None = None
+    header: Sequence[str] | None = None
 
     @property
     def reserved(self) -> dict[str, str]:

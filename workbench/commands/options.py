@@ -242,6 +242,9 @@ class FileSource:
     records: str | None = option(
         "--records", metavar="PATH", help="The list of the events, in a file that is one object of JSON."
     )
+    header: str | None = option(
+        "--header", metavar="NAMES", help="The columns of a CSV file that has no line of names, as type,time,user."
+    )
     object_type: str | None = option(
         "--object", metavar="TYPE", help="Read the lives of the objects of this type in an OCEL log."
     )
@@ -313,6 +316,7 @@ class FileSource:
             "--time-format": self.time_format,
             "--round-times": self.round_times,
             "--records": self.records,
+            "--header": self.header,
             "--object": self.object_type,
             "--rename-type": self.renamed_types,
         }
@@ -340,6 +344,7 @@ class FileSource:
                 round_times=self.round_times,
                 rename_types=self.rename_types,
                 records=self.records,
+                header=None if self.header is None else [name.strip() for name in self.header.split(",")],
                 object_type=self.object_type,
                 sort=self.sort,
             )

@@ -205,6 +205,25 @@ def test_what_is_wrong_in_a_line_is_said_of_the_line(write: Write) -> None:
 # --- what is not read -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_file_without_names_of_columns(
+    separator: str, installed: bool, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first event was lost, without a word."""
+    monkeypatch.setattr("cerify.semantics.files.installed", lambda name: installed)
+    text = separator.join(["A", "1541000542", "ann"]) + "\n" + separator.join(["B", "1541000543", "x"]) + "\n"
+    path = write("e.csv", text)
+    with pytest.warns(InputWarning, match="names of the columns, and '1541000542' looks like a value; --header NAMES"):
+        assert len(read(path, type_column="A")) == 1
+    S = read(path, header=["type", "time", "user"])
+    assert list(S) == [Event("A", {"time": 1541000542, "user": "ann"}), Event("B", {"time": 1541000543, "user": "x"})]
+    with pytest.raises(InputError, match=r"e\.csv, line 1, field 'time': 'ann' is no"):
+        read(path, header=["type", "n", "time"], schema=Schema({"A": {"n": "int"}, "B": {"n": "int"}}))
+    with pytest.raises(InputError, match="expected the names of the columns"):
+        read(path, header="type,time,user")
+
+
 ACCESS_LOG = (
     '10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 17\n'
     '10.0.0.2 - ann b [10/Oct/2000:13:55:40 -0700] "POST /pay?x=\\"1\\" HTTP/1.1" 302 - "http://x/a b" "Agent (X11)"\n'
@@ -227,6 +246,8 @@ def test_the_access_log_of_a_web_server(write: Write) -> None:
     assert second.get("bytes") is None
     assert [event.type for event in read(path, type_column="method")] == ["GET", "POST", "-"]
     assert third.get("time") == at + timedelta(minutes=1)
+    (bare,) = read(write("bare.log", '::1 - - [10/Oct/2000:20:55:36] "GET /a HTTP/1.1" 200 17 \n'))
+    assert bare.attributes == first.attributes | {"client": "::1", "protocol": "HTTP/1.1"}
     large = write("large.log", ACCESS_LOG * 500)
     assert list(read(large))[:3] == [first, second, third]
     with pytest.raises(InputError, match=r"bad\.log, line 5: no line of an access log"):
@@ -260,6 +281,7 @@ def _workbook() -> bytes:
         ("i.log", "[Sun Dec 04 04:47:44 2005] [error] child 6 in error state\n", "the error log of a web server"),
         ("j.log", "2024/03/01 10:00:00 [error] 31#31: *1 open() failed\n", "the error log of a web server"),
         ("k.log", "2024-03-01 10:00:00,123 INFO main: started\n", "a log of a program, whose lines"),
+        ("e.parquet", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "it is a pointer of Git LFS"),
         ("h.log", "CEF:0|Vendor|Product|1|100|name|5|src=10.0.0.1\n", "it is a log in CEF or LEEF"),
     ],
 )

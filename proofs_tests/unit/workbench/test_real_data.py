@@ -314,6 +314,9 @@ def test_what_may_be_meant_is_named(tmp_path: Path, run: Run) -> None:
     rows = [f"{d},T{d},2024-03-0{d},2024-03-0{d}T10:00:00Z" for d in (1, 2, 1, 2)]
     file.write_text("\n".join(["case:group,concept:name,case:deadline,time:timestamp", *rows]) + "\n")
     assert "--type concept:name --time time:timestamp" in run("schema", str(file))[1]
+    file.write_text("userIdentity.type,eventName\nRoot,Get\nUser,List\n")
+    assert "--type eventName" in run("schema", str(file))[1]
+    assert run("count", "b ; d", str(file), "--header", "x, type")[1] == "0\n"
     file.write_text("Date,EventId\n1,E1\n2,E2\n1,E1\n")
     assert "that may be meant: --type EventId\n" in run("schema", str(file))[1]
 
