@@ -828,7 +828,7 @@ def test_the_columns_of_a_schema_are_converted_at_once(
         table = named(source, table)
         return SimpleNamespace(column_names=table.column_names, columns=table.columns)
 
-    monkeypatch.setattr(tables, "_named", without_table)
+    monkeypatch.setattr(tables, "_drop_unnamed", without_table)
     path = write("e.csv", "type,x,y\nA,1,2.5\n")
     assert read(path, schema=Schema({"A": {"x": "int", "y": "float"}}), default_type="A") == Stream(
         [Event("A", {"x": 1, "y": 2.5})], Schema({"A": {"x": "int", "y": "float"}})
