@@ -8,13 +8,14 @@ from typing import Any
 
 from cerify.languages.language import Language
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.eql import syntax as eql
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Attribute
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.sase import syntax as sase
 
-TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program
+TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program | eql.MaximalSpan
 NAMES_NO_ATTRIBUTE = (
     *(expr.ExpressionVariable, expr.Primitive, expr.ExpressionNamed, expr.ExpressionDefinition),
     *(rows.RowVariable, rows.Measure, rows.Subset, rows.RowDefinition),

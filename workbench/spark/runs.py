@@ -60,6 +60,10 @@ class SparkQuery:
         with errors_in(self.text):
             if type(self.plugin).output_table is not Language.output_table:
                 raise Unsupported(f"{self.plugin.title} makes a table: use cerify.spark.match_recognize(df, clause)")
+            if self.plugin.row_type is not None:
+                raise Unsupported(
+                    f"queries in {self.plugin.title} do not run on Spark yet; use cerify.match for each key"
+                )
             _, phi = read_query(self.text, self.language, self.schema)
             _ = plan(self.plugin, phi, self.schema, Want(self.options())).chosen_evaluator
             return phi

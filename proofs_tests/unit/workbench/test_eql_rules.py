@@ -19,7 +19,7 @@ from cerify.semantics.ecs import document_of_event, event_of_document, looks_lik
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.eql.parse import parse
-from cerify.semantics.errors import InputError, InputWarning
+from cerify.semantics.errors import InputError, InputWarning, Unsupported
 from cerify.semantics.events import Event
 from proofs_tests.conftest import Run
 from proofs_tests.support import sampled
@@ -270,6 +270,14 @@ def test_near_misses_of_a_rule(tmp_path: Path, run: Run) -> None:
     near = written(tmp_path, "near.ndjson", *map(document_of_event, with_key))
     assert "event 1 fails it: port == 443, and port is 80" in run("misses", str(rule), str(near))[1]
     assert "near misses are those of sequences" in run("misses", "any where true", str(log), "--language", "eql")[2]
+
+
+def test_spark_refuses_rules() -> None:
+    pytest.importorskip("pyspark")
+    from cerify.spark.runs import SparkQuery
+
+    with pytest.raises(Unsupported, match="do not run on Spark yet"):
+        _ = SparkQuery(RULE, "eql").parsed
 
 
 def test_a_rule_is_made_simpler(tmp_path: Path, run: Run) -> None:
