@@ -16,6 +16,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
@@ -27,6 +28,8 @@ Run: TypeAlias = tuple[Any, ...]
 Runs: TypeAlias = tuple[Run, ...]
 Times: TypeAlias = list[list[int | float]]
 Started = -(10**9)  # stands for the clock that starts with the event at hand
+Late: TypeAlias = frozenset[tuple[int, int]]
+"""The parts whose windows are over, each with its clock."""
 Passed: TypeAlias = Mapping[int, int | float]
 """For each clock a width in ticks that it has passed, the greatest of those that matter; -1 for none."""
 
@@ -60,6 +63,7 @@ class Machine:
     shown: Callable[[Marks, int], Marks | None] = lambda marks, _: marks
     unseen: Callable[[int], bool] = lambda _: False
     monitor: Any = None
+    followed: dict[Any, tuple[Runs, ...]] = field(default_factory=dict)
 
     def has_run(self, run: Any, parts: int) -> bool:
         """Whether a value has the form of a run, with clocks of so many parts."""
@@ -107,8 +111,8 @@ class Machine:
             return inner.accepts(run[0]) and not any(inner.accepts(winner) for winner in run[2])
         return self.below[0].accepts(run)
 
-    def after(self, run: Run, type_: int, late: Callable[[int, int], bool]) -> Iterator[tuple[Marks, Run]]:
-        """The marks and the runs after an event. late: whether the clock of a part has passed its window."""
+    def after(self, run: Run, type_: int, late: Late) -> Iterator[tuple[Marks, Run]]:
+        """The marks and the runs after an event, where the windows of some parts are over."""
         if self.plain is not None:
             yield from self._plain_after(self.plain, run, type_, late)
         elif self.kind == "either":
@@ -126,11 +130,9 @@ class Machine:
     def _has(self, P: Predicate, type_: int) -> bool:
         return bool(self.algebra.mask(P) >> type_ & 1)
 
-    def _plain_after(
-        self, A: CEA, run: Run, type_: int, late: Callable[[int, int], bool]
-    ) -> Iterator[tuple[Marks, Run]]:
+    def _plain_after(self, A: CEA, run: Run, type_: int, late: Late) -> Iterator[tuple[Marks, Run]]:
         state, running = run
-        if any(late(part, clock) for part, clock in running):
+        if not late.isdisjoint(running):
             return
         for t in A.leaving[state]:
             if self._has(t.predicate, type_):
@@ -144,7 +146,7 @@ class Machine:
                 shown = frozenset(name for name in t.marks if not name.startswith((FIRST_OF, LAST_OF)))
                 yield shown, (t.target, tuple(sorted(clocks.items())))
 
-    def _choosing_after(self, run: Run, type_: int, late: Callable[[int, int], bool]) -> Iterator[tuple[Marks, Run]]:
+    def _choosing_after(self, run: Run, type_: int, late: Late) -> Iterator[tuple[Marks, Run]]:
         inner = self.below[0]
 
         def reached(runs: Iterable[Run], marked: bool) -> frozenset[Run]:
@@ -152,9 +154,13 @@ class Machine:
                 then for one in runs for marks, then in inner.after(one, type_, late) if bool(marks) == marked
             )
 
-        rivals = tuple(frozenset(some) for some in run[1:])
         for marks, then in inner.after(run[0], type_, late):
-            yield marks, (then, *(inner.youngest(some) for some in self.monitor(rivals, bool(marks), reached)))
+            key = run[1:], type_, late, bool(marks)
+            if key not in self.followed:  # all runs with the same marks have the same rivals
+                rivals = tuple(frozenset(some) for some in run[1:])
+                stepped = self.monitor(rivals, bool(marks), reached)
+                self.followed[key] = tuple(inner.youngest(some) for some in stepped)
+            yield marks, (then, *self.followed[key])
 
     def clocks_of(self, run: Run) -> tuple[Any, list[int]]:
         """What is to be the same for two runs to be compared by their clocks, and these clocks."""
@@ -296,9 +302,7 @@ class ClosedList:
         self, table: Mapping[Any, list[Times]], then: tuple[int, ...], pair: tuple[Runs, Runs], times: Times, now: int,
         event: KnownEvent, passed: Passed,
     ) -> None:  # fmt: skip
-        def late(part: int, clock: int) -> bool:
-            return clock in passed and self.widths[part] <= passed[clock]
-
+        late = frozenset((p, c) for p, c in _running(pair) if c in passed and self.widths[p] <= passed[c])
         after: dict[Marks, tuple[set[Run], set[Run]]] = defaultdict(lambda: (set(), set()))
         for which in (0, 1):
             for side, run in pair[which]:
@@ -314,8 +318,10 @@ class ClosedList:
             clocks = sorted(_names((left, right)), reverse=True)
             rows = [0, now, *(now if clock == Started else 1 - clock for clock in clocks)]
             names = {clock: -1 - i for i, clock in enumerate(clocks)}
+            if any(clock != name for clock, name in names.items()):
+                left, right = _named(left, names), _named(right, names)
             kept = [[times[i][j] for j in rows] for i in rows]
-            self._require(table, then, _named(left, names), _named(right, names), kept)
+            self._require(table, then, left, right, kept)
 
     def _pruned(self, runs: Iterable[Run]) -> Runs:
         sides = [[run for s, run in runs if s == side] for side in (0, 1)]
@@ -331,18 +337,24 @@ class ClosedList:
         raise NotClosed("a pair steps to one that is not in the list")
 
 
-def _names(config: Any) -> set[int]:
+@lru_cache(maxsize=10_000)
+def _names(config: Any) -> frozenset[int]:
+    """The clocks in nested tuples."""
     if isinstance(config, tuple):
-        return {name for part in config for name in _names(part)}
-    return {config} if config < 0 else set()
+        return frozenset[int]().union(*map(_names, config))
+    return frozenset({config} if config < 0 else ())
 
 
 def _named(config: Any, names: Mapping[int, int]) -> Any:
+    """Nested tuples with other clocks."""
     return tuple(_named(part, names) for part in config) if isinstance(config, tuple) else names.get(config, config)
 
 
-def _running(config: Any) -> Iterator[tuple[int, int]]:
-    for part in config:
-        if isinstance(part, tuple):
-            is_clock = len(part) == 2 and all(isinstance(x, int) for x in part) and part[1] < 0
-            yield from [part] if is_clock else _running(part)
+@lru_cache(maxsize=10_000)
+def _running(config: Any) -> frozenset[tuple[int, int]]:
+    """The parts in nested tuples with their clocks."""
+    if not isinstance(config, tuple):
+        return frozenset()
+    if len(config) == 2 and all(isinstance(x, int) for x in config) and config[1] < 0:
+        return frozenset({config})
+    return frozenset[tuple[int, int]]().union(*map(_running, config))
