@@ -243,13 +243,16 @@ class Identification:
         answers to queries without them.
         """
         about = {name: found for name in self.seen() if (found := self.about(name))}
-        unfit = {name for name, found in about.items() if self.misfit(found)}
+        suspected = {name for name, found in about.items() if self.misfit(found)}
+        unfit = {*suspected}
         while True:
             clear = {name: self.without(unfit - {name}, name, found) for name, found in about.items()}
             ranked = sorted((self.misfit(clear[name]), self.misfit(about[name]), name) for name in unfit)
             if not ranked or ranked[0][0]:
                 break
             unfit.remove(ranked[0][2])
+        torn = {name for name in suspected - unfit if self.is_torn(name, unfit, about[name])}
+        clear |= {name: about[name] for name in torn}
         findings = {
             name: self.finding(
                 name, found, len(found) < len(about[name]) or self.is_blurred(unfit - {name}, name, found)
@@ -257,6 +260,14 @@ class Identification:
             for name, found in clear.items()
         }
         return {name: finding for name, finding in findings.items() if finding is not None}
+
+    def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
+        """Whether a question that nothing explains was asked about an axis and about one of `unfit` together.
+
+        Then nothing says which of the two has the meaning without a name.
+        """
+        wrong = [one for one in self.wrong(self.left[0], answered) if not one.settles]
+        return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
 
     def always_empty(self) -> bool:
         """Whether all answers are without matches, though several of them should have some."""
@@ -320,8 +331,7 @@ class Identification:
     def is_blurred(self, unfit: Iterable[str], name: str, answered: Sequence[Answered]) -> bool:
         """Whether all of these answers about an axis are to queries with operators of `unfit`, which nothing explains.
 
-        An axis that bears on no other operators than this one does not blur answers that were asked about this one, or
-        that depend on it.
+        Of such an axis that bears on no other operators than this one the answer has to depend, too.
         """
         axes = self.predictor.interpretation.axes
         own = set(axes[name].operators)
@@ -330,8 +340,7 @@ class Identification:
         def blurs(other: Axis, one: Answered) -> bool:
             bears = other in self.predictor.axes_of(one.question.query)
             foreign = not own.issuperset(other.operators)
-            mine = (name in one.axes and not one.settles) or self.depends(name, one)
-            return bears and (foreign or (self.depends(other.name, one) and not mine))
+            return bears and (foreign or self.depends(other.name, one))
 
         return all(any(blurs(other, one) for other in others) for one in answered)
 

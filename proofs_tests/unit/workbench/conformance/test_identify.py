@@ -229,8 +229,10 @@ def test_a_value_that_explains_one_comparator_alone_fits_none(wrong: tuple[str, 
 
     found = Identification(known, ask).run(STAGES["core-cel"])
     axis = "strings" if "s" in wrong[0] else "comparison"
-    unknown = {name for name, finding in found.items() if finding.value is None}
-    assert {axis} <= unknown <= {axis, "filter"}  # which is asked about by the same questions
+    unfit = {name for name, finding in found.items() if finding.value is None and not finding.alike}
+    assert {axis} <= unfit <= {axis, "filter"}  # which is asked about by the same questions
+    axes = known.interpretation.axes
+    assert all(axes[name].default in (f.value, *f.alike) for name, f in found.items() if name not in unfit)
     assert found[axis].exception is not None
 
 
