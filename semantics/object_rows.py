@@ -58,7 +58,7 @@ def _leaves(obj: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
     pending: list[tuple[str, Any, int]] = [(name, value, 0) for name, value in reversed(list(obj.items()))]
     while pending:
         name, value, depth = pending.pop()
-        if not isinstance(value, Mapping) or not value:
+        if not isinstance(value, Mapping):
             yield name, value
             continue
         if depth == DEEPEST:

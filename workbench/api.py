@@ -9,6 +9,7 @@ checkers refuse a misspelt name, and at run time it is an IllFormed that suggest
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 
+from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.draw.automata import hoa_of_automaton
 from cerify.draw.diagram import Diagram, document, svg
@@ -56,6 +58,7 @@ from cerify.semantics.errors import (
     IllFormed,
     InputError,
     ParseError,
+    QueryWarning,
     Span,
     Unsupported,
     errors_in,
@@ -411,7 +414,8 @@ def count(
 
     workers: as in `compile`; every other parameter is that of `match`.
 
-    Warns and raises as `match` does; BudgetExceeded only where the matches have to be built.
+    Warns and raises as `match` does, and warns where values of a window go back, as perhaps the stream is to be sorted.
+    BudgetExceeded only where the matches have to be built.
     """
     if unknown:
         require_keywords(count, unknown)
@@ -439,7 +443,12 @@ def count(
                 return len(made.unsorted(S))
             running = _parallel(made.batches, workers)
             running.needed = made.batches.needed
-            return running.count(S) + len(running.finish())
+            try:
+                return running.count(S) + len(running.finish())
+            except Unordered as error:  # values of a window go back, so that the matches have to be built
+                warnings.warn(QueryWarning(error.message), stacklevel=2)
+                whole = plan(lang, selected, S.schema, Want(chosen, evaluator))
+                return len(whole.unsorted(S))
 
 
 def compile(

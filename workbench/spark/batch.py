@@ -65,7 +65,8 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
     key are in no stream, and observation, if given, counts them. type_col, "type" by default, is the type of an event.
     Events are identified by the column id_col, or else by their positions in their stream. attributes are columns of
     the caller's own by the names that the query has for them. A column may be given as a Column, or be a field of a
-    struct, as "payload.user".
+    struct, as "payload.user". time_unit ("s", "ms", "us", "ns") is the unit of times that are whole numbers since 1970,
+    in the column `time` or else the first one of order_by; without it they are seconds.
 
     output is the kind of row in the answer: one for each match ("matches"), one for each match and assignment of its
     variables ("valuations"), one for each event of a match ("events"), or one for each stream with its number of

@@ -22,7 +22,8 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import TIME, TYPE, ObservedSchema
 from cerify.semantics.predicates import Attribute, Problem
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.values import ValueType
+from cerify.semantics.time_columns import TimeReading
+from cerify.semantics.values import TimeUnit, ValueType
 from cerify.spark.rows import EXACT, Columns, type_of_decimals
 from cerify.spark.runs import SparkQuery
 
@@ -306,6 +307,7 @@ class ColumnNames(EventNames, total=False):
 
     order_by: Required[ColumnName | Sequence[ColumnName]]
     partition_by: ColumnName | Sequence[ColumnName] | None
+    time_unit: TimeUnit | None
 
 
 def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
@@ -316,7 +318,36 @@ def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict
     """
     given, added = resolved(df.schema, names, lambda one: df.select(one).columns[0])
     columns = {name: one if isinstance(one, Column) else F.col(sql_path(df.schema, one)) for name, one in added.items()}
-    return df.withColumns(columns) if columns else df, given
+    df = df.withColumns(columns) if columns else df
+    unit = names.get("time_unit")
+    return (df if unit is None else _with_times(df, given["order_by"], unit)), given
+
+
+def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFrame:
+    """The data frame with the timestamps that numbers of this unit since 1970 are, in the column `time`.
+
+    The numbers are those of the column `time`, or else of the first one of the order. Raises IllFormed, InputError.
+    """
+    TimeReading(unit)  # raises
+    name = TIME if TIME in df.columns else next(iter(order), TIME)
+    if name not in df.columns:
+        return df  # which is refused with the columns
+    kind = df.schema[name].dataType
+    if not isinstance(kind, WHOLE):
+        raise InputError(f"column {name!r} is {kind.simpleString()}; time_unit is for whole numbers since 1970")
+    number = column(name).cast("bigint")
+    match unit:
+        case "s":
+            time = F.timestamp_seconds(number)
+        case "ms":
+            time = F.timestamp_millis(number)
+        case "us":
+            time = F.timestamp_micros(number)
+        case "ns":
+            problem = F.concat(F.lit(f"column {name}: "), number.cast("string"), F.lit(" is beyond microseconds"))
+            micros = F.timestamp_micros(F.call_function("div", number, F.lit(1000)))
+            time = F.when(number % 1000 != 0, F.raise_error(problem)).otherwise(micros)
+    return df.withColumn(TIME, time)
 
 
 def resolved(

@@ -308,7 +308,7 @@ def _require_seconds(times: pa.Array, batch: pa.RecordBatch, columns: Columns) -
         advice = f"{convert}({columns.time})" if convert else f"timestamp_micros({columns.time} div 1000)"
         raise InputError(
             f"{place(batch, 0, columns)}: the column {columns.time!r} has {UNIT_NAMES[unit]} since 1970, and a time is "
-            f"in seconds or a timestamp; convert it, in SQL by {advice}"
+            f"in seconds or a timestamp; name the unit, as time_unit={unit!r}, or convert it, in SQL by {advice}"
         )
 
 

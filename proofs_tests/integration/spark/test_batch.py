@@ -104,6 +104,23 @@ def test_ids_stand_for_positions_also_of_a_key_that_lasts_over_many_batches(spar
     assert pairs == {("a", f"a{t + 1}", (f"a{t}", f"a{t + 1}")) for t in range(0, 300, 2)} | {("b", "b1", ("b0", "b1"))}
 
 
+@pytest.mark.parametrize(("unit", "per"), [("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)])
+@pytest.mark.parametrize("named", [True, False])
+def test_times_in_a_unit(unit: Any, per: int, named: bool, spark: SparkSession) -> None:
+    """Whole numbers since 1970, in a column `time` or in the order, of which two are within a minute."""
+    name = "time" if named else "ts"
+    seconds = (1711836164, 1711836200, 1711837000)
+    df = spark.createDataFrame([(1, s * per, t) for s, t in zip(seconds, "ABB", strict=True)], ["k", name, "type"])
+    found = match(df, "A ; B WITHIN 1 minute", order_by=name, partition_by="k", time_unit=unit).collect()
+    assert [list(row.events) for row in found] == [[0, 1]]
+    at = "A[time < timestamp '2024-03-30T22:02:45Z']"
+    assert match(df, at, order_by=name, partition_by="k", time_unit=unit).count() == 1
+    with pytest.raises(IllFormed, match="there is no unit 'min' of times"):
+        match(df, at, order_by=name, partition_by="k", time_unit="min")  # type: ignore[typeddict-item]
+    with pytest.raises(InputError, match="time_unit is for whole numbers since 1970"):
+        match(df.withColumn(name, df[name].cast("string")), at, order_by=name, time_unit=unit)
+
+
 def test_the_outputs(spark: SparkSession) -> None:
     df = seen(spark, *letters("a", "AAB"), *letters("b", "BA")).cache()
     (count_a, count_b) = sorted(match(df, "A ; B", output="count").collect())

@@ -261,6 +261,20 @@ def test_a_rule_may_be_a_file(command: str, file: Path, tmp_path: Path, run: Run
     assert "not expected here" not in err
 
 
+@pytest.mark.parametrize("window", ["1 minute", "1 [price]"])
+def test_matches_are_counted_where_a_window_needs_no_order(window: str, tmp_path: Path, run: Run) -> None:
+    """`count` refused values that go back, of which `match` has the matches."""
+    file = tmp_path / "e.csv"
+    file.write_text("type,time,price\na,3,5\nb,1,4\na,2,4\nb,4,9\na,1000,1\nb,990,2\n")
+    text = f"(a ; b) WITHIN {window}"
+    found = len(cerify.match(text, file, evaluator="denotational"))
+    assert found == {"1 minute": 4, "1 [price]": 2}[window]
+    _, out, err = run("count", text, str(file))
+    assert out == f"{found}\n"
+    assert "is less than before" in err
+    assert len(run("match", text, str(file), "--json")[1].splitlines()) == found
+
+
 def test_output_columns_have_different_names(file: Path, run: Run) -> None:
     text = "MATCH_RECOGNIZE (ORDER BY time MEASURES FIRST(time) AS {} ALL ROWS PER MATCH PATTERN (A+))"
     found = run("match", text.format("time"), str(file), "--language", "row-pattern", "--output", "rows")
