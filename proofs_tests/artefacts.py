@@ -52,11 +52,11 @@ def state(query: str, evaluator: str) -> bytes:
 def cases() -> Iterator[str]:
     """Random queries and streams of every language."""
     for name, language in LANGUAGES.items():
-        generator = language.generator()
+        generator = language.require_cases().generator()
         for profile in generator.profiles.values():
             for seed in range(SEEDS):
                 query, S = generator.case(Random(f"{name}/{seed}"), profile, 10, 8)
-                yield f"{language.show(query)} {[json_of_event(event) for event in S]}\n"
+                yield f"{language.syntax.show(query)} {[json_of_event(event) for event in S]}\n"
 
 
 def entries() -> Iterator[str]:

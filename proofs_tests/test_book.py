@@ -276,7 +276,7 @@ def test_every_operator_is_drawn_in_its_chapter(chapter: str, language: str, wit
     """An example has the stream with the matches, the run step by step where there is one, and the playground."""
     text = (DOCS / "theory" / f"{chapter}.md").read_text(encoding="utf-8")
     its = language_named(language)
-    shown = {type(part) for query in EXAMPLE.findall(text) for part in its.subterms(its.parse(query))}
+    shown = {type(part) for query in EXAMPLE.findall(text) for part in its.syntax.subterms(its.syntax.parse(query))}
     operators = {operator.name: operator.node for one, operator in EVERY if one == language}
     assert len(operators) > 8
     derived = {name for name, node in operators.items() if issubclass(node, cel.Derived)}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator
 from typing import get_args
 
 from cerify.equivalence.generate.generator import Generator
 from cerify.equivalence.shrink.shrink import QueryOperations
-from cerify.languages.language import BuiltIn, Language, Options
+from cerify.languages.language import BuiltIn, Cases, Evaluators, Language, Options, Syntax
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Match, Schema, Stream
 from proofs_tests.toy import denote, text
@@ -16,11 +15,9 @@ from proofs_tests.toy.campaigns import GENERATOR, OPERATIONS
 from proofs_tests.toy.syntax import Word
 
 
-class Toy(Language[Word]):
-    """Words."""
+class ToySyntax(Syntax[Word]):
+    """The text of words, and how they fit a schema."""
 
-    name = "toy"
-    title = "words"
     trees = get_args(Word)
 
     def parse(self, text_: str) -> Word:
@@ -33,15 +30,15 @@ class Toy(Language[Word]):
         if missing := [R for R in text.letters(query) if R not in schema.types]:
             raise IllFormed(f"unknown event type {missing[0]}")
 
+
+class ToyCases(Cases[Word]):
+    """Random words and streams, and how a word gets simpler."""
+
     def generator(self) -> Generator[Word]:
         return GENERATOR
 
     def operations(self) -> QueryOperations[Word]:
         return OPERATIONS
-
-    @cached_property
-    def evaluators(self) -> Mapping[str, BuiltIn[Word]]:
-        return {"denotational": BuiltIn.from_matches(_denotational), "automaton": BuiltIn.from_matches(_scan)}
 
 
 def _denotational(word: Word, S: Stream, options: Options) -> Iterator[Match]:
@@ -58,3 +55,14 @@ def _scan(word: Word, S: Stream, options: Options) -> Iterator[Match]:
         i = j + 1 - len(wanted)
         if all(S[i + k].type == R for k, R in enumerate(wanted)):
             yield Match(j, tuple(range(i, j + 1)))
+
+
+TOY: Language[Word] = Language(
+    name="toy",
+    title="words",
+    syntax=ToySyntax(),
+    evaluators=Evaluators(
+        {"denotational": BuiltIn.from_matches(_denotational), "automaton": BuiltIn.from_matches(_scan)}
+    ),
+    cases=ToyCases(),
+)

@@ -92,7 +92,7 @@ def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple
         lang = language_named(language) if isinstance(query, str) else language_of(query)
         tree = _parsed(lang, query) if isinstance(query, str) else query
         if schema is not None:
-            lang.require_typed(tree, schema)
+            lang.syntax.require_typed(tree, schema)
         return lang, tree
 
 
@@ -105,11 +105,11 @@ def read_query_and_events(query: Any, events: Events | str | Path, language: str
     if isinstance(events, Stream):
         S = events
     else:
-        own = lang.read_events(cast("Any", events)) if is_path(events) else None
+        own = lang.syntax.read_events(cast("Any", events)) if is_path(events) else None
         S = as_stream(events, default_type=lang.row_type) if own is None else own
     if S.schema is not None:
         with errors_in(_text_of(query)), depth_limited():
-            lang.require_typed(tree, S.schema)
+            lang.syntax.require_typed(tree, S.schema)
     return lang, tree, S
 
 
@@ -120,16 +120,18 @@ def _text_of(query: Any) -> str | None:
 def _parsed(language: Language[Any], text: str) -> Any:
     """The syntax tree of a text. Raises ParseError, which names the languages in which the text is a query."""
     try:
-        return language.parse(text)
+        return language.syntax.parse(text)
     except ParseError as error:
-        own = language.marks(text)
+        own = language.syntax.marks(text)
         others = [
-            name for name, one in LANGUAGES.items() if one != language and one.marks(text) >= own and _parses(one, text)
+            name
+            for name, one in LANGUAGES.items()
+            if one != language and one.syntax.marks(text) >= own and _parses(one, text)
         ]
         there = _guess_other_language(language, text)
         hint = f"it is a query in another language: {_format_language_options(others)}" if others else ""
         if there is not None and there.name not in others:
-            hint = f"this looks like {there.looks_like(text)}: {_format_language_options([there.name])}"
+            hint = f"this looks like {there.syntax.looks_like(text)}: {_format_language_options([there.name])}"
         elif there is None and (found := _foreign_sign(language, text, error.span)) is not None:
             sign, span = found
             wrong = f"{text[span.start : span.end]!r} is not expected here; in {language.title} it is written {sign}"
@@ -153,8 +155,8 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
     if error is None:
         return None
     call = re.search(r"(\w+)\s*\([^()]*\Z", text[: error.start])
-    if call and (key := f"{call[1].upper()} (") in language.foreign:
-        return language.foreign[key], Span(call.start(1), call.end(1))
+    if call and (key := f"{call[1].upper()} (") in language.syntax.foreign:
+        return language.syntax.foreign[key], Span(call.start(1), call.end(1))
     starts = [error.start]
     before = re.search(r"[=<|]\Z|(?:(\w+)\s+)?(\w+)\s+\Z", text[: error.start])
     if before and not text.startswith("(", error.start):
@@ -167,8 +169,8 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
             signs.append(" ".join(following[0].split()))
         for sign in sorted(signs, key=len, reverse=True):
             for key in (f"{preceding[1]} {sign}" if preceding else sign, sign):
-                if key.upper() in language.foreign:
-                    return language.foreign[key.upper()], Span(start, start + len(sign))
+                if key.upper() in language.syntax.foreign:
+                    return language.syntax.foreign[key.upper()], Span(start, start + len(sign))
     return None
 
 
@@ -176,14 +178,14 @@ def _guess_other_language(language: Language[Any], text: str) -> Language[Any] |
     """The other language of which a text has the most marks, if it has none of this one."""
     best, most = language, 0
     for other in LANGUAGES.values():
-        if (number := other.marks(text)) > most:
+        if (number := other.syntax.marks(text)) > most:
             best, most = other, number
-    return best if most and not language.marks(text) else None
+    return best if most and not language.syntax.marks(text) else None
 
 
 def _parses(language: Language[Any], text: str) -> bool:
     with suppress(CerifyError):
-        language.parse(text)
+        language.syntax.parse(text)
         return True
     return False
 
@@ -204,7 +206,7 @@ def parse(text: str | Mapping[str, Any], language: LanguageName | str = DEFAULT)
         return query_of_json(text, language)
     require_kind("a query", text, str, "a text")
     with errors_in(text):
-        return language_named(language).parse(text)
+        return language_named(language).syntax.parse(text)
 
 
 def show(query: Any) -> str:
@@ -217,7 +219,7 @@ def show(query: Any) -> str:
     Raises IllFormed for what is no syntax tree.
     """
     with depth_limited():
-        return language_of(query).show(query)
+        return language_of(query).syntax.show(query)
 
 
 def plan_query(
@@ -241,7 +243,7 @@ def _selected(language: Language[Any], query: Any, selection: Selection | str) -
     """Return the query for the matches that a selection strategy keeps. Raises IllFormed, Unsupported."""
     if selection is Selection.ALL or selection == Selection.ALL.value:
         return query
-    return language.selected(query, Selection.of(selection))
+    return language.syntax.selected(query, Selection.of(selection))
 
 
 def _consumption(policy: Consumption | str) -> Consumption:
@@ -378,9 +380,9 @@ def match(
             made = plan(lang, _selected(lang, tree, selection), S.schema, Want(chosen, evaluator))
             warn_of_misfits(lang, made.query, S, text=text, strict=strict, stacklevel=2)
             if output == "rows":
-                return lang.output_table(made.query, S, made.unsorted(S), chosen)
+                return lang.evaluators.output_table(made.query, S, made.unsorted(S), chosen)
             found = Matches(made.all_matches(S) if limit is None else made.first_matches(S, limit))
-            if (is_open := lang.open_test(made.query, S, chosen)) is not None and any(map(is_open, found)):
+            if (is_open := lang.evaluators.open_test(made.query, S, chosen)) is not None and any(map(is_open, found)):
                 found.open = [is_open(one) for one in found]
             return found
 
@@ -558,7 +560,7 @@ def generate(
     require_whole("nodes", nodes, 1)
     require_whole("events", events, 1)
     require_kind("profile", profile, str | None, "the name of a profile")
-    generator = language_named(language).generator()
+    generator = language_named(language).require_cases().generator()
     profile = next(iter(generator.profiles)) if profile is None else profile
     if profile not in generator.profiles:
         raise IllFormed(f"there is no profile {profile!r} of {language}; use one of {', '.join(generator.profiles)}")
@@ -611,7 +613,7 @@ def explain(
         text = _text_of(query)
         with errors_in(text):
             warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
-            explainer = lang.explainer(tree, S, lang.show(tree))
+            explainer = lang.explanations.explainer(tree, S, lang.syntax.show(tree))
             explanation = explainer.explain_request(request)
             if explanation is None:
                 raise InputError("name the positions of a match, or what variables bind")
@@ -650,7 +652,7 @@ def near_misses(
         text = _text_of(query)
         with errors_in(text), budget.timed():
             warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
-            return followed(lang.cel_formula(tree, budget), S, limit, budget)
+            return followed(lang.deciders.cel_formula(tree, budget), S, limit, budget)
 
 
 def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
@@ -699,7 +701,7 @@ def check(
     require_kind("budget", budget, Budget, "a cerify.Budget")
     lang, tree = read_query(query, language)
     with budget.timed():
-        return lang.check(tree, schema)
+        return lang.syntax.check(tree, schema)
 
 
 def equivalent(
@@ -790,16 +792,16 @@ def _compare_queries(left: Any, right: Any, languages: tuple[str, str], question
         if question.level == "valuations" and lang.answer:
             raise IllFormed(f"{lang.answer}; compare at the level of events")
     if mine is theirs or mine == theirs:
-        return mine.compare(phi, psi, question)
+        return mine.deciders.compare(phi, psi, question)
     in_cel = []
     for query, lang, tree in ((left, mine, phi), (right, theirs, psi)):
         with errors_in(_text_of(query)):
-            formula = lang.formula_to_compare(tree, question)
+            formula = lang.deciders.formula_to_compare(tree, question)
         if isinstance(formula, Unsupported):
             formula.text = formula.text or _text_of(query)
             return Undecided(formula.described())
         in_cel.append(formula)
-    verdict = LANGUAGES[COMMON].compare(in_cel[0], in_cel[1], question)
+    verdict = LANGUAGES[COMMON].deciders.compare(in_cel[0], in_cel[1], question)
     return confirmed(verdict, ((mine, phi), (theirs, psi)), question)
 
 
@@ -822,11 +824,11 @@ def formulas_compared(
     found, timed = [], False
     for query, name in zip((left, right), languages, strict=True):
         lang, tree = read_query(query, name, question.schema)
-        formula = lang.formula_to_compare(tree, question)
+        formula = lang.deciders.formula_to_compare(tree, question)
         if isinstance(formula, Unsupported):
             return None
-        found.append(LANGUAGES[COMMON].show(formula))
-        timed = timed or lang.needs_order(tree)
+        found.append(LANGUAGES[COMMON].syntax.show(formula))
+        timed = timed or lang.deciders.needs_order(tree)
     return ComparedAs(found[0], found[1], timed)
 
 
@@ -861,7 +863,7 @@ def simplify(
     lang, tree = read_query(query, DEFAULT, schema)
     with errors_in(_text_of(query)), budget.timed():
         return simplify_formula(
-            lang.cel_formula(tree, budget), level, schema, budget, TRIES if tries is None else tries
+            lang.deciders.cel_formula(tree, budget), level, schema, budget, TRIES if tries is None else tries
         )
 
 
@@ -898,7 +900,7 @@ def diagram_of(
     """The automaton of a query as a diagram. Raises what svg_of raises."""
     lang, tree = read_query(query, language, schema)
     with errors_in(query):
-        return lang.diagram(tree, f"Automaton of {_line(query)}", schema, budget)
+        return lang.explanations.diagram(tree, f"Automaton of {_line(query)}", schema, budget)
 
 
 def preference_tree(
@@ -912,7 +914,7 @@ def preference_tree(
     lang, tree, S = read_query_and_events(query, events, language)
     with errors_in(query):
         warn_of_misfits(lang, tree, S, text=query, strict=False, stacklevel=2)
-        return lang.preference_tree(tree, S, row, f"Labellings of {_line(query)} from row {row}")
+        return lang.explanations.preference_tree(tree, S, row, f"Labellings of {_line(query)} from row {row}")
 
 
 def hoa_of(
@@ -924,7 +926,7 @@ def hoa_of(
     """
     lang, tree = read_query(query, language, schema)
     with errors_in(query):
-        return hoa_of_automaton(lang.automaton(tree, schema, budget), _line(query))
+        return hoa_of_automaton(lang.explanations.automaton(tree, schema, budget), _line(query))
 
 
 def record(
@@ -946,7 +948,7 @@ def record(
         if output == "valuations" and lang.answer:
             raise Unsupported(f"{lang.answer}; a run cannot keep variables")
         warn_of_misfits(lang, tree, S, text=query, strict=strict, stacklevel=2)
-        return lang.record(tree, S, _line(query), Options(output, budget))
+        return lang.explanations.record(tree, S, _line(query), Options(output, budget))
 
 
 def _line(query: Any) -> str:

@@ -105,7 +105,7 @@ def explanation(
     Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
     lang, tree, S = read_query_and_events(query, events, language)
-    explainer = lang.explainer(tree, S, query)
+    explainer = lang.explanations.explainer(tree, S, query)
     request = Request(None if match is None else frozenset(match))
     found = explainer.explain_request(request)
     listing = explainer.all(request) if found is None else None

@@ -88,7 +88,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
 
     @property
     def identity(self) -> str:
-        name, text = self.language.name, self.language.show(self.query)
+        name, text = self.language.name, self.language.syntax.show(self.query)
         options = [self.options.output, repr(self.options.reading), self.options.consumption.value, self.waits_for_end]
         options += [] if self.options.eql_reading == ELASTIC else [repr(self.options.eql_reading)]
         options += [] if self.options.sigma_reading == SPECIFICATION else [repr(self.options.sigma_reading)]
@@ -123,7 +123,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         Raises BudgetExceeded unless there is a limit.
         """
         most = self.options.budget.matches
-        part = self.language.matches(self.query, S.part(begin, end - begin), DENOTATIONAL, self.options)
+        part = self.language.evaluators.matches(self.query, S.part(begin, end - begin), DENOTATIONAL, self.options)
         new = (match for match in part if match.at >= first - begin)
         found = list(islice(new, most + 1 if limit is None else limit))
         if limit is None and len(found) > most:
@@ -202,12 +202,12 @@ class Plan(Generic[F]):
         """Return the matches, with the values of attribute variables where the language has any."""
         if self.options.consumption is not Consumption.NONE:
             return self.matches(S)
-        return self.language.with_values(self.query, S, self.chosen_evaluator, self.options)
+        return self.language.evaluators.with_values(self.query, S, self.chosen_evaluator, self.options)
 
     @property
     def rewrites(self) -> tuple[str, ...]:
         """The languages into which the evaluator rewrites the query, one after the other."""
-        return () if self.evaluator is None else self.language.rewrites(self.query, self.evaluator)
+        return () if self.evaluator is None else self.language.evaluators.rewrites(self.query, self.evaluator)
 
     @property
     def chosen_evaluator(self) -> str:
@@ -274,9 +274,9 @@ def _in_batches(
     refused = language.evaluators[name].prepare(query, schema, want.options)
     if isinstance(refused, Unsupported):
         return refused
-    if schema is None and language.needs_schema(query):
+    if schema is None and language.evaluators.needs_schema(query):
         return Unsupported("which attribute an argument means depends on all events to come; give a schema")
-    evaluator = DefinitionEvaluator(language, query, language.waits(query), want.options, schema)
+    evaluator = DefinitionEvaluator(language, query, language.evaluators.waits(query), want.options, schema)
     evaluator.needed = attributes_in(language, query)
     return None, evaluator
 
@@ -296,7 +296,7 @@ def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Pro
     has it, and comparisons of attributes with values of several types are not looked at.
     """
     seen = isinstance(schema, ObservedSchema)
-    for problem in language.problems(query, schema):
+    for problem in language.syntax.problems(query, schema):
         if problem.rule in NAMES | KINDS and not (seen and problem.partial):
             yield problem
 
@@ -305,7 +305,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     """The warnings about a query over a stream; with strict they are errors, less what may only surprise.
 
     With a schema of the stream's own, a query or an event that does not fit it is an error, and only a variable that
-    nothing binds is a warning. Without one a column that the query needs of a table (`Language.missing_columns`), and
+    nothing binds is a warning. Without one a column that the query needs of a table (`Syntax.missing_columns`), and
     that the stream's table does not have, is an error. A stream without schema and events has no warnings. Raises
     IllFormed, InputError.
     """
@@ -313,10 +313,10 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     if S.unread:
         S.require_read(attributes_in(language, query))
     if S.schema is not None:
-        language.require_typed(query, S.schema)
+        language.syntax.require_typed(query, S.schema)
         require_events_fit(S, S.schema)
         # A filter on a variable that nothing binds has a meaning (docs/decisions/filters.md), and is most often a typo.
-        found = [problem for problem in language.problems(query, S.schema) if problem.rule == "unbound"]
+        found = [problem for problem in language.syntax.problems(query, S.schema) if problem.rule == "unbound"]
     else:
         seen = observed(S)
         if "" in seen.types:
@@ -324,13 +324,13 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
             raise InputError(f"event {n}: its type is empty; every event has a type")
         misfitting = misfits(language, query, seen) if seen.types else ()
         found = [_with_text(problem, S, seen, language) for problem in misfitting]
-        found += language.stream_problems(query, S)
+        found += language.syntax.stream_problems(query, S)
         columns = S.columns or ()
         if seen.types or {*columns} - {TYPE}:  # without rows a file may be read without its header
-            missing = [] if S.columns is None else list(language.missing_columns(query, columns))
+            missing = [] if S.columns is None else list(language.syntax.missing_columns(query, columns))
     for problem in (missing + (found if strict else []))[:1]:
         raise IllFormed(problem.hinted, problem.span)
-    found += language.surprises(query, S)
+    found += language.syntax.surprises(query, S)
     return [QueryWarning(problem.hinted, problem.span) for problem in found]
 
 

@@ -36,11 +36,11 @@ def query_of_json(obj: object, language: str) -> Any:
     lang = language_named(language)
     with depth_limited():
         tree = _built(obj, node_kinds(lang.name), "the query", tuple)
-        if not isinstance(tree, lang.trees):
+        if not isinstance(tree, lang.syntax.trees):
             raise InputError(f"the query: {type(tree).__name__} is no query of {lang.title}")
         try:
-            text = lang.show(tree)
-            again = lang.parse(text)
+            text = lang.syntax.show(tree)
+            again = lang.syntax.parse(text)
         except CerifyError as error:
             raise InputError(f"the query: it is none that {lang.title} can write: {error.message}") from None
         except (TypeError, AttributeError, ValueError, KeyError, AssertionError) as error:  # a field of another type
@@ -96,7 +96,7 @@ def _built(value: Any, kinds: Mapping[str, type], where: str, several: type) -> 
 def node_kinds(language: str) -> Mapping[str, type]:
     """Return by its word the class of each node of a language; datetime of a timestamp, timedelta of an interval."""
     found: dict[str, type] = {"Timestamp": datetime}
-    waiting, seen = list(LANGUAGES[language].trees), set()
+    waiting, seen = list(LANGUAGES[language].syntax.trees), set()
     own = waiting[0].__module__
     while waiting:
         kind = waiting.pop()

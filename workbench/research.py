@@ -98,7 +98,7 @@ def sizes(case: ExperimentCase, budget: Budget) -> Row:
     the smallest I/O-deterministic one (cep17, Proposition 1). An event expression has one automaton, the smallest
     deterministic one.
     """
-    A = language_of(case.query).automaton(case.query, case.stream.schema, budget)
+    A = language_of(case.query).explanations.automaton(case.query, case.stream.schema, budget)
     if not isinstance(A, CEA):
         return {"states": None, "deterministic": None, "minimal": len(A.following)}
     return {

@@ -73,7 +73,7 @@ def readable(text: str, S: Stream) -> int:
 def output_table(pattern: str, S: Stream) -> int:
     """The number of the rows of the output table."""
     q = parse(f"MATCH_RECOGNIZE ({TABLE.format(pattern)})")
-    return len(LANGUAGE.output_table(q, S, LANGUAGE.matches(q, S, "automaton"), Options()).rows)
+    return len(LANGUAGE.evaluators.output_table(q, S, LANGUAGE.evaluators.matches(q, S, "automaton"), Options()).rows)
 
 
 def row_patterns(quick: bool) -> Iterator[Figure]:

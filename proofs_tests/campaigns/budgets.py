@@ -141,10 +141,10 @@ def cases(language: str, query: str) -> Iterator[tuple[str, Case]]:
     yield "contained", lambda b: cerify.contained(query, query, budget=b, languages=(language, language))
     if language in ("cel", "core-cel"):
         yield "equivalent", lambda b: cerify.equivalent(query, larger, budget=b, languages=(language, language))
-        yield "simplify", lambda b: cerify.simplify(lang.cel_formula(lang.parse(query), b), budget=b)
+        yield "simplify", lambda b: cerify.simplify(lang.deciders.cel_formula(lang.syntax.parse(query), b), budget=b)
     if language in ("cel", "event-expression"):
         certificate = Certificate("equivalent", query, query, "events", None, False, (), language)  # type: ignore[arg-type]
-        yield "verify", lambda b: lang.flaw(certificate, b)
+        yield "verify", lambda b: lang.deciders.flaw(certificate, b)
 
 
 def finished(evaluator: Evaluator) -> list[Match]:

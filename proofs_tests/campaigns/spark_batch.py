@@ -138,7 +138,7 @@ def wild_pair(rng: Random, language: str) -> tuple[SparkQuery, Stream]:
     while True:
         with suppress(IllFormed, InputError, Unsupported):
             case = wild_case(PLUGINS[language], str(rng.random()))
-            query = SparkQuery(PLUGINS[language].show(case.query), language, schema=case.S.schema)
+            query = SparkQuery(PLUGINS[language].syntax.show(case.query), language, schema=case.S.schema)
             if case.typed and len(case.S.table) and query.parsed:
                 return query, case.S
 

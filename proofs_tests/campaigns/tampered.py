@@ -48,7 +48,7 @@ def certified() -> frozenset[tuple[Any, ...]]:
 def certificate(data: bytes) -> str:
     """Refused, or the claim is decided anew."""
     found = Certificate.from_json(data.decode("utf-8", "surrogateescape"))
-    if language_named(found.language).flaw(found, BUDGET) is not None:
+    if language_named(found.language).deciders.flaw(found, BUDGET) is not None:
         return "refused"
     if claim_of(found) in certified():
         return "with the same claim"
@@ -88,7 +88,7 @@ def lines() -> Sequence[bytes]:
 def case(data: bytes) -> str:
     """Refused, or its matches are those of the plain definition."""
     found = case_of_line(data.decode("utf-8"), "the suite")
-    query = LANGUAGES[found.language].parse(found.query)
+    query = LANGUAGES[found.language].syntax.parse(found.query)
     second = second_opinion(found.language, query, stream_of(found), found.output)
     if second is not None and second != set(found.matches):
         raise Believed(f"{found.query} over {found.events}: {found.matches}, not {second}")

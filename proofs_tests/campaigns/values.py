@@ -85,7 +85,7 @@ def wild_case(language: Language[Any], seed: str, alike: bool = False) -> Wild:
     alike: in five sixths of the typed cases all attributes are of one type, so that the constants fit a schema.
     """
     rng = Random(seed)
-    generator = language.generator()
+    generator = language.require_cases().generator()
     profile = generator.profiles[rng.choice(list(generator.profiles))]
     query, S = generator.case(rng, profile, NODES, EVENTS)
     typed = rng.random() < 0.5
@@ -106,12 +106,12 @@ def wild_case(language: Language[Any], seed: str, alike: bool = False) -> Wild:
         for e in S
     ]
     new = with_constants(query, rng, constants)
-    if language.parse(language.show(new)) != new:
-        raise AssertionError(f"{language.show(new)} is read back as another query")
+    if language.syntax.parse(language.syntax.show(new)) != new:
+        raise AssertionError(f"{language.syntax.show(new)} is read back as another query")
     S = Stream(replaced)
     if typed and rng.random() < 0.5:
         S = Stream(replaced, drawn_schema(rng, S))
-        language.require_typed(new, S.schema)
+        language.syntax.require_typed(new, S.schema)
     saved = rng.random() < 0.5
     return Wild(new, with_constants(new, rng, constants), S, typed, saved)
 
@@ -174,7 +174,7 @@ def answers(language: Language[Any], case: Wild) -> Iterator[tuple[str, Callable
     """What has to have the matches of the definition: each evaluator, on all of it and in two batches, and readers."""
     for name in language.evaluators:
         if name != DENOTATIONAL:
-            yield name, lambda name=name: sorted(language.matches(case.query, case.S, name, OPTIONS))
+            yield name, lambda name=name: sorted(language.evaluators.matches(case.query, case.S, name, OPTIONS))
         yield f"{name} in batches", lambda name=name: in_batches(language, case, name)
     if case.typed and len(case.S):
         for suffix, write in WRITERS.items():
@@ -200,7 +200,7 @@ def by_worker(language: Language[Any], case: Wild) -> list[Match]:
     """The matches of what a worker of Spark runs, which reads the stream in two batches."""
     from cerify.spark.runs import SparkQuery, start
 
-    run = start(SparkQuery(language.show(case.query), language.name, schema=case.S.schema), BUDGET)
+    run = start(SparkQuery(language.syntax.show(case.query), language.name, schema=case.S.schema), BUDGET)
     half = len(case.S) // 2
     return matches([run.push(case.S.table[:half]), run.push(case.S.table[half:]), run.finish()])
 
@@ -211,7 +211,7 @@ def from_file(language: Language[Any], case: Wild, suffix: str, write: Callable[
         path = Path(folder, f"events.{suffix}")
         write(case.S, path)
         schema = case.S.schema or (Schema.of(case.S) if suffix == "csv" else None)  # CSV has values without types
-        return sorted(language.matches(case.query, read(path, schema=schema), DENOTATIONAL, OPTIONS))
+        return sorted(language.evaluators.matches(case.query, read(path, schema=schema), DENOTATIONAL, OPTIONS))
 
 
 def write_lines(S: Stream, path: Path) -> None:
@@ -252,7 +252,7 @@ WRITERS = {"csv": write_csv, "jsonl": write_lines, "parquet": write_parquet, "ar
 
 def outcomes(language: Language[Any], case: Wild, answers: Answers = answers) -> Iterator[tuple[str, str]]:
     """For each of the answers its name, and whether it agrees with the definition; else how it does not."""
-    expected = sorted(language.matches(case.query, case.S, DENOTATIONAL, OPTIONS))
+    expected = sorted(language.evaluators.matches(case.query, case.S, DENOTATIONAL, OPTIONS))
     for name, answer in answers(language, case):
         try:
             found = answer()
@@ -306,7 +306,7 @@ def command(campaign: str, case_of: Callable[[Language[Any], str], Wild], answer
                 for answer, outcome in found:
                     counted["wrong" if outcome.startswith("WRONG") else outcome] += 1
                     if outcome.startswith("WRONG"):
-                        text = "" if case is None else f"{language.show(case.query)} over {list(case.S)}"
+                        text = "" if case is None else f"{language.syntax.show(case.query)} over {list(case.S)}"
                         click.echo(f"{name} {i} {answer}: {outcome}: {text}")
             wrong += counted["wrong"]
             if stores:

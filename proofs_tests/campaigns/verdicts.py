@@ -43,7 +43,7 @@ def alike_case(language: Language[Any], seed: str) -> Wild:
     rng = Random(seed)
     query, other = with_booleans(case.query, rng), with_booleans(case.other, rng)
     if case.S.schema is not None:
-        language.require_typed(query, case.S.schema)
+        language.syntax.require_typed(query, case.S.schema)
     return replace(case, query=query, other=other)
 
 
@@ -67,12 +67,12 @@ def answers(language: Language[Any], case: Wild) -> Iterator[tuple[str, Callable
     yield "an equivalent query", partial(of_equivalent, language, case, language, lambda: case.other)
     yield "the check", partial(of_check, language, case)
     yield "the algebra", partial(of_algebra, language, case)
-    for to, translate in language.translations.items():
+    for to, translate in language.deciders.translations.items():
         translated = partial(translate, case.query, DECIDED)
         yield f"the query in {to}", partial(of_rewritten, language, case, LANGUAGES[to], translated)
         other = partial(translate, case.other, DECIDED)
         yield f"an equivalent query in {to}", partial(of_equivalent, language, case, LANGUAGES[to], other)
-    for form, rewrite in language.normal_forms.items():
+    for form, rewrite in language.deciders.normal_forms.items():
         if rewrite is not None:
             yield form, partial(of_rewritten, language, case, language, partial(rewrite, case.query, NODES))
     if language.name == DEFAULT:
@@ -88,7 +88,7 @@ def of_equivalent(
     there is no proof.
     """
     other = rewritten(language, case, other_language, written)
-    texts = (language.show(case.query), other_language.show(other))
+    texts = (language.syntax.show(case.query), other_language.syntax.show(other))
     names = (language.name, other_language.name)
     try:
         verdict = equivalent(*texts, schema=case.S.schema, languages=names, budget=BUDGET)
@@ -127,11 +127,11 @@ def require_same(
     """
     ends = language != other_language and other_language.name == "event-expression"
     left, right = (
-        {(m.at, None if ends else m.events) for m in of.matches(query, S, DENOTATIONAL, OPTIONS)}
+        {(m.at, None if ends else m.events) for m in of.evaluators.matches(query, S, DENOTATIONAL, OPTIONS)}
         for of, query in ((language, case.query), (other_language, other))
     )
     if left != right:
-        raise AssertionError(f"{why} to {other_language.show(other)}, and not over {list(S)}")
+        raise AssertionError(f"{why} to {other_language.syntax.show(other)}, and not over {list(S)}")
 
 
 def rewritten(language: Language[Any], case: Wild, other_language: Language[Any], written: Callable[[], Any]) -> Any:
@@ -171,7 +171,7 @@ def smaller(case: Wild) -> Any:
 def of_check(language: Language[Any], case: Wild) -> list[Match]:
     """No match, where the check says that there is none on any stream. Raises Unsupported where it does not."""
     with BUDGET.timed():
-        checked = language.check(case.query, case.S.schema)
+        checked = language.syntax.check(case.query, case.S.schema)
     if checked.satisfiable is not False and not checked.fragment.get("no_match"):  # the second is MATCH_RECOGNIZE's
         raise Unsupported("it may match")
     return []
@@ -200,7 +200,7 @@ def parts_of(tree: Any, kinds: UnionType) -> Iterator[Any]:
 
 def by_definition(language: Language[Any], case: Wild) -> list[Match]:
     """The matches of the case."""
-    return sorted(language.matches(case.query, case.S, DENOTATIONAL, OPTIONS))
+    return sorted(language.evaluators.matches(case.query, case.S, DENOTATIONAL, OPTIONS))
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ LATE = 30.0
 
 def matches(query: Any, S: Stream, options: Options) -> list[Match]:
     """The matches, at once or late."""
-    if crc32(CEL.show(query).encode()) % EACH == 0:
+    if crc32(CEL.syntax.show(query).encode()) % EACH == 0:
         time.sleep(LATE)
-    return CEL.matches(query, S, "automaton", options)
+    return CEL.evaluators.matches(query, S, "automaton", options)
 
 
 serve(EngineInfo("slow", "1", ["cel"], ()), {"cel": matches})

@@ -159,16 +159,19 @@ def parser(name: str) -> Target:
     language = LANGUAGES[name]
 
     def run(data: bytes) -> object:
-        return language.show(language.parse(data.decode("utf-8", "surrogateescape")))
+        return language.syntax.show(language.syntax.parse(data.decode("utf-8", "surrogateescape")))
 
     def seeds() -> list[bytes]:
         queries = list(dict.fromkeys(case.query for case in load(None) if case.language == name))
         if not queries:  # of a language without a suite
-            made = (language.generator().case(Random(n), profiles[n % len(profiles)], 6, 1)[0] for n in range(40))
-            return list(dict.fromkeys(language.show(query).encode() for query in made))
+            made = (
+                language.require_cases().generator().case(Random(n), profiles[n % len(profiles)], 6, 1)[0]
+                for n in range(40)
+            )
+            return list(dict.fromkeys(language.syntax.show(query).encode() for query in made))
         return [query.encode() for query in queries[::EACH]]
 
-    profiles = list(language.generator().profiles.values())
+    profiles = list(language.require_cases().generator().profiles.values())
     return Target(seeds, run)
 
 
@@ -261,7 +264,7 @@ def certificates() -> list[bytes]:
 def checked(data: bytes) -> object:
     """What the checker says of a certificate."""
     found = Certificate.from_json(data.decode("utf-8", "surrogateescape"))
-    return language_named(found.language).flaw(found, BUDGET)
+    return language_named(found.language).deciders.flaw(found, BUDGET)
 
 
 def fresh(which: int) -> Evaluator:
@@ -358,7 +361,7 @@ CEL = LANGUAGES["cel"]
 PLAN = plan_of(CEL, "core", None, definition(CEL), cases=8, nodes=4, events=4)
 PLAN = replace(PLAN, right=nothing)
 SERVED = {
-    name: lambda query, S, options, language=language: language.matches(
+    name: lambda query, S, options, language=language: language.evaluators.matches(
         query, S, "automaton", replace(options, budget=BUDGET)
     )
     for name, language in LANGUAGES.items()

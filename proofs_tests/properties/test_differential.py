@@ -155,7 +155,11 @@ TRIES = 60
 @pytest.mark.parametrize("cases", sampled([1, CASES], [1]))
 @pytest.mark.parametrize(
     ("language", "profile"),
-    [(language, profile) for language in generated_languages() for profile in language.generator().profiles],
+    [
+        (language, profile)
+        for language in generated_languages()
+        for profile in language.require_cases().generator().profiles
+    ],
     ids=lambda part: part if isinstance(part, str) else part.name,
 )
 def test_candidates_are_printed_and_parsed_back(language: Language[Any], profile: str, cases: int) -> None:
@@ -168,17 +172,17 @@ def test_candidates_are_printed_and_parsed_back(language: Language[Any], profile
 
     for index in range(cases):
         phi, S = plan.case(index)
-        shrink_case(language, language.show(phi), S, fails, TRIES)
+        shrink_case(language, language.syntax.show(phi), S, fails, TRIES)
     assert len(asked) > cases
     for query in asked:  # an error that fails raises would only be a candidate that is dropped
-        assert language.parse(language.show(language.parse(query))) == language.parse(query)
+        assert language.syntax.parse(language.syntax.show(language.syntax.parse(query))) == language.syntax.parse(query)
 
 
 @pytest.mark.parametrize("language", list(generated_languages()), ids=lambda language: language.name)
 def test_names_and_constants_are_replaced_one_by_one(language: Language[Any]) -> None:
     """mapped changes nothing by itself, and the n-th call of a function is about the n-th name or constant."""
     operations = language.operations()
-    for profile in language.generator().profiles:
+    for profile in language.require_cases().generator().profiles:
         plan = plan_of(language, profile, "random", definition(language), cases=CASES, seed=5, nodes=9, events=4)
         for index in range(CASES):
             query, _ = plan.case(index)
@@ -189,4 +193,4 @@ def test_names_and_constants_are_replaced_one_by_one(language: Language[Any]) ->
                 assert sorted(operations.names(other)) == sorted([*names[:n], "Other", *names[n + 1 :]])
             assert operations.constants(operations.mapped(query, value=lambda value: value)) == constants
             for reduction in operations.reductions:
-                assert all(isinstance(other, language.trees) for other in reduction(query))
+                assert all(isinstance(other, language.syntax.trees) for other in reduction(query))

@@ -21,7 +21,7 @@ def test_no_edit_is_believed(name: str) -> None:
 
 def test_a_checker_that_takes_everything_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     for language in tampered.LANGUAGES.values():
-        monkeypatch.setattr(type(language), "flaw", lambda self, certificate, budget: None)
+        monkeypatch.setattr(type(language.deciders), "flaw", lambda self, certificate, budget: None)
     _, wrong = tried("certificate", 150, seed=0)
     assert any("Different" in line for line in wrong)
 

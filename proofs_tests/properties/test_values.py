@@ -61,7 +61,7 @@ from proofs_tests.support import sampled
 # ---- values ----
 #
 
-PARSED = LANGUAGES["cel"].parse("Nothing")
+PARSED = LANGUAGES["cel"].syntax.parse("Nothing")
 ROWS = "MATCH_RECOGNIZE (AFTER MATCH SKIP TO NEXT ROW PATTERN (A) DEFINE A AS type = 'Nothing')"
 SEEDS = sampled(range(40), range(2))
 MANY = 6  # cases of a seed
@@ -131,7 +131,7 @@ def test_a_false_proof_is_found(name: str, fault: Any, monkeypatch: pytest.Monke
 
 def test_a_check_that_denies_all_matches_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = Checked({}, "", [], satisfiable=False)
-    monkeypatch.setattr(type(LANGUAGES["cel"]), "check", lambda self, query, schema: nothing)
+    monkeypatch.setattr(type(LANGUAGES["cel"].syntax), "check", lambda self, query, schema: nothing)
     outcomes = (outcome for seed in range(8) for outcome in seen("cel", seed, verdicts.answers))
     assert any("the check: WRONG" in outcome for outcome in outcomes)
 
@@ -150,14 +150,14 @@ def test_a_rewriting_to_a_query_without_matches_is_found(
 ) -> None:
     def nothing(query: object, _: object) -> object:
         to = answer.rpartition(" ")[2] if rewriting == "translations" else "cel"
-        return LANGUAGES[to].parse({"row-pattern": ROWS}.get(to, "Nothing"))
+        return LANGUAGES[to].syntax.parse({"row-pattern": ROWS}.get(to, "Nothing"))
 
     if rewriting == "simplify":
         smaller = Simplified(PARSED, PARSED, "events", (), None, True)
         monkeypatch.setattr(verdicts, "simplify", lambda *_, **__: smaller)
     else:
         named = {answer.rpartition(" ")[2]: nothing}
-        monkeypatch.setattr(type(LANGUAGES["cel"]), rewriting, property(lambda self: named))
+        monkeypatch.setattr(type(LANGUAGES["cel"].deciders), rewriting, property(lambda self: named))
     if answer.startswith("an equivalent"):
         proof = equivalent("A", "A")
         monkeypatch.setattr(verdicts, "equivalent", lambda *_, **__: proof)

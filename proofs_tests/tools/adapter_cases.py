@@ -51,7 +51,7 @@ def matches(line: protocol.Json) -> list[protocol.Match]:
     schema = None if line.get("schema") is None else schema_of_json(line["schema"])
     S = stream_of_json(line["events"], schema, line["query"], language.row_type)
     output = line.get("output", "matches")
-    found = language.matches(language.parse(line["query"]), S, DENOTATIONAL, Options(output))
+    found = language.evaluators.matches(language.syntax.parse(line["query"]), S, DENOTATIONAL, Options(output))
     return of_output(found, language.name, output)
 
 
@@ -62,7 +62,7 @@ def case_of(line: protocol.Json) -> Case:
 
 def tables(line: protocol.Json) -> list[protocol.Json]:
     """Tables that show the matches of a clause: the columns of its partitions, the match number, then all others."""
-    q = LANGUAGES["row-pattern"].parse(line["query"])
+    q = LANGUAGES["row-pattern"].syntax.parse(line["query"])
     keys, measures = [one.name for one in q.partition], [one.name for one in q.measures]
     labels: list[list[Any]] = []
     own: list[list[Any]] = []

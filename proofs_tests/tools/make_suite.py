@@ -84,7 +84,7 @@ def new_twins(source: Source, cases: Sequence[Case]) -> Iterator[Case]:
     for case in cases:
         last[case.feature] = max(last[case.feature], int(case.id.rpartition("/")[2]))
         asked.add((case.feature, case.query, json.dumps(list(case.events))))
-    show = language_named(source.language).show
+    show = language_named(source.language).syntax.show
     made = ((feature, show(query), S) for feature, query, S in twins(cases))
     yield from numbered(source, (twin for twin in made if _asked(source, *twin) not in asked), last)
 

@@ -100,7 +100,7 @@ def shown_mutants(cases: Sequence[Case]) -> dict[str, tuple[int, int]]:
         own = sorted((c for c in cases if c.language == language), key=lambda c: (len(c.events), len(c.query)))
         left = {mutant.name: mutant for mutant in mutants}
         for case in own:
-            query, S = LANGUAGES[language].parse(case.query), stream_of(case)
+            query, S = LANGUAGES[language].syntax.parse(case.query), stream_of(case)
             for name in killed_by(query, S, meaning, left.values(), case.output):
                 del left[name]
         total = Counter(mutant.name.split(":")[0] for mutant in mutants)
@@ -137,7 +137,7 @@ def covered_automata(cases: Iterable[Case]) -> Iterator[tuple[str, Covered]]:
 
 def automaton_of(language: str, query: str) -> MarkedDFA:
     """The minimal automaton of a query. Raises Unsupported, BudgetExceeded."""
-    tree = LANGUAGES[language].parse(query)
+    tree = LANGUAGES[language].syntax.parse(query)
     if language == "event-expression":
         found = compile_expression(tree, None, BUDGET)
         coming = found.alphabet.coming
@@ -150,7 +150,9 @@ def automaton_of(language: str, query: str) -> MarkedDFA:
         steps = [{(n, True): reached.index(found.step(q, a)) for n, a in enumerate(coming)} for q in reached]
         return replace(minimal(steps, [q in found.accepting for q in reached], events), marks=(True,))
     return marked_dfa(
-        sase_to_cel(tree) if language == "sase" else LANGUAGES[language].cel_formula(tree, BUDGET), None, BUDGET
+        sase_to_cel(tree) if language == "sase" else LANGUAGES[language].deciders.cel_formula(tree, BUDGET),
+        None,
+        BUDGET,
     )
 
 

@@ -64,7 +64,7 @@ def test_it_is_explained(language: str, operator: Operator) -> None:
     """A match has a derivation, and a set that is none has a reason."""
     its = language_named(language)
     for phi in samples(language, operator):
-        matches = list(its.matches(phi, S, "denotational", Options()))
+        matches = list(its.evaluators.matches(phi, S, "denotational", Options()))
         for one in matches[:3]:
             found = api.explain(phi, S, one.events, at=one.at, language=language)
             assert isinstance(found, MatchExplanation) or (isinstance(found, MembershipAnswer) and found.match)
@@ -85,10 +85,13 @@ def test_it_is_shrunk(language: str, operator: Operator) -> None:
     its = language_named(language)
     for phi in samples(language, operator):
         smaller, stream = shrink(
-            its.operations(), phi, S, lambda psi, _: any(type(part) is operator.node for part in its.subterms(psi))
+            its.operations(),
+            phi,
+            S,
+            lambda psi, _: any(type(part) is operator.node for part in its.syntax.subterms(psi)),
         )
         assert len(stream) == 0
-        assert its.size(smaller) <= its.size(phi)
+        assert its.syntax.size(smaller) <= its.syntax.size(phi)
         assert type(smaller) is operator.node
 
 
@@ -103,13 +106,13 @@ def test_it_is_generated(language: str, operator: Operator) -> None:
         core_profile = generate_core_cel.CoreProfile(((operator.name, 1), ("or", 1)))
         found = [generate_core_cel.formula(rng, core_profile, 5) for _ in range(20)]
     its = language_named(language)
-    assert any(type(part) is operator.node for phi in found for part in its.subterms(phi))
+    assert any(type(part) is operator.node for phi in found for part in its.syntax.subterms(phi))
 
 
 def test_it_is_drawn(language: str, operator: Operator) -> None:
     its = language_named(language)
     for phi in samples(language, operator):
         try:
-            assert diagram_of(its.show(phi), language) is not None
+            assert diagram_of(its.syntax.show(phi), language) is not None
         except Unsupported:
             assert operator.name in ("partition", "perkey", "within"), "an automaton carries all but windows on values"

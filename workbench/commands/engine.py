@@ -75,7 +75,7 @@ def compile_loops(languages: Iterable[Language[Any]], evaluator: str) -> None:
             for output in get_args(Output):
                 # Unsupported: numba is not installed, or the output is not the language's; the case's answer says so
                 with suppress(Unsupported):
-                    _matches(language, evaluator, language.parse(query), S, Options(output))
+                    _matches(language, evaluator, language.syntax.parse(query), S, Options(output))
 
 
 Served = Mapping[str, Callable[[Any, Stream, Options], Collection[Match]]]
@@ -141,10 +141,10 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
             wants_rows = message.get("output") == "rows"
             output: Output = "matches" if wants_rows else message.get("output", "matches")
             options = Options(output, consumption=Consumption.from_value(message.get("consumption", "none")))
-            phi = language.selected(phi, Selection.of(message.get("selection", Selection.ALL)))
+            phi = language.syntax.selected(phi, Selection.of(message.get("selection", Selection.ALL)))
             found = served[name](phi, S, options)
             if wants_rows:
-                return language.output_table(phi, S, found, options).json()
+                return language.evaluators.output_table(phi, S, found, options).json()
         except Unsupported as error:
             return {"skipped": error.message}
     return {"matches": [protocol.json_of_match(match) for match in found]}
@@ -157,11 +157,11 @@ def _typed(language: Language[Any], query: str, schema: str) -> tuple[Any, Schem
     if obj is None:
         return phi, None
     declared = schema_of_json(obj)
-    language.require_typed(phi, declared)
+    language.syntax.require_typed(phi, declared)
     return phi, declared
 
 
 @lru_cache(maxsize=QUERIES)
 def _parsed(language: Language[Any], query: str) -> Any:
     """The parsed query, the same object for the same text, for which what is compiled is kept. Raises CerifyError."""
-    return language.parse(query)
+    return language.syntax.parse(query)

@@ -45,7 +45,7 @@ from cerify.equivalence.verdict import (
 )
 from cerify.explanations.explanation import braces, row
 from cerify.languages import COMMON, LANGUAGES, language_named
-from cerify.languages.language import Language
+from cerify.languages.language import Explanations
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, errors_in
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
@@ -157,9 +157,9 @@ def _require_comparable(left: str, right: str) -> None:
     """Raises UsageError for two languages that are not compared: of one there are no formulas of CEL."""
     for name, other in ((left, right), (right, left)):
         lang = LANGUAGES[name]
-        if left != right and not lang.is_compared_by_cel():
+        if left != right and not lang.deciders.is_compared_by_cel():
             command = f"; translate it first: cerify translate --from {name} --to {{}}"
-            hint = next((command.format(to) for to in (other, COMMON) if to in lang.translations), "")
+            hint = next((command.format(to) for to in (other, COMMON) if to in lang.deciders.translations), "")
             raise click.UsageError(
                 f"a query in {lang.title} is not compared with one in {LANGUAGES[other].title}{hint}"
             )
@@ -167,7 +167,7 @@ def _require_comparable(left: str, right: str) -> None:
 
 def formulas_by_cel(left: str, right: str, languages: tuple[str, str]) -> ComparedAs | None:
     """The formulas of CEL by which queries of other languages were compared; None if there are none."""
-    if languages[0] == languages[1] and LANGUAGES[languages[0]].decides_its_own:
+    if languages[0] == languages[1] and LANGUAGES[languages[0]].deciders.decides_its_own:
         return None
     return formulas_compared(left, right, languages)
 
@@ -299,7 +299,7 @@ def verify_command(file: Path, as_json: bool) -> int:
     """
     certificate = Certificate.from_json(text_of(file), str(file))
     try:
-        wrong = language_named(certificate.language).flaw(certificate, Budget(seconds=SECONDS))
+        wrong = language_named(certificate.language).deciders.flaw(certificate, Budget(seconds=SECONDS))
     except CerifyError as error:
         error.span = None  # a line of its query could say that something is proved
         error.message = f"{file}: {error.message}"
@@ -356,7 +356,7 @@ def vectors_command(
     """
     query, language = with_rule_of(query, language)
     schema = None if schema_text is None else schema_of(schema_text, language=language)
-    if type(language_named(language)).test_logs is not Language.test_logs:
+    if type(language_named(language).explanations).test_logs is not Explanations.test_logs:
         return _logs(query, language, schema, out, as_json)
     with errors_in(query):
         phi = parse(query)
@@ -388,10 +388,10 @@ def _logs(query: str, language: str, schema: Schema | None, out: Path | None, as
     """Writes the logs that find out what differs from a rule in one place."""
     with errors_in(query):
         lang = language_named(language)
-        tree = lang.parse(query)
+        tree = lang.syntax.parse(query)
         if schema is not None:
-            lang.require_typed(tree, schema)
-        found = lang.test_logs(tree, schema)
+            lang.syntax.require_typed(tree, schema)
+        found = lang.explanations.test_logs(tree, schema)
     lines = [json.dumps(line, ensure_ascii=False) for line in found.lines]
     if out is None:
         for line in lines:

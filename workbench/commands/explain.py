@@ -91,7 +91,7 @@ def explain_command(args: ExplainArguments) -> int:
     if lang.answer and (valuation_text is not None or args.output != "matches"):
         raise click.UsageError(f"{lang.answer}; it has no valuations")
     with errors_in(query):
-        explainer = lang.explainer(tree, args.source.read_for(query, args.language, args.file), query)
+        explainer = lang.explanations.explainer(tree, args.source.read_for(query, args.language, args.file), query)
         request = Request(
             None if match_text is None else positions(match_text, explainer),
             None if valuation_text is None else valuation(valuation_text, explainer),

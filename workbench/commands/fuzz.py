@@ -111,7 +111,7 @@ def result_of(d: Disagreement, language: Language[Any], consumption: Consumption
         feature="",
         clause="",
         language=language.name,
-        query=language.show(d.phi),
+        query=language.syntax.show(d.phi),
         schema=None if schema is None else json_of_schema(schema),
         events=[json_of_event(event) for event in d.stream],
         output=d.output,
@@ -325,7 +325,9 @@ REASONS = 8  # for which cases were not compared, the most frequent ones
 RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
 TRIES = 400  # questions to an engine for each disagreement
 
-PROFILES = list(dict.fromkeys(name for language in generated_languages() for name in language.generator().profiles))
+PROFILES = list(
+    dict.fromkeys(name for language in generated_languages() for name in language.require_cases().generator().profiles)
+)
 
 OUTPUTS: Mapping[str, tuple[Output, ...]] = {
     "matches": ("matches",),
@@ -438,7 +440,7 @@ class FuzzArguments:
     @property
     def profile_name(self) -> str:
         """The profile, by default the language's first."""
-        return self.profile or next(iter(self.known_language.generator().profiles))
+        return self.profile or next(iter(self.known_language.require_cases().generator().profiles))
 
     @property
     def argv(self) -> Sequence[str]:
@@ -486,7 +488,7 @@ class FuzzArguments:
             raise click.UsageError("--query holds an engine against the definition: leave out --policy")
         if self.spark is not None and self.consumption != Consumption.NONE.value:
             raise click.UsageError("--consumption is not for --spark")
-        generator = self.known_language.generator()
+        generator = self.known_language.require_cases().generator()
         if self.profile_name not in generator.profiles:
             raise click.UsageError(f"{self.language} has the profiles {', '.join(generator.profiles)}")
         if self.known_language.results and self.output != "matches":

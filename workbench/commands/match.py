@@ -36,6 +36,7 @@ from cerify.languages import language_named
 from cerify.languages.language import (
     DENOTATIONAL,
     EVALUATORS,
+    Evaluators,
     Language,
     Options,
     OutputTable,
@@ -161,7 +162,7 @@ def match_command(args: MatchArguments) -> int:
     lang, tree = read_query(args.query, args.language, schema)
     if args.valuations and lang.answer and not lang.takes_place:
         raise click.UsageError(f"{lang.answer}; its valuations are not listed")
-    if args.output == "rows" and type(lang).output_table is Language.output_table:
+    if args.output == "rows" and type(lang.evaluators).output_table is Evaluators.output_table:
         raise click.UsageError(f"a query in {lang.title} makes no table; leave --output rows out")
     output: Output = "valuations" if args.valuations and not lang.answer else "matches"
     consumption, selection = Consumption(args.consumption), Selection(args.selection)
@@ -208,10 +209,10 @@ def _print(
 ) -> int:
     """Prints what the plan finds, and returns the exit status."""
     if args.output == "rows":
-        made = lang.output_table(plan.query, S, plan.unsorted(S), options)
+        made = lang.evaluators.output_table(plan.query, S, plan.unsorted(S), options)
         return _print_rows(made if pasted is None else pasted.selected(made, options.row_reading), args)
     found = timed_items(plan.with_values(S) if args.valuations else plan.matches(S))
-    is_open = lang.open_test(plan.query, S, options) or (lambda _: False)
+    is_open = lang.evaluators.open_test(plan.query, S, options) or (lambda _: False)
     if args.out is not None:
         return _write(found, S, is_open, args)
     shown = Shown(S, args.attributes, is_open)

@@ -51,7 +51,9 @@ def misses_command(args: MissesArguments) -> int:
     lang, tree = read_query(query, language_, args.source.schema_for(language_))
     budget = Budget(seconds=args.time_limit)
     with errors_in(query), budget.timed():
-        funnel = lang.near_misses(tree, args.source.read_for(query, language_, args.file), args.limit, budget)
+        funnel = lang.explanations.near_misses(
+            tree, args.source.read_for(query, language_, args.file), args.limit, budget
+        )
     if args.as_json:
         echo(json.dumps(funnel.json(), ensure_ascii=False))
     else:

@@ -293,7 +293,7 @@ class FileSource:
         """
         lang = language_named(language)
         S = self.read_in(lang, (file,) if isinstance(file, str) else file)
-        for warning in require_fit(lang, lang.parse(query), S, self.strict):
+        for warning in require_fit(lang, lang.syntax.parse(query), S, self.strict):
             warn(warning, query)
         return S
 
@@ -302,7 +302,9 @@ class FileSource:
         own = None
         if self.format_ is None:
             with _notes():
-                own = lang.read_events(files, None if self.type_column == TYPE else self.type_column, self.time_column)
+                own = lang.syntax.read_events(
+                    files, None if self.type_column == TYPE else self.type_column, self.time_column
+                )
         if own is None:
             return self.read_stream(files, default_type or lang.row_type)
         if (schema := self.schema_for(lang.name)) is not None:
@@ -379,7 +381,7 @@ def schema_of(
     default_type = lang.row_type
     with _notes():
         if not text.lstrip().startswith("{") and Path(text).suffix.lower() != ".json":
-            own = lang.read_events(text, None if type_column == TYPE else type_column, time_column)
+            own = lang.syntax.read_events(text, None if type_column == TYPE else type_column, time_column)
             if own is not None:
                 return observed(own)
         return read_schema(
@@ -396,7 +398,7 @@ def warn(warning: QueryWarning, query: str) -> None:
 def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: str) -> None:
     """Writes to standard error what of a query without matches has none on any stream, where that is soon decided."""
     with suppress(BudgetExceeded, Unsupported), Budget(seconds=SOON).timed():
-        for problem in lang.check(query, schema).problems:
+        for problem in lang.syntax.check(query, schema).problems:
             if problem.rule == "never":
                 warn(QueryWarning(problem.hinted, problem.span), text)
 

@@ -81,7 +81,7 @@ def read_rule(source: str) -> DetectionRule:
     """Return the rule of a file of rules, or that of the text itself. Raises InputError, ParseError."""
     path = Path(source)
     if path.suffix not in SUFFIXES or "\n" in source or not path.is_file():
-        return DetectionRule(source, "", "", source, language_named("eql").parse(source))
+        return DetectionRule(source, "", "", source, language_named("eql").syntax.parse(source))
     try:
         rule = _read_rule(path, path.name)
     except _Unreadable as error:
@@ -134,7 +134,7 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
         if not isinstance(query, str):
             raise _Unreadable(str(file), "the query of a rule is a text")
     try:
-        tree = language_named(language).parse(query)
+        tree = language_named(language).syntax.parse(query)
     except MissingPackage:
         raise
     except CerifyError as error:

@@ -122,9 +122,9 @@ def _simplify_rule(args: SimplifyArguments, schema: Schema | None) -> None:
     with errors_in(args.query):
         lang, query = read_query(args.query, "eql", schema)
         found, finished = simplify_rule(query, Asked(level=args.level, schema=schema), Budget(seconds=args.seconds))
-    before, after = lang.size(query), lang.size(found)
+    before, after = lang.syntax.size(query), lang.syntax.size(found)
     if args.as_json:
-        answer = {"query": args.query, "level": args.level, "result": lang.show(found)}
+        answer = {"query": args.query, "level": args.level, "result": lang.syntax.show(found)}
         sizes = {
             "size": {"before": before, "after": after},
             "proved": found != query,
@@ -134,7 +134,7 @@ def _simplify_rule(args: SimplifyArguments, schema: Schema | None) -> None:
         echo(json.dumps(answer | sizes, ensure_ascii=False))
         return
     ended = "" if finished else "; stopped early, there may be a smaller one"
-    echo(lang.show(found))
+    echo(lang.syntax.show(found))
     said = "decided for all logs" if found != query else "nothing smaller was found"
     echo(f"size {before} -> {after}; {said}{ended}")
 
@@ -253,7 +253,7 @@ def normalize_command(query: str, form: str, language: str, nodes: int, as_json:
     and the exit status is 1; it is 3 if it could not be decided.
     """
     lang, phi = read_query(query, language)
-    forms = lang.normal_forms
+    forms = lang.deciders.normal_forms
     if form not in forms:
         raise click.UsageError(f"--to {form} is not for --language {language}, which has {', '.join(forms) or 'none'}")
     rewrite = forms[form]
@@ -261,7 +261,7 @@ def normalize_command(query: str, form: str, language: str, nodes: int, as_json:
         return star(query, as_json)
     with errors_in(query), depth_limited(phi.span):
         psi = rewrite(phi, nodes)
-        result, before, after = lang.show(psi), lang.size(phi), lang.size(psi)
+        result, before, after = lang.syntax.show(psi), lang.syntax.size(phi), lang.syntax.size(psi)
     if as_json:
         size = {"before": before, "after": after}
         answer = {"language": language, "query": query, "to": form, "result": result, "size": size}
@@ -407,8 +407,10 @@ def translate_command(
     if from_ == CLICKHOUSE or to in DIALECTS:
         return _translate_funnel(query, from_, to, (rows["table"], rows["position"]), as_json)
     lang = LANGUAGES[from_]
-    if to not in lang.translations:
-        known = ", ".join(f"{name} to {other}" for name, one in LANGUAGES.items() for other in one.translations)
+    if to not in lang.deciders.translations:
+        known = ", ".join(
+            f"{name} to {other}" for name, one in LANGUAGES.items() for other in one.deciders.translations
+        )
         raise click.UsageError(f"there is no translation from {from_} to {to}; there are {known}")
     if reading and "reading" not in lang.settings:
         raise click.UsageError("--reading is for queries of SASE+")
@@ -418,7 +420,7 @@ def translate_command(
     refusal: Unsupported | BudgetExceeded | None = None
     try:
         with errors_in(query):
-            text = _show_and_reparse(lang.translations[to](phi, read), LANGUAGES[to])
+            text = _show_and_reparse(lang.deciders.translations[to](phi, read), LANGUAGES[to])
     except (Unsupported, BudgetExceeded) as error:
         refusal = error
     if as_json:
@@ -490,9 +492,9 @@ def _print_with_differences(
 
 def _show_and_reparse(psi: Any, language: Language[Any]) -> str:
     """The text of a tree, if it is parsed as that tree again."""
-    text = language.show(psi)
+    text = language.syntax.show(psi)
     try:
-        if language.parse(text) == psi:
+        if language.syntax.parse(text) == psi:
             return text
     except ParseError:
         pass

@@ -124,7 +124,7 @@ class EngineEvaluator:
                 feature="fuzz",
                 clause="",
                 language=self.language.name,
-                query=self.language.show(query),
+                query=self.language.syntax.show(query),
                 schema=None if S.schema is None else json_of_schema(S.schema),
                 events=[json_of_event(event) for event in S],
                 output="valuations" if self.language.results else output,
@@ -159,13 +159,13 @@ def require_typed(language: Language[Any], query: Any, schema: Schema | None) ->
     if schema is None or any(query is known and schema is fitted for known, fitted in _TYPED):
         return
     _TYPED.clear()
-    language.require_typed(query, schema)
+    language.syntax.require_typed(query, schema)
     _TYPED.append((query, schema))
 
 
 def has_unbound(language: Language[Any], query: Any, S: Stream) -> bool:
     """Whether a query names a variable that nothing binds, which an engine may refuse."""
-    return any(problem.rule == "unbound" for problem in language.problems(query, S.schema))
+    return any(problem.rule == "unbound" for problem in language.syntax.problems(query, S.schema))
 
 
 def name_of(maker: CaseMaker[Any]) -> str:
@@ -235,15 +235,12 @@ class SelectedMaker:
 
     def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
         query, S = self.maker(rng, profile, nodes, events)
-        return self.language.selected(query, self.selection), S
+        return self.language.syntax.selected(query, self.selection), S
 
 
 def generated_languages() -> Iterator[Language[Any]]:
     """The languages that have a generator of random cases."""
-    for language in LANGUAGES.values():
-        with suppress(Unsupported):
-            language.generator()
-            yield language
+    return (language for language in LANGUAGES.values() if language.cases is not None)
 
 
 def definition(
@@ -271,7 +268,7 @@ def plan_of(
 
     streams: None for guided ones where the language has these. settings: other fields of the plan.
     """
-    generator, operations = language.generator(), language.operations()
+    generator, operations = language.require_cases().generator(), language.operations()
     if operations is None:
         raise Unsupported(f"a query in {language.title} is not shrunk, so there are no campaigns")
     maker = generator.case if streams == "random" or generator.guided is None else generator.guided
@@ -322,10 +319,13 @@ MIXES: Mapping[str, tuple[PlanShare, ...]] = {
     "automata": AUTOMATA,
     "all": (
         *AUTOMATA,
-        *(PlanShare("sase", profile, share=8) for profile in language_named("sase").generator().profiles),
+        *(
+            PlanShare("sase", profile, share=8)
+            for profile in language_named("sase").require_cases().generator().profiles
+        ),
         *(
             PlanShare("event-expression", profile, share=6)
-            for profile in language_named("event-expression").generator().profiles
+            for profile in language_named("event-expression").require_cases().generator().profiles
         ),
     ),
 }
@@ -487,7 +487,7 @@ def _example(obj: Any, where: str, language: Language[Any]) -> KnownExample:
     try:
         schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
         stream = stream_of_json(obj["events"], schema, where)
-        return KnownExample(obj["cause"], language.parse(obj["query"]), stream, obj["output"], obj["got"])
+        return KnownExample(obj["cause"], language.syntax.parse(obj["query"]), stream, obj["output"], obj["got"])
     except (KeyError, TypeError):
         raise InputError(f"{where} is no disagreement: give what `cerify fuzz --json` printed") from None
     except CerifyError as error:

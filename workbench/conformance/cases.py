@@ -94,14 +94,14 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
     language = LANGUAGES[obj["language"]]
     schema = None if obj.get("schema") is None else _of_field("schema", where, partial(schema_of_json, obj["schema"]))
     S = stream_of_json(obj["events"], schema, where, language.row_type)
-    phi = _of_field("query", where, partial(language.parse, obj["query"]))
+    phi = _of_field("query", where, partial(language.syntax.parse, obj["query"]))
     if schema is not None:
-        _of_field("query", where, partial(language.require_typed, phi, schema))
+        _of_field("query", where, partial(language.syntax.require_typed, phi, schema))
     options = Options(evaluated_output(obj["output"]))
 
     def by_definition() -> list[Match]:
         with Budget(seconds=seconds).timed():
-            return of_output(language.matches(phi, S, DENOTATIONAL, options), language.name, obj["output"])
+            return of_output(language.evaluators.matches(phi, S, DENOTATIONAL, options), language.name, obj["output"])
 
     meant = _of_field("query", where, by_definition)
     if obj.get("matches") is None:
@@ -178,7 +178,7 @@ VALUES = (datetime, timedelta)
 def parsed(language: str, query: str) -> Any:
     """A query as its syntax tree; None for a text that is no query of the language."""
     try:
-        return LANGUAGES[language].parse(query)
+        return LANGUAGES[language].syntax.parse(query)
     except CerifyError:
         return None
 
@@ -378,7 +378,7 @@ def operators_of(language: str, query: Any) -> frozenset[str]:
     """The names of the operators of a query, as text or parsed; event types, and what every query has, are left out."""
     if language not in INTERPRETATIONS:
         return frozenset()
-    phi = LANGUAGES[language].parse(query) if isinstance(query, str) else query
+    phi = LANGUAGES[language].syntax.parse(query) if isinstance(query, str) else query
     names = INTERPRETATIONS[language].operators(phi) - {"event", "condition"}
     return frozenset("within" if name.startswith("within-") else name for name in names)
 

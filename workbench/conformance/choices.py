@@ -93,7 +93,7 @@ class Choices:
             language = LANGUAGES[case.language]
             self._elements[text] = frozenset()
             with suppress(CerifyError, RecursionError):
-                self._elements[text] = elements(language, language.parse(case.query), stream_of(case))
+                self._elements[text] = elements(language, language.syntax.parse(case.query), stream_of(case))
         return self._elements[text]
 
     def concerns(self, case: Case, axes: Container[str]) -> bool:

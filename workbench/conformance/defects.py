@@ -157,7 +157,7 @@ def explained(result: CaseResult, match: Match) -> str:
     """Explain why a match is one, or why it is not. Raises Unsupported, BudgetExceeded."""
     case = result.case
     language = LANGUAGES[case.language]
-    explainer = language.explainer(language.parse(case.query), stream_of(case), case.query)
+    explainer = language.explanations.explainer(language.syntax.parse(case.query), stream_of(case), case.query)
     found = explainer.explain_request(Request(events=frozenset(match.events), at=match.at))
     if found is None:
         return ""
@@ -438,7 +438,7 @@ def shrink_case(language: Language[Any], query: str, S: Stream, fails: Fails, tr
     if (operations := language.operations()) is None:
         shrink_stream(S, partial(fails, query), tries)
         return
-    shrink(operations, language.parse(query), S, lambda phi, S: fails(operations.show(phi), S), tries)
+    shrink(operations, language.syntax.parse(query), S, lambda phi, S: fails(operations.show(phi), S), tries)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -510,7 +510,7 @@ def causes(
 
     Of some at a time the hypothesis that explains most is taken, with all that it explains. Raises ParseError.
     """
-    LANGUAGES[language].parse(query)
+    LANGUAGES[language].syntax.parse(query)
     left, found, unknown = list(evidence), list[LogCause](), list[Evidence]()
     total = len(left)
     known: dict[tuple[str, int], bool] = {}
@@ -609,7 +609,7 @@ def _reports(language: str, axis: str, value: str, query: str, S: Stream) -> Rep
     interpretation = interpretation_of(language)
     try:
         found = interpretation.matches(
-            LANGUAGES[language].parse(query), S, choices_of({axis: value}, interpretation.axes), budget=BUDGET
+            LANGUAGES[language].syntax.parse(query), S, choices_of({axis: value}, interpretation.axes), budget=BUDGET
         )
     except EngineError:
         return None

@@ -385,8 +385,8 @@ class Losses:
 @lru_cache(maxsize=10_000)
 def parts(language: str, text: str) -> tuple[Part, ...]:
     """The operators of a query, and every two of them; a window with what it measures."""
-    query = LANGUAGES[language].parse(text)
-    names = set(LANGUAGES[language].constructs(query))
+    query = LANGUAGES[language].syntax.parse(text)
+    names = set(LANGUAGES[language].syntax.constructs(query))
     if language in INTERPRETATIONS:
         names |= INTERPRETATIONS[language].operators(query)
     exact = sorted(name for name in names if not any(other.startswith(f"{name}-") for other in names))
@@ -396,7 +396,7 @@ def parts(language: str, text: str) -> tuple[Part, ...]:
 def operators_of(case: Case) -> str:
     """The names of the operators of a case's query, as text."""
     language = LANGUAGES[case.language]
-    return ", ".join(sorted(language.constructs(language.parse(case.query))))
+    return ", ".join(sorted(language.syntax.constructs(language.syntax.parse(case.query))))
 
 
 STOP_SECONDS = 2.0

@@ -538,7 +538,7 @@ def remarks_on(empty: bool, malformed: Sequence[str], answers: int) -> tuple[str
 def schema_for(language: str, question: EngineQuestion) -> dict[str, Any] | None:
     """A schema that the query and the events fit, as JSON; None if there is none."""
     plugin = LANGUAGES[language]
-    phi = plugin.parse(question.query)
+    phi = plugin.syntax.parse(question.query)
     kinds: dict[str, str] = {}
     for name, value in ((name, value) for event in question.events for name, value in event.items()):
         kind = "timestamp" if name == "time" and isinstance(value, str) else TYPES[type(value)]
@@ -549,7 +549,7 @@ def schema_for(language: str, question: EngineQuestion) -> dict[str, Any] | None
         found = dict.fromkeys(sorted(types), more | kinds)
         schema = schema_of_json(found)
         try:
-            plugin.require_typed(phi, schema)
+            plugin.syntax.require_typed(phi, schema)
         except CerifyError:
             continue
         return dict(json_of_schema(schema))

@@ -86,7 +86,7 @@ class Inquiry:
         def answer(question: EngineQuestion) -> EngineAnswer | None:
             result = None
             with suppress(CerifyError):
-                result = self.peeler.result(language.parse(question.query), question.S, self.origin)
+                result = self.peeler.result(language.syntax.parse(question.query), question.S, self.origin)
             if result is None or result.outcome in ("skipped", "not_run", "disputed"):
                 return None
             self.asked.append(result)
@@ -117,7 +117,7 @@ class Inquiry:
         """Ask the engine a question, and keep its answer; return whether there is one."""
         language = LANGUAGES[self.choices.language]
         with suppress(CerifyError):
-            result = self.peeler.result(language.parse(question.query), question.S, self.origin)
+            result = self.peeler.result(language.syntax.parse(question.query), question.S, self.origin)
             if result is not None and result.outcome not in ("skipped", "not_run", "disputed"):
                 self.asked.append(result)
                 return True

@@ -197,6 +197,6 @@ def operators_in(case: Case) -> frozenset[str]:
     """Return the operators of the query of a case."""
     language = LANGUAGES[case.language]
     try:
-        return frozenset(language.constructs(language.parse(case.query)))
+        return frozenset(language.syntax.constructs(language.syntax.parse(case.query)))
     except (CerifyError, RecursionError):
         return frozenset()

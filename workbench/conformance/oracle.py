@@ -79,12 +79,12 @@ class Oracle:
         """The expected matches. Raises Unsupported, BudgetExceeded."""
         language = LANGUAGES[case.language]
         if self.choices.get(case.language):
-            found = answer(case.language, language.show(query), S, self.find_choices(case.language), case.output)
+            found = answer(case.language, language.syntax.show(query), S, self.find_choices(case.language), case.output)
             if isinstance(found, Failed):
                 raise Unsupported(f"an engine with these choices reports an error: {found.message}")
             return list(found.matches)
         options = Options(evaluated_output(case.output), self.budget, reading=self.reading)
-        return of_output(language.matches(query, S, DENOTATIONAL, options), case.language, case.output)
+        return of_output(language.evaluators.matches(query, S, DENOTATIONAL, options), case.language, case.output)
 
     def expecting(self, case: Case) -> Case:
         """The case of a suite with the matches that are expected of it, as it is where these cannot be found."""
@@ -92,7 +92,7 @@ class Oracle:
             return case
         with suppress(CerifyError):
             return replace(
-                case, matches=self.matches(case, LANGUAGES[case.language].parse(case.query), stream_of(case))
+                case, matches=self.matches(case, LANGUAGES[case.language].syntax.parse(case.query), stream_of(case))
             )
         return case
 
@@ -103,10 +103,10 @@ class Oracle:
         """
         language = LANGUAGES[origin.language]
         if S.schema is not None:
-            language.require_typed(query, S.schema)
+            language.syntax.require_typed(query, S.schema)
         return replace(
             origin,
-            query=language.show(query),
+            query=language.syntax.show(query),
             schema=None if S.schema is None else json_of_schema(S.schema),
             events=[json_of_event(event) for event in S],
             matches=self.matches(origin, query, S),
@@ -284,7 +284,7 @@ def second_opinion(
     if language not in LANGUAGES:
         return None
     try:
-        return frozenset(LANGUAGES[language].plain_matches(query, S, output, budget))
+        return frozenset(LANGUAGES[language].evaluators.plain_matches(query, S, output, budget))
     except (BudgetExceeded, Unsupported, RecursionError):
         return None
 

@@ -82,20 +82,20 @@ def operations_of(language: Language[Any]) -> QueryOperations[Any] | None:
 
 def elements(language: Language[Any], query: Any, S: Stream) -> Elements:
     """The names of the operators in a query, of those in its predicates, and ABSENT and UNBOUND where they apply."""
-    found = set(language.constructs(query))
+    found = set(language.syntax.constructs(query))
     if (operations := operations_of(language)) is not None:
         found.update(name for P in operations.predicates(query) for name in _inside(P))
         read = set(operations.attributes(query))
         if any(_lacking(event, read, S) for event in S):
             found.add(ABSENT)
-    if any(problem.rule == UNBOUND for problem in language.problems(query, S.schema)):
+    if any(problem.rule == UNBOUND for problem in language.syntax.problems(query, S.schema)):
         found.add(UNBOUND)
     return frozenset(found)
 
 
 def has_only(language: Language[Any], query: Any, S: Stream, allowed: Elements) -> bool:
     """Return whether all elements of a query and a stream are allowed; what is quick to find is looked at first."""
-    if not allowed.issuperset(language.constructs(query)):
+    if not allowed.issuperset(language.syntax.constructs(query)):
         return False
     operations = operations_of(language)
     if operations is not None:
@@ -104,7 +104,7 @@ def has_only(language: Language[Any], query: Any, S: Stream, allowed: Elements) 
         read = set() if ABSENT in allowed else set(operations.attributes(query))
         if any(_lacking(event, read, S) for event in S):
             return False
-    return UNBOUND in allowed or all(problem.rule != UNBOUND for problem in language.problems(query, S.schema))
+    return UNBOUND in allowed or all(problem.rule != UNBOUND for problem in language.syntax.problems(query, S.schema))
 
 
 def _inside(P: Predicate | Term) -> Iterator[str]:
@@ -149,7 +149,7 @@ def without(language: Language[Any], query: Any, S: Stream, element: str, thorou
         yield from ((query, other) for other in _filled(set(operations.attributes(query)), S))
         return
     least = elements(language, query, S) - {element}
-    if any(language.operator_of(node) == element for node in language.subterms(query)):
+    if any(language.syntax.operator_of(node) == element for node in language.syntax.subterms(query)):
         found = _cut(language, query, element)
     else:
         found = (other for reduction in operations.reductions for other in reduction(query))
@@ -167,14 +167,18 @@ def without(language: Language[Any], query: Any, S: Stream, element: str, thorou
 
 def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
     """The query with an operand in the place of each operator of that name, in several ways."""
-    number = sum(language.operator_of(node) == name for node in language.subterms(query))
-    most = max(len(language.children(n)) for n in language.subterms(query) if language.operator_of(n) == name)
+    number = sum(language.syntax.operator_of(node) == name for node in language.syntax.subterms(query))
+    most = max(
+        len(language.syntax.children(n))
+        for n in language.syntax.subterms(query)
+        if language.syntax.operator_of(n) == name
+    )
 
     def cut(node: Any, choice: Iterator[int]) -> Any:
-        below = language.children(node)
-        if language.operator_of(node) == name:
+        below = language.syntax.children(node)
+        if language.syntax.operator_of(node) == name:
             return cut(below[next(choice) % len(below)], choice)
-        return language.rebuilt(node, tuple(cut(child, choice) for child in below)) if below else node
+        return language.syntax.rebuilt(node, tuple(cut(child, choice) for child in below)) if below else node
 
     for chosen in islice(product(range(most), repeat=min(number, 10)), CHOICES):
         yield cut(query, iter((*chosen, *([0] * number))))
@@ -239,7 +243,7 @@ def canonical(language: Language[Any], query: Any, S: Stream) -> tuple[Any, Stre
 
     Raises ParseError, IllFormed where the query with these names is none.
     """
-    text = language.show(query)
+    text = language.syntax.show(query)
     names = renaming(language, text, query, S)
 
     def attributes(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,7 +254,7 @@ def canonical(language: Language[Any], query: Any, S: Stream) -> tuple[Any, Stre
     )
     events = [Event(names.get(e.type, e.type), attributes(e.attributes)) for e in S]
     other = WORD.sub(lambda word: names.get(word[0], word[0]), text)
-    return language.parse(other), Stream(events, declared)
+    return language.syntax.parse(other), Stream(events, declared)
 
 
 def renaming(language: Language[Any], text: str, query: Any, S: Stream) -> dict[str, str]:
@@ -400,7 +404,7 @@ class Peeler:
     def signatures(self, result: CaseResult) -> dict[Signature, Failing]:
         """The signatures behind a failure, each with a case that has it alone."""
         language = LANGUAGES[result.case.language]
-        query, S = language.parse(result.case.query), stream_of(result.case)
+        query, S = language.syntax.parse(result.case.query), stream_of(result.case)
         self.answered[_question(query, S, result.case)] = result
         found: dict[Signature, Failing] = {}
         for kind in sorted(kinds_of(result)):
@@ -416,7 +420,7 @@ class Peeler:
                 found[own] = replace(groups[own][0], origin=result)
             else:
                 language = LANGUAGES[result.case.language]
-                found[own] = Failing(kind, language.parse(result.case.query), stream_of(result.case), result)
+                found[own] = Failing(kind, language.syntax.parse(result.case.query), stream_of(result.case), result)
         return found
 
     def _unasked(self, result: CaseResult, known: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
@@ -424,7 +428,7 @@ class Peeler:
         if self.watch.interrupted:
             return self._at_once(result, known)
         language = LANGUAGES[result.case.language]
-        query, S = language.parse(result.case.query), stream_of(result.case)
+        query, S = language.syntax.parse(result.case.query), stream_of(result.case)
         present = elements(language, query, S)
         found = {}
         for kind in kinds_of(result):
@@ -439,7 +443,7 @@ class Peeler:
         found: dict[Signature, Failing] = {}
         while pending and len(seen) < DEPTH:
             failing = pending.pop()
-            key = language.show(failing.query) + repr(failing.S.events)
+            key = language.syntax.show(failing.query) + repr(failing.S.events)
             if key in seen:
                 continue
             seen.add(key)
@@ -551,7 +555,7 @@ class Peeler:
     def _is_derived(self, failing: Failing) -> bool:
         """Whether the query has a derived operator, which may fail for one that it stands for."""
         with suppress(CerifyError):
-            return bool(LANGUAGES[failing.origin.case.language].expanded(failing.query) != failing.query)
+            return bool(LANGUAGES[failing.origin.case.language].syntax.expanded(failing.query) != failing.query)
         return False
 
     def _turned_back(self, small: Failing) -> Failing:
@@ -562,7 +566,7 @@ class Peeler:
         language = LANGUAGES[small.origin.case.language]
         blamed = self._blamed(small)
         for e in sorted(blamed if len(blamed) > 1 else ()):
-            if language.is_monotone(e):
+            if language.syntax.is_monotone(e):
                 continue
             for kind in TURNED.get(small.kind, ()):
                 for query, S in without(language, small.query, small.S, e):
@@ -615,7 +619,7 @@ class Peeler:
     def _written_out(self, small: Failing, known: Iterable[Signature]) -> Signature | None:
         """One that the case has once its derived operators are written out."""
         with suppress(CerifyError):
-            written = LANGUAGES[small.origin.case.language].expanded(small.query)
+            written = LANGUAGES[small.origin.case.language].syntax.expanded(small.query)
             if written != small.query and self.fails(written, small.S, small):
                 found = self._taken_apart(replace(small, query=written))
                 return next((signature for signature in found if signature in known), None)
@@ -712,9 +716,9 @@ def clustered(kernels: Iterable[Kernel]) -> list[Kernel]:
 def _cluster(kernel: Kernel) -> Any:
     signature = kernel.signature
     language = LANGUAGES[signature.language]
-    query = language.parse(kernel.result.case.query)
-    operators = signature.blamed & language.constructs(query)
-    root = language.operator_of(query)
+    query = language.syntax.parse(kernel.result.case.query)
+    operators = signature.blamed & language.syntax.constructs(query)
+    root = language.syntax.operator_of(query)
     if len(operators) < 2 or root not in operators:
         return signature
     return signature.language, signature.kind, root, signature.blamed - operators
@@ -722,7 +726,7 @@ def _cluster(kernel: Kernel) -> Any:
 
 def _question(query: Any, S: Stream, origin: Case) -> tuple[str, str, str]:
     """Return the key of a question to the engine: the texts of the query and of the stream, and the output."""
-    return LANGUAGES[origin.language].show(query), repr((S.events, S.schema)), origin.output
+    return LANGUAGES[origin.language].syntax.show(query), repr((S.events, S.schema)), origin.output
 
 
 def _order(signature: Signature) -> tuple[Any, ...]:

@@ -66,7 +66,7 @@ def answer(
     choices = choices_of(hypothesis, interpretation.axes)
     try:
         found = interpretation.matches(
-            LANGUAGES[language].parse(query), events, choices, evaluated_output(output), budget
+            LANGUAGES[language].syntax.parse(query), events, choices, evaluated_output(output), budget
         )
     except EngineError as error:
         return Failed("internal", str(error))
@@ -158,7 +158,7 @@ class MatchPredictor:
 
     def _parse(self, query: str) -> Parsed:
         if query not in self._parsed:
-            phi = self.language.parse(query)
+            phi = self.language.syntax.parse(query)
             self.interpretation.require(phi)
             bearing = concerned(self.interpretation.axes, self.interpretation.operators(phi))
             values = itemgetter(*(axis.name for axis in bearing))

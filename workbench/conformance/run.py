@@ -203,9 +203,9 @@ def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
         return result
     case = result.case
     language = LANGUAGES[case.language]
-    phi, S = language.parse(case.query), stream_of(case)
+    phi, S = language.syntax.parse(case.query), stream_of(case)
     try:
-        found = language.matches(phi, S, DENOTATIONAL, Options(evaluated_output(case.output), oracle.budget))
+        found = language.evaluators.matches(phi, S, DENOTATIONAL, Options(evaluated_output(case.output), oracle.budget))
         by_definition = of_output(found, case.language, case.output)
     except (Unsupported, BudgetExceeded):
         return result
@@ -307,7 +307,7 @@ def search(
     engine: Engine, language: Language[Any], text: str, longest: int, output: Any, progress: Any = lambda d, t: None
 ) -> StreamSearch:
     """Run an engine on a query and all streams of at most `longest` events. Raises ParseError, InputError."""
-    query = language.parse(text)
+    query = language.syntax.parse(text)
     letters = events_of(language, query)
     planned = sum(len(letters) ** length for length in range(1, longest + 1))
     if planned > MOST:

@@ -114,7 +114,7 @@ class Exercise:
         first, *others = self.trees()
         lang = LANGUAGES[self.language]
         try:
-            found = lang.difference(first, first, self.schema)
+            found = lang.deciders.difference(first, first, self.schema)
         except MissingPackage:
             found = None
         except CerifyError as error:
@@ -124,7 +124,7 @@ class Exercise:
             raise self._unusable(1, InputError(reason))
         for number, other in enumerate(others, 2):
             with suppress(Unsupported, BudgetExceeded), Budget(seconds=COMPARING).timed():
-                found = lang.difference(first, other, self.schema)
+                found = lang.deciders.difference(first, other, self.schema)
                 if isinstance(found, Different):
                     S = " ".join(event.type for event in found.stream)
                     raise self._unusable(number, InputError(f"it means something else than answer 1 on the events {S}"))
@@ -311,11 +311,11 @@ def graded(exercise: Exercise, text: str) -> Grade:
     """
     answers = exercise.trees()
     lang, answer = _parse_answer(text, exercise.language)
-    if problem := next((p for p in lang.problems(answer, exercise.schema) if p.rule in FITTING), None):
+    if problem := next((p for p in lang.syntax.problems(answer, exercise.schema) if p.rule in FITTING), None):
         return Misfit(problem.hinted, problem.span)
     with errors_in(text):
         try:
-            lang.require_typed(answer, exercise.schema)
+            lang.syntax.require_typed(answer, exercise.schema)
         except IllFormed as error:
             return Misfit(error.message, error.span)
     if answer == answers[0]:
@@ -325,7 +325,7 @@ def graded(exercise: Exercise, text: str) -> Grade:
             return _compared(exercise, lang, answers, answer)
     except CerifyError as error:  # which may speak of the model answer, or show it
         kind = type(error) if type(error) in UNDECIDED else Unsupported
-    own = next((p for p in lang.problems(answer, exercise.schema) if p.rule == "unbound"), None)
+    own = next((p for p in lang.syntax.problems(answer, exercise.schema) if p.rule == "unbound"), None)
     with errors_in(text):
         if own is not None and kind is Unsupported:
             raise kind(f"whether this is right cannot be decided: {own.hinted}. {exercise.hint}", own.span)
@@ -349,7 +349,7 @@ def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], a
     with suppress(BudgetExceeded), Budget(seconds=DECIDING).timed():
         for right in answers:
             try:
-                found = lang.difference(right, answer, exercise.schema)
+                found = lang.deciders.difference(right, answer, exercise.schema)
             except (BudgetExceeded, Unsupported) as error:
                 undecided = undecided or error
                 continue
@@ -411,7 +411,7 @@ def _near(numbers: set[int]) -> set[int]:
 def _integers(lang: Language[Any], query: Any) -> set[int]:
     """The integers that a query mentions."""
     operations = lang.operations()
-    constants = [*lang.constants(query), *(operations.constants(query) if operations is not None else ())]
+    constants = [*lang.syntax.constants(query), *(operations.constants(query) if operations is not None else ())]
     return {int(n) for n in constants if isinstance(n, int | float) and math.isfinite(n) and n == int(n)}
 
 
@@ -424,7 +424,7 @@ def _wrong(
         raise InternalError(f"the two were found to differ on {list(S)}, and do not")
     at = max(n for n, _ in wanted ^ yours)
     there = Difference(S, *(tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)))
-    warnings = tuple(problem.hinted for problem in lang.problems(answer, S.schema) if problem.rule == "unbound")
+    warnings = tuple(problem.hinted for problem in lang.syntax.problems(answer, S.schema) if problem.rule == "unbound")
     found = NULLS if _nulls_decide(lang, answers[0], answer, S) else mistake(lang, answers, answer, there)
     return WrongAnswer(S, at, there.wanted, there.yours, shortest, evidence, found, warnings)
 
@@ -456,7 +456,7 @@ def _without_value(event: Event, name: str) -> bool:
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:
     """The matches by the definition: where each is reported, and its positions."""
-    return {(m.at, m.events) for m in lang.matches(query, S)}
+    return {(m.at, m.events) for m in lang.evaluators.matches(query, S)}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

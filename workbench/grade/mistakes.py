@@ -264,7 +264,7 @@ def _compared(difference: Difference) -> str:
 
 def _text(language: Language[Any], tree: Any) -> str:
     """The canonical text, without what is in strings."""
-    text = language.show(tree)
+    text = language.syntax.show(tree)
     for pattern, replacement in _REWRITTEN:
         text = pattern.sub(replacement, text)
     return text
@@ -284,7 +284,7 @@ def _features(language: Language[Any], tree: Any) -> _Features:
 
     return _Features(
         types + Counter("row" for _ in rows),
-        Counter(language.constructs(tree)),
+        Counter(language.syntax.constructs(tree)),
         Counter(_QUANTIFIER.findall(text)),
         parts(" ".join(_PROJECTED.findall(text))),
         Counter(_COMPARATOR.findall(text)),

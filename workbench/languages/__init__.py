@@ -19,7 +19,7 @@ DEFAULT: Final[LanguageName] = "cel"
 COMMON: Final[LanguageName] = "cel"
 """The language into which queries of two languages are translated to be compared."""
 
-GROUP = "cerify.languages"  # of entry points: a language's name = module:subclass of Language
+GROUP = "cerify.languages"  # of entry points: a language's name = module:instance of Language
 
 
 def _load_cel() -> Language[Any]:
@@ -89,7 +89,7 @@ class _Languages(Mapping[str, Language[Any]]):
             if name in MODULES:
                 self._loaded[name] = MODULES[name]()
             else:
-                self._loaded[name] = self._entry_points()[name].load()()
+                self._loaded[name] = self._entry_points()[name].load()
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
@@ -103,8 +103,8 @@ class _Languages(Mapping[str, Language[Any]]):
 
     def add(self, language: Language[Any]) -> None:
         """Add a language under its name. Raises IllFormed if another has the name."""
-        if language.name in self and self[language.name] != language:
-            raise IllFormed(f"there is another language {language.name!r}: {type(self[language.name]).__qualname__}")
+        if language.name in self and self[language.name] is not language:
+            raise IllFormed(f"there is another language {language.name!r}: {self[language.name].title}")
         self._loaded[language.name] = language
 
     def remove(self, language: Language[Any]) -> None:
@@ -130,8 +130,8 @@ def register(language: Language[Any]) -> None:
       >>> "cel" in cerify.LANGUAGES
       True
 
-    Other processes (workers of a campaign or of Spark, engines) know it if an installed package names its class as an
-    entry point in the group "cerify.languages".
+    Other processes (workers of a campaign or of Spark, engines) know it if an installed package names it as an entry
+    point in the group "cerify.languages".
     """
     LANGUAGES.add(language)
 
@@ -154,6 +154,6 @@ def meant_language(name: str) -> str:
 def language_of(query: object) -> Language[Any]:
     """The language of a syntax tree. Raises IllFormed for what is no syntax tree of any."""
     for language in LANGUAGES.values():
-        if isinstance(query, language.trees):
+        if isinstance(query, language.syntax.trees):
             return language
     raise IllFormed(f"a query is a text or a parsed formula, not {query!r}")

@@ -29,7 +29,7 @@ def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
     It may where a predicate of the user's own is named, where arguments stand for attributes by their places, and in a
     language that is installed beside cerify's own, of whose trees nothing is known here.
     """
-    if not type(language).__module__.startswith("cerify."):
+    if not type(language.syntax).__module__.startswith("cerify."):
         return None
     found = set[str]()
     for node in nodes_of(query):

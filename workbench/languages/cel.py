@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast, get_args
 
 from cerify.automata.evaluator import Evaluator, Output
-from cerify.languages.language import FOREIGN, BuiltIn, BuiltInLanguage, Checked, DecisionQuestion, Evaluation, Options
+from cerify.languages.language import (
+    FOREIGN,
+    BuiltIn,
+    Cases,
+    Checked,
+    Deciders,
+    DecisionQuestion,
+    Evaluation,
+    Evaluators,
+    Explanations,
+    Language,
+    Options,
+    Syntax,
+)
 from cerify.semantics.arguments import Budget, Selection
 from cerify.semantics.cel.check import missing_columns, problems, require_typed
 from cerify.semantics.cel.parse import parse
@@ -38,11 +51,9 @@ if TYPE_CHECKING:
     from cerify.languages.language import Streamed
 
 
-class Cel(BuiltInLanguage[Formula]):
-    """CEL."""
+class CelSyntax(Syntax[Formula]):
+    """The syntax of CEL."""
 
-    name = "cel"
-    title = "CEL"
     trees = get_args(Formula)
     operators = OPERATORS
     parse = staticmethod(parse)
@@ -53,28 +64,35 @@ class Cel(BuiltInLanguage[Formula]):
     size = staticmethod(size)
     expanded = staticmethod(expanded)
     strategies: ClassVar = {Selection.STRICT: Strict, Selection.NEXT: Next, Selection.LAST: Last, Selection.MAX: Max}
-    settings = frozenset({"predicates"})
-    loops = ("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]")
     mark = r"\b(FILTER|UNLESS|PROJECT)\b"
     foreign = FOREIGN
 
-    def operations(self) -> QueryOperations[Formula]:
-        from cerify.equivalence.shrink.cel import CEL
+    def surprises(self, query: Formula, S: Stream | None) -> Iterator[Problem]:
+        from cerify.explanations.across_keys import warnings_across_keys
 
-        return CEL
+        return warnings_across_keys(query, S)
 
-    def generator(self) -> Generator[Formula]:
-        from cerify.equivalence.generate.generator import CEL
+    def check(self, query: Formula, schema: Schema | None) -> Checked:
+        from cerify.equivalence.decide.cel import satisfiable, vacuous
+        from cerify.semantics.cel.across_keys import across_keys
+        from cerify.semantics.cel.check import beyond_star, is_unary, unused
+        from cerify.semantics.cel.denote import find_named_atoms
 
-        return CEL
+        unary, beyond = is_unary(query), sorted(beyond_star(query))
+        written = f"CEL* with {', '.join(beyond)}" if beyond else "CEL*"
+        found = problems(query, schema)
+        senseless = [] if found else vacuous(query, schema)
+        return Checked(
+            {"unary": unary, "star": not beyond, "beyond_star": beyond},
+            f"{written}, {_kind(query)}",
+            [*found, *dict.fromkeys(unused(query)), *senseless, *(one.problem for one in across_keys(query))],
+            tuple(dict.fromkeys((atom.name, atom.variables) for atom in find_named_atoms(query))),
+            satisfiable(query, schema),
+        )
 
-    @cached_property
-    def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
-        return {
-            "denotational": BuiltIn(_denotational),
-            "automaton": BuiltIn(_prepare_streaming, batches=_readable_batches),
-            "kernel": BuiltIn.guarded(_prepare_compiled, compiled=True, batches=_compiled_batches),
-        }
+
+class CelEvaluators(Evaluators[Formula]):
+    """The evaluators of CEL."""
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterator[Match]:
         """The matches by tods21, Figure 3, clause by clause."""
@@ -99,28 +117,47 @@ class Cel(BuiltInLanguage[Formula]):
     def waits(self, query: Formula) -> bool:
         return False
 
-    def surprises(self, query: Formula, S: Stream | None) -> Iterator[Problem]:
-        from cerify.explanations.across_keys import warnings_across_keys
+    def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
+        batches = self["kernel"].batches
+        assert batches is not None
+        return cast("Streamed | Unsupported", batches(query, schema, options))
 
-        return warnings_across_keys(query, S)
 
-    def check(self, query: Formula, schema: Schema | None) -> Checked:
-        from cerify.equivalence.decide.cel import satisfiable, vacuous
-        from cerify.semantics.cel.across_keys import across_keys
-        from cerify.semantics.cel.check import beyond_star, is_unary, unused
-        from cerify.semantics.cel.denote import find_named_atoms
+class CelExplanations(Explanations[Formula]):
+    """What explains and draws queries of CEL."""
 
-        unary, beyond = is_unary(query), sorted(beyond_star(query))
-        written = f"CEL* with {', '.join(beyond)}" if beyond else "CEL*"
-        found = problems(query, schema)
-        senseless = [] if found else vacuous(query, schema)
-        return Checked(
-            {"unary": unary, "star": not beyond, "beyond_star": beyond},
-            f"{written}, {_kind(query)}",
-            [*found, *dict.fromkeys(unused(query)), *senseless, *(one.problem for one in across_keys(query))],
-            tuple(dict.fromkeys((atom.name, atom.variables) for atom in find_named_atoms(query))),
-            satisfiable(query, schema),
-        )
+    def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
+        from cerify.explanations.cel import CelExplainer
+
+        return CelExplainer(query, S)
+
+    def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
+        from cerify.automata.cea.compile import compile_cel
+
+        return compile_cel(query, budget)
+
+    def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
+        from cerify.draw.recording import record_cel
+
+        return record_cel(query, S, title, options.output, options.budget)
+
+
+class CelCases(Cases[Formula]):
+    """The random cases of CEL."""
+
+    def operations(self) -> QueryOperations[Formula]:
+        from cerify.equivalence.shrink.cel import CEL
+
+        return CEL
+
+    def generator(self) -> Generator[Formula]:
+        from cerify.equivalence.generate.generator import CEL
+
+        return CEL
+
+
+class CelDeciders(Deciders[Formula]):
+    """What compares queries of CEL."""
 
     def in_cel(self, query: Formula, budget: Budget) -> Formula:
         return query
@@ -158,26 +195,6 @@ class Cel(BuiltInLanguage[Formula]):
             return cel_to_eql(phi)
 
         return {"core-cel": in_core_cel, "row-pattern": in_row_pattern, "eql": in_eql}
-
-    def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explanations.cel import CelExplainer
-
-        return CelExplainer(query, S)
-
-    def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        batches = self.evaluators["kernel"].batches
-        assert batches is not None
-        return cast("Streamed | Unsupported", batches(query, schema, options))
-
-    def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
-        from cerify.automata.cea.compile import compile_cel
-
-        return compile_cel(query, budget)
-
-    def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
-        from cerify.draw.recording import record_cel
-
-        return record_cel(query, S, title, options.output, options.budget)
 
 
 def _kind(phi: Formula) -> str:
@@ -269,4 +286,20 @@ def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
     return CheckedEvaluator(phi, options.output, options.consumption, options.budget, plan)
 
 
-LANGUAGE = Cel()
+LANGUAGE: Language[Formula] = Language(
+    name="cel",
+    title="CEL",
+    settings=frozenset({"predicates"}),
+    loops=("A+", "A+ WITHIN 2 EVENTS", "A+ PARTITION BY [x]"),
+    syntax=CelSyntax(),
+    evaluators=CelEvaluators(
+        {
+            "denotational": BuiltIn(_denotational),
+            "automaton": BuiltIn(_prepare_streaming, batches=_readable_batches),
+            "kernel": BuiltIn.guarded(_prepare_compiled, compiled=True, batches=_compiled_batches),
+        }
+    ),
+    explanations=CelExplanations(),
+    cases=CelCases(),
+    deciders=CelDeciders(),
+)

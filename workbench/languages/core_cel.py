@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output
@@ -12,11 +12,16 @@ from cerify.languages.language import (
     DENOTATIONAL,
     FOREIGN,
     BuiltIn,
-    BuiltInLanguage,
+    Cases,
     Checked,
+    Deciders,
     DecisionQuestion,
     Evaluation,
+    Evaluators,
+    Explanations,
+    Language,
     Options,
+    Syntax,
 )
 from cerify.semantics.arguments import Budget, Selection
 from cerify.semantics.core_cel.check import is_unary, problems, require_typed
@@ -39,13 +44,10 @@ if TYPE_CHECKING:
 ANSWER = "the answer of a core-CEL query is its complex events"
 
 
-class CoreCel(BuiltInLanguage[Formula]):
-    """core-CEL."""
+class CoreSyntax(Syntax[Formula]):
+    """The syntax of core-CEL."""
 
-    name = "core-cel"
-    title = "core-CEL"
     trees = get_args(Formula)
-    decides_its_own = False
     operators = OPERATORS
     parse = staticmethod(parse)
     show = staticmethod(show)
@@ -58,48 +60,12 @@ class CoreCel(BuiltInLanguage[Formula]):
         Selection.LAST: CoreLast,
         Selection.MAX: CoreMax,
     }
-    answer = ANSWER
     mark = r"\b(FILTER|AS)\b"
     foreign: ClassVar = {
         **FOREIGN,
         ";": "T AS x ; H AS y, each type with a variable",
         "+": "after a variable, as in (T AS x)+",
     }
-
-    def operations(self) -> QueryOperations[Formula]:
-        from cerify.equivalence.shrink.core_cel import CORE_CEL
-
-        return CORE_CEL
-
-    def generator(self) -> Generator[Formula]:
-        from cerify.equivalence.generate.generator import CORE_CEL
-
-        return CORE_CEL
-
-    def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """The matches by cep17, section 3, clause by clause, under every valuation."""
-        from cerify.semantics.core_cel.interpreter import by_clauses
-
-        return by_clauses(query, S, budget)
-
-    @cached_property
-    def evaluators(self) -> Mapping[str, BuiltIn[Formula]]:
-        return {
-            "denotational": BuiltIn.from_matches(_denotational, _no_valuations),
-            "automaton": BuiltIn.guarded(_prepare_automaton, _no_valuations, False, _readable_batches),
-            "kernel": BuiltIn.guarded(_prepare_loops, _no_valuations, True, _compiled_batches),
-        }
-
-    def waits(self, query: Formula) -> bool:
-        from cerify.automata.cea.compile_core import looks_ahead
-
-        return bool(looks_ahead(query))
-
-    def rewrites(self, query: Formula, evaluator: str) -> tuple[str, ...]:
-        by_way = (
-            evaluator != DENOTATIONAL and not is_unary(query) and not isinstance(_in_cel(query, Budget()), Unsupported)
-        )
-        return ("cel",) if by_way else ()
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:
         from cerify.semantics.core_cel import check
@@ -113,6 +79,74 @@ class CoreCel(BuiltInLanguage[Formula]):
         words = (name.replace("_", "-") if yes else f"not {name.replace('_', '-')}" for name, yes in fragment.items())
         return Checked(fragment, f"core-CEL: {', '.join(words)}", problems(query, schema))
 
+
+class CoreEvaluators(Evaluators[Formula]):
+    """The evaluators of core-CEL."""
+
+    def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
+        """The matches by cep17, section 3, clause by clause, under every valuation."""
+        from cerify.semantics.core_cel.interpreter import by_clauses
+
+        return by_clauses(query, S, budget)
+
+    def waits(self, query: Formula) -> bool:
+        from cerify.automata.cea.compile_core import looks_ahead
+
+        return bool(looks_ahead(query))
+
+    def rewrites(self, query: Formula, evaluator: str) -> tuple[str, ...]:
+        by_way = (
+            evaluator != DENOTATIONAL and not is_unary(query) and not isinstance(_in_cel(query, Budget()), Unsupported)
+        )
+        return ("cel",) if by_way else ()
+
+    def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
+        """By its formula of CEL."""
+        psi = _in_cel(query, options.budget)
+        return psi if isinstance(psi, Unsupported) else CEL.evaluators.streamed(psi, schema, options)
+
+
+class CoreExplanations(Explanations[Formula]):
+    """What explains and draws queries of core-CEL."""
+
+    def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
+        from cerify.explanations.core_cel import CoreExplainer
+
+        return CoreExplainer(query, list(self.language.evaluators.matches(query, S)), S, text)
+
+    def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
+        """Return the automaton of the query's formula of CEL."""
+        from cerify.automata.cea.compile import compile_cel
+
+        return compile_cel(self.language.deciders.cel_formula(query, budget), budget)
+
+    def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
+        from cerify.draw.recording import record_cel
+
+        return record_cel(
+            self.language.deciders.cel_formula(query, options.budget), S, title, options.output, options.budget
+        )
+
+
+class CoreCases(Cases[Formula]):
+    """The random cases of core-CEL."""
+
+    def operations(self) -> QueryOperations[Formula]:
+        from cerify.equivalence.shrink.core_cel import CORE_CEL
+
+        return CORE_CEL
+
+    def generator(self) -> Generator[Formula]:
+        from cerify.equivalence.generate.generator import CORE_CEL
+
+        return CORE_CEL
+
+
+class CoreDeciders(Deciders[Formula]):
+    """What compares queries of core-CEL."""
+
+    decides_its_own = False
+
     def in_cel(self, query: Formula, budget: Budget) -> CelFormula | Unsupported:
         return _in_cel(query, budget)
 
@@ -125,7 +159,7 @@ class CoreCel(BuiltInLanguage[Formula]):
             return Undecided(phi.described())
         if isinstance(psi, Unsupported):
             return Undecided(psi.described())
-        return CEL.compare(phi, psi, question)
+        return CEL.deciders.compare(phi, psi, question)
 
     def difference(
         self, left: Formula, right: Formula, schema: Schema, budget: Budget = Budget()
@@ -141,7 +175,7 @@ class CoreCel(BuiltInLanguage[Formula]):
         if S is None:
             return None
         at = len(S) - 1
-        one, other = ({m for m in self.matches(query, S) if m.at == at} for query in (left, right))
+        one, other = ({m for m in self.language.evaluators.matches(query, S) if m.at == at} for query in (left, right))
         return Different(S, at, tuple(sorted(one - other)), tuple(sorted(other - one)), True)
 
     @property
@@ -156,27 +190,6 @@ class CoreCel(BuiltInLanguage[Formula]):
             return self.cel_formula(phi, Budget())
 
         return {"cel": in_cel}
-
-    def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explanations.core_cel import CoreExplainer
-
-        return CoreExplainer(query, list(self.matches(query, S)), S, text)
-
-    def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """By its formula of CEL."""
-        psi = _in_cel(query, options.budget)
-        return psi if isinstance(psi, Unsupported) else CEL.streamed(psi, schema, options)
-
-    def automaton(self, query: Formula, schema: Schema | None, budget: Budget) -> CEA:
-        """Return the automaton of the query's formula of CEL."""
-        from cerify.automata.cea.compile import compile_cel
-
-        return compile_cel(self.cel_formula(query, budget), budget)
-
-    def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
-        from cerify.draw.recording import record_cel
-
-        return record_cel(self.cel_formula(query, options.budget), S, title, options.output, options.budget)
 
 
 def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
@@ -274,4 +287,19 @@ def _no_valuations(phi: Formula, schema: Schema | None, options: Options) -> Uns
     return Unsupported(f"{ANSWER}; its valuations are not listed")
 
 
-LANGUAGE = CoreCel()
+LANGUAGE: Language[Formula] = Language(
+    name="core-cel",
+    title="core-CEL",
+    answer=ANSWER,
+    syntax=CoreSyntax(),
+    evaluators=CoreEvaluators(
+        {
+            "denotational": BuiltIn.from_matches(_denotational, _no_valuations),
+            "automaton": BuiltIn.guarded(_prepare_automaton, _no_valuations, False, _readable_batches),
+            "kernel": BuiltIn.guarded(_prepare_loops, _no_valuations, True, _compiled_batches),
+        }
+    ),
+    explanations=CoreExplanations(),
+    cases=CoreCases(),
+    deciders=CoreDeciders(),
+)

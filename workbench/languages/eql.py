@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cerify.automata.evaluator import Consumption, Evaluator
-from cerify.languages.language import BuiltIn, Checked, DecisionQuestion, Language, Options, TestLogs
+from cerify.languages.language import (
+    BuiltIn,
+    Cases,
+    Checked,
+    Deciders,
+    DecisionQuestion,
+    Evaluators,
+    Explanations,
+    Language,
+    Options,
+    Syntax,
+    TestLogs,
+)
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.check import problems, require_typed, require_wellformed
@@ -32,16 +43,10 @@ SOON = 2.0  # seconds for the question whether a rule can fire at all
 ANSWER = "the answer of a query of EQL is its events"
 
 
-class Eql(Language[eql.EqlQuery]):
-    """EQL."""
+class EqlSyntax(Syntax[eql.EqlQuery]):
+    """The syntax of EQL."""
 
-    name = "eql"
-    title = "EQL"
     trees = (eql.EqlQuery,)
-    answer = ANSWER
-    row_type = "event"
-    loops = ("sequence [A where true] [B where true]",)
-    settings = frozenset({"eql_reading"})
     mark = r"\bmaxspan\s*=|^\s*sequence\b|^\s*sample\s+by\b|\bwhere\b[^\[]*(?:==|:\s*[\"(]|\blike~?|\btrue\b)"
     foreign: ClassVar[Mapping[str, str]] = {
         **{"AND": "and", "OR": "or", "NOT": "not", "&&": "and", "||": "or", "=": "==", "<>": "!=", "IN": "in"},
@@ -95,29 +100,6 @@ class Eql(Language[eql.EqlQuery]):
     def constructs(self, query: eql.EqlQuery, /) -> frozenset[str]:
         return frozenset(_constructs(query))
 
-    def operations(self) -> QueryOperations[eql.EqlQuery]:
-        from cerify.equivalence.shrink.eql import EQL
-
-        return EQL
-
-    def generator(self) -> Generator[eql.EqlQuery]:
-        from cerify.equivalence.generate.eql import EQL
-
-        return EQL
-
-    @cached_property
-    def evaluators(self) -> Mapping[str, BuiltIn[eql.EqlQuery]]:
-        return {
-            "denotational": BuiltIn.from_matches(_denotational, _why_not),
-            "automaton": BuiltIn.from_matches(_by_machine, _why_not, batches=_machine),
-            "kernel": BuiltIn.from_matches(_by_columns, _why_not_compiled, True, batches=_column_batches),
-        }
-
-    def waits(self, query: eql.EqlQuery) -> bool:
-        body = query.body
-        behind = isinstance(body, eql.EventSequence) and body.steps[-1].missing
-        return behind or any(pipe.name == "tail" for pipe in query.pipes)
-
     def check(self, query: eql.EqlQuery, schema: Schema | None) -> Checked:
         found = sorted(_constructs(query))
         fragment: dict[str, Any] = {"constructs": found}
@@ -125,6 +107,19 @@ class Eql(Language[eql.EqlQuery]):
         if fires is False:
             wrong.append(Problem("never", "the rule fires on no log", query.span))
         return Checked(fragment, f"EQL: {', '.join(found)}", wrong, satisfiable=fires)
+
+
+class EqlEvaluators(Evaluators[eql.EqlQuery]):
+    """The evaluators of EQL."""
+
+    def waits(self, query: eql.EqlQuery) -> bool:
+        body = query.body
+        behind = isinstance(body, eql.EventSequence) and body.steps[-1].missing
+        return behind or any(pipe.name == "tail" for pipe in query.pipes)
+
+
+class EqlExplanations(Explanations[eql.EqlQuery]):
+    """What explains and draws queries of EQL."""
 
     def explainer(self, query: eql.EqlQuery, S: Stream, text: str) -> Explainer[Any]:
         """Return an explainer of why the rule fired, and what became of each sequence, by Elastic's semantics."""
@@ -139,6 +134,44 @@ class Eql(Language[eql.EqlQuery]):
         if not isinstance(query.body, eql.EventSequence):
             raise Unsupported("near misses are those of sequences; use cerify explain", query.span)
         return missed_sequences(query.body, S, limit)
+
+    def test_logs(self, query: eql.EqlQuery, schema: Schema | None = None, /) -> TestLogs:
+        """Logs, of events of the schema, that kill the rules which differ from this one in one place."""
+        from cerify.equivalence.eql.mutants import make_rule_tests
+        from cerify.semantics.ecs import document_of_event
+
+        found = make_rule_tests(query, Budget(states=20_000), schema=schema)
+        lines = tuple(
+            {
+                "log": [document_of_event(event) for event in test.log],
+                "matches": [list(m.events) for m in test.matches],
+                "kills": list(test.kills),
+            }
+            for test in found.tests
+        )
+        killed = found.mutants - len(found.same) - len(found.undecided)
+        summary = [f"{len(lines)} logs find out {killed} of {found.mutants} rules that differ in one place"]
+        summary += [f"means the same as the rule: {words}" for words in found.same]
+        summary += [f"undecided: {words}" for words in found.undecided]
+        return TestLogs(lines, tuple(summary))
+
+
+class EqlCases(Cases[eql.EqlQuery]):
+    """The random cases of EQL."""
+
+    def operations(self) -> QueryOperations[eql.EqlQuery]:
+        from cerify.equivalence.shrink.eql import EQL
+
+        return EQL
+
+    def generator(self) -> Generator[eql.EqlQuery]:
+        from cerify.equivalence.generate.eql import EQL
+
+        return EQL
+
+
+class EqlDeciders(Deciders[eql.EqlQuery]):
+    """What compares queries of EQL."""
 
     def compare(self, left: eql.EqlQuery, right: eql.EqlQuery, question: DecisionQuestion) -> Verdict:
         """Decided for rules with the same keys and windows; else by a search for a log that tells them apart."""
@@ -168,31 +201,11 @@ class Eql(Language[eql.EqlQuery]):
             "row-pattern": lambda query, reading: eql_to_rows(query),
         }
 
-    def test_logs(self, query: eql.EqlQuery, schema: Schema | None = None, /) -> TestLogs:
-        """Logs, of events of the schema, that kill the rules which differ from this one in one place."""
-        from cerify.equivalence.eql.mutants import make_rule_tests
-        from cerify.semantics.ecs import document_of_event
-
-        found = make_rule_tests(query, Budget(states=20_000), schema=schema)
-        lines = tuple(
-            {
-                "log": [document_of_event(event) for event in test.log],
-                "matches": [list(m.events) for m in test.matches],
-                "kills": list(test.kills),
-            }
-            for test in found.tests
-        )
-        killed = found.mutants - len(found.same) - len(found.undecided)
-        summary = [f"{len(lines)} logs find out {killed} of {found.mutants} rules that differ in one place"]
-        summary += [f"means the same as the rule: {words}" for words in found.same]
-        summary += [f"undecided: {words}" for words in found.undecided]
-        return TestLogs(lines, tuple(summary))
-
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
         """Return the error in a certificate, found by a new decision: it has no proof that could be checked alone."""
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules
 
-        left, right = self.parse(certificate.left), self.parse(certificate.right)
+        left, right = self.language.syntax.parse(certificate.left), self.language.syntax.parse(certificate.right)
         asked = Asked(certificate.claim, certificate.level, schema=certificate.schema)
         found = compare_rules(left, right, asked, budget)
         return None if isinstance(found, Same) else f"the rules are not {certificate.claim} by a new decision"
@@ -282,4 +295,22 @@ def _by_columns(query: eql.EqlQuery, S: Stream, options: Options) -> Iterable[Ma
     return matches_by_columns(query, S, options.eql_reading, options.budget)
 
 
-LANGUAGE = Eql()
+LANGUAGE: Language[eql.EqlQuery] = Language(
+    name="eql",
+    title="EQL",
+    answer=ANSWER,
+    row_type="event",
+    loops=("sequence [A where true] [B where true]",),
+    settings=frozenset({"eql_reading"}),
+    syntax=EqlSyntax(),
+    evaluators=EqlEvaluators(
+        {
+            "denotational": BuiltIn.from_matches(_denotational, _why_not),
+            "automaton": BuiltIn.from_matches(_by_machine, _why_not, batches=_machine),
+            "kernel": BuiltIn.from_matches(_by_columns, _why_not_compiled, True, batches=_column_batches),
+        }
+    ),
+    explanations=EqlExplanations(),
+    cases=EqlCases(),
+    deciders=EqlDeciders(),
+)

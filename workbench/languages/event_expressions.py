@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.languages.language import (
     DENOTATIONAL,
     BuiltIn,
-    BuiltInLanguage,
+    Cases,
     Checked,
+    Deciders,
     DecisionQuestion,
+    Evaluators,
+    Explanations,
+    Language,
     Options,
+    Syntax,
     ValuedMatch,
 )
 from cerify.semantics.arguments import Budget
@@ -37,11 +41,9 @@ if TYPE_CHECKING:
 ANSWER = "the answer of an event expression is the events at which it takes place"
 
 
-class EventExpressions(BuiltInLanguage[Expression]):
-    """Event expressions."""
+class ExpressionSyntax(Syntax[Expression]):
+    """The syntax of Event expressions."""
 
-    name = "event-expression"
-    title = "event expressions"
     trees = get_args(Expression)
     operators = OPERATORS
     parse = staticmethod(parse)
@@ -51,13 +53,6 @@ class EventExpressions(BuiltInLanguage[Expression]):
     size = staticmethod(size)
     children = staticmethod(children)
     rebuilt = staticmethod(rebuilt)
-    answer = ANSWER
-    takes_place = True
-    positional = True
-    unsaved = (
-        "of an event expression with attribute variables no state can be saved; use cerify.spark.match on data at rest"
-    )
-    loops = ("relative(A, A)",)
     mark = r"\b(prior|relative|sequence|firstAfter)\+?\s*\("
     foreign: ClassVar = {
         **{";": "prior(E, F)", ":": "sequence(E, F)", "->": "prior(E, F)", "UNLESS": "and !before(E)"},
@@ -66,51 +61,6 @@ class EventExpressions(BuiltInLanguage[Expression]):
         "LIMIT": "without a limit: an expression takes place at each event that ends one",
         **dict.fromkeys(("FILTER", "WHERE"), "in brackets after an event type, as in E[x > 3]"),
     }
-
-    def operations(self) -> QueryOperations[Expression]:
-        from cerify.equivalence.shrink.event_expressions import EVENT_EXPRESSION
-
-        return EVENT_EXPRESSION
-
-    def generator(self) -> Generator[Expression]:
-        from cerify.equivalence.generate.generator import EVENT_EXPRESSION
-
-        return EVENT_EXPRESSION
-
-    def plain_matches(self, query: Expression, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """The matches by vldb92, clause by clause; prefix searches through histories to come."""
-        from cerify.semantics.event_expressions.interpreter import takes_place
-
-        return [Match(e, (e,)) for e in sorted(takes_place(query, S, budget, plain=True))]
-
-    @cached_property
-    def evaluators(self) -> Mapping[str, BuiltIn[Expression]]:
-        return {
-            "denotational": BuiltIn.from_matches(_denotational, _no_valuations),
-            "automaton": BuiltIn.from_matches(_automaton, _no_valuations, batches=_readable),
-            "kernel": BuiltIn.from_matches(_kernel, _no_valuations, True, _compiled),
-        }
-
-    def waits(self, query: Expression) -> bool:
-        return False
-
-    def needs_schema(self, query: Expression) -> bool:
-        """An argument means an attribute by its place, which without a schema is that of its first occurrence."""
-        return any(isinstance(E, expr.Primitive) and E.arguments for E in self.subterms(query))
-
-    def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
-        """The compatible tuples of attribute variables (vldb92, section 6.1)."""
-        if evaluator == DENOTATIONAL:
-            from cerify.semantics.event_expressions.interpreter import compatible
-
-            relation = compatible(query, S, options.budget)
-        else:
-            from cerify.automata.dfa.parametric import tuples
-
-            relation = tuples(query, S, options.budget)
-        for e, values in sorted(relation.rows):
-            named = zip(relation.variables, values, strict=True)
-            yield ValuedMatch(e, (e,), values=tuple((X, v) for X, (_, v) in named))
 
     def check(self, query: Expression, schema: Schema | None) -> Checked:
         from cerify.equivalence.decide.expressions import shortest_history
@@ -140,21 +90,36 @@ class EventExpressions(BuiltInLanguage[Expression]):
             found = [Problem("never", "it takes place at no event of any history", body.span)]
         return Checked(fragment, summary, found, (), takes_place)
 
-    def compare(self, left: Expression, right: Expression, question: DecisionQuestion) -> Verdict:
-        from cerify.equivalence.decide.expressions import contained, equivalent
 
-        decide = equivalent if question.claim == "equivalent" else contained
-        return decide(left, right, question.schema, question.budget)
+class ExpressionEvaluators(Evaluators[Expression]):
+    """The evaluators of Event expressions."""
 
-    def unproved(self, certificate: Certificate, budget: Budget) -> str | None:
-        from cerify.equivalence.decide.checker import expression_flaw
+    def plain_matches(self, query: Expression, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
+        """The matches by vldb92, clause by clause; prefix searches through histories to come."""
+        from cerify.semantics.event_expressions.interpreter import takes_place
 
-        return expression_flaw(certificate, budget)
+        return [Match(e, (e,)) for e in sorted(takes_place(query, S, budget, plain=True))]
 
-    def explainer(self, query: Expression, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explanations.event_expressions import ExpressionExplainer
+    def waits(self, query: Expression) -> bool:
+        return False
 
-        return ExpressionExplainer(query, S, text)
+    def needs_schema(self, query: Expression) -> bool:
+        """An argument means an attribute by its place, which without a schema is that of its first occurrence."""
+        return any(isinstance(E, expr.Primitive) and E.arguments for E in self.language.syntax.subterms(query))
+
+    def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
+        """The compatible tuples of attribute variables (vldb92, section 6.1)."""
+        if evaluator == DENOTATIONAL:
+            from cerify.semantics.event_expressions.interpreter import compatible
+
+            relation = compatible(query, S, options.budget)
+        else:
+            from cerify.automata.dfa.parametric import tuples
+
+            relation = tuples(query, S, options.budget)
+        for e, values in sorted(relation.rows):
+            named = zip(relation.variables, values, strict=True)
+            yield ValuedMatch(e, (e,), values=tuple((X, v) for X, (_, v) in named))
 
     def streamed(self, query: Expression, schema: Schema | None, options: Options) -> DFA | Symbolic | Unsupported:
         """Its automaton; with attribute variables what makes an automaton for each choice of values."""
@@ -171,6 +136,15 @@ class EventExpressions(BuiltInLanguage[Expression]):
 
         return None if inlined(query).variables else Valued(query, order_under(schema), budget).automaton(())
 
+
+class ExpressionExplanations(Explanations[Expression]):
+    """What explains and draws queries of Event expressions."""
+
+    def explainer(self, query: Expression, S: Stream, text: str) -> Explainer[Any]:
+        from cerify.explanations.event_expressions import ExpressionExplainer
+
+        return ExpressionExplainer(query, S, text)
+
     def automaton(self, query: Expression, schema: Schema | None, budget: Budget) -> DFA:
         from cerify.automata.dfa.compile import compile_expression
 
@@ -180,6 +154,35 @@ class EventExpressions(BuiltInLanguage[Expression]):
         from cerify.draw.recording import record_expression
 
         return record_expression(query, S, title, options.budget)
+
+
+class ExpressionCases(Cases[Expression]):
+    """The random cases of Event expressions."""
+
+    def operations(self) -> QueryOperations[Expression]:
+        from cerify.equivalence.shrink.event_expressions import EVENT_EXPRESSION
+
+        return EVENT_EXPRESSION
+
+    def generator(self) -> Generator[Expression]:
+        from cerify.equivalence.generate.generator import EVENT_EXPRESSION
+
+        return EVENT_EXPRESSION
+
+
+class ExpressionDeciders(Deciders[Expression]):
+    """What compares queries of Event expressions."""
+
+    def compare(self, left: Expression, right: Expression, question: DecisionQuestion) -> Verdict:
+        from cerify.equivalence.decide.expressions import contained, equivalent
+
+        decide = equivalent if question.claim == "equivalent" else contained
+        return decide(left, right, question.schema, question.budget)
+
+    def unproved(self, certificate: Certificate, budget: Budget) -> str | None:
+        from cerify.equivalence.decide.checker import expression_flaw
+
+        return expression_flaw(certificate, budget)
 
 
 def _denotational(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
@@ -213,7 +216,7 @@ def _consuming(consumption: Consumption) -> Unsupported | None:
 def _readable(E: Expression, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
     from cerify.automata.dfa.evaluators import ReadableExpressionEvaluator
 
-    A = _consuming(options.consumption) or LANGUAGE.streamed(E, schema, options)
+    A = _consuming(options.consumption) or EVALUATORS.streamed(E, schema, options)
     return A if isinstance(A, Unsupported) else ReadableExpressionEvaluator(A, options.budget)
 
 
@@ -221,7 +224,7 @@ def _compiled(E: Expression, schema: Schema | None, options: Options) -> Evaluat
     from cerify.automata.dfa.evaluators import CompiledExpressionEvaluator
     from cerify.automata.dfa.model import DFA
 
-    A = _consuming(options.consumption) or LANGUAGE.streamed(E, schema, options)
+    A = _consuming(options.consumption) or EVALUATORS.streamed(E, schema, options)
     if isinstance(A, Unsupported):
         return A
     if isinstance(A, DFA):
@@ -237,4 +240,27 @@ def _no_valuations(E: Expression, schema: Schema | None, options: Options) -> Un
     return Unsupported(f"{ANSWER}; it binds no sets")
 
 
-LANGUAGE = EventExpressions()
+EVALUATORS = ExpressionEvaluators(
+    {
+        "denotational": BuiltIn.from_matches(_denotational, _no_valuations),
+        "automaton": BuiltIn.from_matches(_automaton, _no_valuations, batches=_readable),
+        "kernel": BuiltIn.from_matches(_kernel, _no_valuations, True, _compiled),
+    }
+)
+
+LANGUAGE: Language[Expression] = Language(
+    name="event-expression",
+    title="event expressions",
+    answer=ANSWER,
+    takes_place=True,
+    positional=True,
+    unsaved=(
+        "of an event expression with attribute variables no state can be saved; use cerify.spark.match on data at rest"
+    ),
+    loops=("relative(A, A)",),
+    syntax=ExpressionSyntax(),
+    evaluators=EVALUATORS,
+    explanations=ExpressionExplanations(),
+    cases=ExpressionCases(),
+    deciders=ExpressionDeciders(),
+)

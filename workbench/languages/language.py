@@ -1,15 +1,16 @@
-"""What the workbench knows of a language: one class, of which each language is a subclass with one instance.
+"""What the workbench knows of a language: a `Language`, which has facts and five parts, given in one module each.
 
-No command, campaign, report or drawing asks which language it has: it calls a method of the `Language` that it is
-given. To add something of which languages differ:
+No command, campaign, report or drawing asks which language it has: it asks the `Language` that it is given for a part
+(its syntax, its evaluators, its explanations, its random cases, its deciders) and calls a method of that. To add
+something of which languages differ:
 
-1. add a method here, with its types. If every language must have it, make it abstract; else let it raise Unsupported,
-   or return an empty value, so that a new language need not define it;
+1. add a method to a part here, with its types. If every language must have it, make it abstract; else let it raise
+   Unsupported, or return an empty value, so that a new language need not define it;
 2. define it in the modules beside this one, a module for each language. Import what it needs inside the method: a
    plug-in is loaded when its language is first used, and what the method needs when the method is first called;
 3. call it where the switch on the language was.
 
-A language is added by one module with a subclass, and `register`, or an entry point in the group "cerify.languages";
+A language is added by one module with a `Language`, and `register`, or an entry point in the group "cerify.languages";
 see docs/guide/add-a-language.md.
 """
 
@@ -18,9 +19,9 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
-from functools import cached_property
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -258,7 +259,7 @@ def confirmed(verdict: Verdict, sides: Iterable[tuple[Language[Any], Any]], ques
     from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 
     sides = list(sides)
-    if isinstance(verdict, Equivalent | Contained) and any(lang.needs_order(query) for lang, query in sides):
+    if isinstance(verdict, Equivalent | Contained) and any(lang.deciders.needs_order(query) for lang, query in sides):
         return replace(verdict, certificate=replace(verdict.certificate, order=question.order))
     if not isinstance(verdict, Different):
         return verdict
@@ -310,49 +311,26 @@ class TestLogs:
     summary: tuple[str, ...]
 
 
-class Language(ABC, Generic[F]):
-    """A language; F is the type of its syntax trees. Instances have no state, and all of a class are equal.
+class LanguagePart(Generic[F]):
+    """A part of a language. language: the one it is given to."""
 
-    name: as in the protocol and on the command line. title: as in text for people. trees: the classes of the syntax
-    trees, one of which the root of a query has. answer: what a query answers, as the start of a sentence, where matches
-    have no valuations; "" where they have. results: whether each match has bindings and a result, whatever the output.
-    takes_place: whether a match is one event, at which a query takes place. positional: whether a query names the
-    attributes of an event by their position. keeps_order: whether matches are listed as they are found, and not sorted.
-    row_type: the type of events that are given without one; None makes them an error. unsaved: why the state of a query
-    cannot be saved between batches; "" if the error of the evaluator has the reason. settings: the Options that are its
-    own, as "reading"; options: the names of those that only a plug-in has (Options.own). strategies: the operators of
-    the selection strategies that can stand around a query; ALL needs none. loops: queries which use between them all
-    compiled loops. mark: a regular expression for what only texts of the language have; "" for none. foreign: words and
+    language: Language[F]
+
+
+class Syntax(ABC, LanguagePart[F]):
+    """The syntax of a language: its text and its trees, what is wrong with them, and what is known before any event.
+
+    trees: the classes of the syntax trees, one of which the root of a query has. operators: the table of the operators,
+    by the class of their trees. strategies: the operators of the selection strategies that can stand around a query;
+    ALL needs none. mark: a regular expression for what only texts of the language have; "" for none. foreign: words and
     signs of other languages, in capitals, each with the one of this language.
     """
 
-    name: ClassVar[str]
-    title: ClassVar[str]
     trees: ClassVar[tuple[type[Any], ...]]
-    answer: ClassVar[str] = ""
-    results: ClassVar[bool] = False
-    takes_place: ClassVar[bool] = False
-    positional: ClassVar[bool] = False
-    keeps_order: ClassVar[bool] = False
-    row_type: ClassVar[str | None] = None
-    unsaved: ClassVar[str] = ""
-    settings: ClassVar[frozenset[str]] = frozenset()
-    options: ClassVar[frozenset[str]] = frozenset()
+    operators: ClassVar[Mapping[type, Operator]] = {}
     strategies: ClassVar[Mapping[Selection, Callable[[Any], Any]]] = {}
-    loops: ClassVar[tuple[str, ...]] = ()
     mark: ClassVar[str] = ""
     foreign: ClassVar[Mapping[str, str]] = {}
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-    def __reduce__(self) -> tuple[type[Language[F]], tuple[()]]:
-        return type(self), ()
-
-    # --- text ---------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def parse(self, text: str) -> F:
@@ -364,7 +342,7 @@ class Language(ABC, Generic[F]):
 
     def looks_like(self, text: str) -> str:
         """Describe, for a message, a text that has marks of the language but does not parse as a query."""
-        return self.title
+        return self.language.title
 
     @abstractmethod
     def show(self, query: F, /) -> str:
@@ -411,8 +389,6 @@ class Language(ABC, Generic[F]):
         """
         return None
 
-    # --- trees --------------------------------------------------------------------------------------------------------
-
     def children(self, query: F, /) -> tuple[F, ...]:
         """The operands of the query's outermost operator that are queries themselves, from left to right.
 
@@ -440,7 +416,10 @@ class Language(ABC, Generic[F]):
 
     def operator_of(self, query: F) -> str:
         """The name of the query's outermost operator, as the suite calls it; "" for a query without operands."""
-        return node_word(type(query)).lower() if self.children(query) else ""
+        if not self.children(query):
+            return ""
+        operator = self.operators.get(type(query))
+        return node_word(type(query)).lower() if operator is None else operator.name
 
     def stream_read(self, query: F, S: Stream) -> Stream:
         """The stream on which the positions of matches count, where a query over S reads one that it makes of S."""
@@ -448,7 +427,7 @@ class Language(ABC, Generic[F]):
 
     def is_monotone(self, name: str) -> bool:
         """Whether `name` is an operator with which fewer matches of its operands never give more matches."""
-        return False
+        return any(operator.name == name and operator.monotone for operator in self.operators.values())
 
     def constructs(self, query: F, /) -> frozenset[str]:
         """The names of the operators in a query."""
@@ -471,27 +450,20 @@ class Language(ABC, Generic[F]):
         if selection is Selection.ALL:
             return query
         if selection not in self.strategies:
-            raise Unsupported(f"{self.title} has no selection {selection.value!r} around a query")
+            raise Unsupported(f"{self.language.title} has no selection {selection.value!r} around a query")
         found: F = self.strategies[selection](query)
         return found
 
-    def operations(self) -> QueryOperations[F] | None:
-        """Return the operations that simplify queries, and list their names, for shrinking and campaigns.
+    def check(self, query: F, schema: Schema | None) -> Checked:
+        """Return the facts about a query that are known before any event. Raises BudgetExceeded."""
+        return Checked({}, self.language.title, [])
 
-        None: only streams are shrunk.
-        """
-        return None
 
-    def generator(self) -> Generator[F]:
-        """The random cases of campaigns. Raises Unsupported where there are none."""
-        raise Unsupported(f"there are no random queries in {self.title}")
+class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
+    """The built-in evaluators of a language by name, DENOTATIONAL among them, and what is known of an evaluation.
 
-    # --- evaluation ---------------------------------------------------------------------------------------------------
-
-    @cached_property
-    @abstractmethod
-    def evaluators(self) -> Mapping[str, BuiltIn[F]]:
-        """The built-in evaluators by name; DENOTATIONAL is one of them. See cerify.plan for the choice of one."""
+    See cerify.plan for the choice of one.
+    """
 
     def plain_matches(self, query: F, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
         """The matches by the clauses of the definition alone, which skip nothing and remember nothing.
@@ -499,17 +471,17 @@ class Language(ABC, Generic[F]):
         The budget bounds the number of clauses that are followed. Raises BudgetExceeded, and Unsupported where a
         language has no definition apart from its interpreter.
         """
-        raise Unsupported(f"there is one definition of {self.title}")
+        raise Unsupported(f"there is one definition of {self.language.title}")
 
     def matches(
         self, query: F, S: Stream, evaluator: str = DENOTATIONAL, options: Options = Options()
     ) -> Iterable[Match]:
         """All matches by one evaluator, in the order of positions. Raises Unsupported, BudgetExceeded."""
-        return self.evaluators[evaluator].matches(query, S, options)
+        return self[evaluator].matches(query, S, options)
 
     def output_table(self, query: F, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
         """The table that a query makes of its matches. Raises Unsupported without one."""
-        raise Unsupported(f"a query in {self.title} makes no table")
+        raise Unsupported(f"a query in {self.language.title} makes no table")
 
     def open_test(self, query: F, S: Stream, options: Options) -> Callable[[Match], bool] | None:
         """Return a test of matches over a stream: can events to come still take the match away? None if they never can.
@@ -534,15 +506,91 @@ class Language(ABC, Generic[F]):
         """The matches as a command lists them with --valuations, by position; ValuedMatch where there are values."""
         return self.matches(query, S, evaluator, options)
 
-    # --- what is known of queries -------------------------------------------------------------------------------------
+    def streamed(self, query: F, schema: Schema | None, options: Options) -> Streamed | Unsupported:
+        """Return a reader of batches that reports matches as they become certain, or why only the end decides.
 
-    def check(self, query: F, schema: Schema | None) -> Checked:
-        """Return the facts about a query that are known before any event. Raises BudgetExceeded."""
-        return Checked({}, self.title, [])
+        Raises BudgetExceeded.
+        """
+        return Unsupported(f"a query in {self.language.title} is evaluated over the whole stream")
+
+    def dfa(self, query: F, schema: Schema | None, budget: Budget) -> DFA | None:
+        """One finite automaton whose accepting states report a match; None where there is none."""
+        return None
+
+
+class Explanations(LanguagePart[F]):
+    """What explains the matches of queries, and draws queries and their runs."""
+
+    def explainer(self, query: F, S: Stream, text: str) -> Explainer[Any]:
+        """Return an explainer of matches of the query; by default it only says whether positions are a match.
+
+        text: the text of the query.
+
+        Raises Unsupported, BudgetExceeded.
+        """
+        from cerify.explanations.explanation import PlainExplainer
+
+        return PlainExplainer(list(self.language.evaluators.matches(query, S)), S, text)
+
+    def near_misses(self, query: F, S: Stream, limit: int, budget: Budget) -> NearMissReport:
+        """Return how far the sequences of a query came on a stream, and the `limit` deepest that did not complete.
+
+        Raises Unsupported where the query is no sequence of steps, BudgetExceeded.
+        """
+        from cerify.explanations.near_misses import near_misses
+
+        return near_misses(self.language.deciders.cel_formula(query, budget), S, limit, budget)
+
+    def test_logs(self, query: F, schema: Schema | None = None, /) -> TestLogs:
+        """Logs on which what differs from the query in one place is found out. Raises Unsupported, BudgetExceeded."""
+        raise Unsupported(f"there are no test logs for {self.language.title}")
+
+    def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
+        """The automaton of a query. Raises Unsupported where there is none, or it needs a buffer; BudgetExceeded."""
+        raise Unsupported(f"there is no automaton to draw of a query in {self.language.title}")
+
+    def diagram(self, query: F, title: str, schema: Schema | None, budget: Budget) -> Diagram:
+        """The automaton of a query as a diagram. Raises Unsupported, BudgetExceeded."""
+        from cerify.draw.automata import diagram_of_automaton
+
+        return diagram_of_automaton(self.automaton(query, schema, budget), title)
+
+    def preference_tree(self, query: F, S: Stream, place: int, title: str) -> Diagram:
+        """Draw the matches that may begin at a position, the preferred ones first.
+
+        Raises Unsupported for a language without preferences.
+        """
+        raise Unsupported(f"{self.language.title} prefers no match to another; --tree is for MATCH_RECOGNIZE")
+
+    def record(self, query: F, S: Stream, title: str, options: Options) -> Recording:
+        """The run of a query over a stream, event by event.
+
+        Raises Unsupported where not one automaton carries the query, and BudgetExceeded for a stream too long to show.
+        """
+        raise Unsupported(f"there is no run to show of a query in {self.language.title}")
+
+
+class Cases(ABC, LanguagePart[F]):
+    """The random cases of campaigns, and how a query gets simpler."""
+
+    def operations(self) -> QueryOperations[F] | None:
+        """Return the operations that simplify queries, and list their names, for shrinking and campaigns.
+
+        None: only streams are shrunk.
+        """
+        return None
+
+    @abstractmethod
+    def generator(self) -> Generator[F]:
+        """Return the generator of random queries and streams."""
+
+
+class Deciders(LanguagePart[F]):
+    """What compares the queries of a language with each other, with others, and with what they are rewritten to."""
 
     def in_cel(self, query: F, budget: Budget) -> Formula | Unsupported:
         """A CEL formula with the same matches on every stream, or why there is none. Raises BudgetExceeded."""
-        return Unsupported(f"a query in {self.name} is not evaluated as one of CEL")
+        return Unsupported(f"a query in {self.language.name} is not evaluated as one of CEL")
 
     def cel_formula(self, query: F, budget: Budget) -> Formula:
         """Return the query's formula of CEL. Raises Unsupported where there is none, and BudgetExceeded."""
@@ -568,13 +616,13 @@ class Language(ABC, Generic[F]):
     def is_compared_by_cel(self) -> bool:
         """Whether queries of the language may have formulas of CEL by which they are compared with other languages."""
         own = type(self)
-        return own.in_cel is not Language.in_cel or own.formula_to_compare is not Language.formula_to_compare
+        return own.in_cel is not Deciders.in_cel or own.formula_to_compare is not Deciders.formula_to_compare
 
     def compare(self, left: F, right: F, question: DecisionQuestion) -> Verdict:
         """Whether two queries have the same matches, on a level of the language, on every stream, with the evidence."""
         from cerify.equivalence.verdict import Undecided
 
-        return Undecided(f"there is no decider for {self.title}")
+        return Undecided(f"there is no decider for {self.language.title}")
 
     def difference(
         self, left: F, right: F, schema: Schema, budget: Budget = Budget()
@@ -591,14 +639,14 @@ class Language(ABC, Generic[F]):
         Raises Unsupported where there are no certificates, and for one of another language; ParseError, and IllFormed
         for a query that does not fit the schema; BudgetExceeded.
         """
-        certificate.require_language(self.name)
+        certificate.require_language(self.language.name)
         with budget.timed():
-            certificate.require_typed(self.parse, self.require_typed)
+            certificate.require_typed(self.language.syntax.parse, self.language.syntax.require_typed)
             return self.unproved(certificate, budget)
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
         """Return the error in a certificate whose queries fit the schema; None if it proves its claim."""
-        raise Unsupported(f"there are no certificates for {self.title}")
+        raise Unsupported(f"there are no certificates for {self.language.title}")
 
     @property
     def normal_forms(self) -> Mapping[str, Callable[[F, int], F] | None]:
@@ -613,68 +661,59 @@ class Language(ABC, Generic[F]):
         """
         return {}
 
-    def explainer(self, query: F, S: Stream, text: str) -> Explainer[Any]:
-        """Return an explainer of matches of the query; by default it only says whether positions are a match.
 
-        text: the text of the query.
+@dataclass(frozen=True, eq=False)
+class Language(Generic[F]):
+    """A language: facts, and its parts; F is the type of its syntax trees.
 
-        Raises Unsupported, BudgetExceeded.
-        """
-        from cerify.explanations.explanation import PlainExplainer
+    name: as in the protocol and on the command line. title: as in text for people. answer: what a query answers, as the
+    start of a sentence, where matches have no valuations; "" where they have. results: whether each match has bindings
+    and a result, whatever the output. takes_place: whether a match is one event, at which a query takes place.
+    positional: whether a query names the attributes of an event by their position. keeps_order: whether matches are
+    listed as they are found, and not sorted. row_type: the type of events that are given without one; None makes them
+    an error. unsaved: why the state of a query cannot be saved between batches; "" if the error of the evaluator has
+    the reason. settings: the Options that are its own, as "reading"; options: the names of those that only a plug-in
+    has (Options.own). loops: queries which use between them all compiled loops.
+    """
 
-        return PlainExplainer(list(self.matches(query, S)), S, text)
+    name: str
+    title: str
+    syntax: Syntax[F]
+    evaluators: Evaluators[F]
+    explanations: Explanations[F] = field(default_factory=Explanations)
+    cases: Cases[F] | None = None
+    deciders: Deciders[F] = field(default_factory=Deciders)
+    answer: str = ""
+    results: bool = False
+    takes_place: bool = False
+    positional: bool = False
+    keeps_order: bool = False
+    row_type: str | None = None
+    unsaved: str = ""
+    settings: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()
+    loops: tuple[str, ...] = ()
 
-    def near_misses(self, query: F, S: Stream, limit: int, budget: Budget) -> NearMissReport:
-        """Return how far the sequences of a query came on a stream, and the `limit` deepest that did not complete.
+    def __post_init__(self) -> None:
+        for name in ("syntax", "evaluators", "explanations", "cases", "deciders"):
+            if (part := copy(getattr(self, name))) is not None:  # of another language, where this one is like it
+                part.language = self
+                object.__setattr__(self, name, part)
 
-        Raises Unsupported where the query is no sequence of steps, BudgetExceeded.
-        """
-        from cerify.explanations.near_misses import near_misses
+    def __reduce__(self) -> tuple[Callable[[str], Language[Any]], tuple[str]]:
+        from cerify.languages import language_named
 
-        return near_misses(self.cel_formula(query, budget), S, limit, budget)
+        return language_named, (self.name,)
 
-    def test_logs(self, query: F, schema: Schema | None = None, /) -> TestLogs:
-        """Logs on which what differs from the query in one place is found out. Raises Unsupported, BudgetExceeded."""
-        raise Unsupported(f"there are no test logs for {self.title}")
+    def operations(self) -> QueryOperations[F] | None:
+        """Return the operations that simplify queries; None where only streams are shrunk."""
+        return None if self.cases is None else self.cases.operations()
 
-    # --- streams of batches (Spark) -----------------------------------------------------------------------------------
-
-    def streamed(self, query: F, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """Return a reader of batches that reports matches as they become certain, or why only the end decides.
-
-        Raises BudgetExceeded.
-        """
-        return Unsupported(f"a query in {self.title} is evaluated over the whole stream")
-
-    def dfa(self, query: F, schema: Schema | None, budget: Budget) -> DFA | None:
-        """One finite automaton whose accepting states report a match; None where there is none."""
-        return None
-
-    # --- pictures -----------------------------------------------------------------------------------------------------
-
-    def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
-        """The automaton of a query. Raises Unsupported where there is none, or it needs a buffer; BudgetExceeded."""
-        raise Unsupported(f"there is no automaton to draw of a query in {self.title}")
-
-    def diagram(self, query: F, title: str, schema: Schema | None, budget: Budget) -> Diagram:
-        """The automaton of a query as a diagram. Raises Unsupported, BudgetExceeded."""
-        from cerify.draw.automata import diagram_of_automaton
-
-        return diagram_of_automaton(self.automaton(query, schema, budget), title)
-
-    def preference_tree(self, query: F, S: Stream, place: int, title: str) -> Diagram:
-        """Draw the matches that may begin at a position, the preferred ones first.
-
-        Raises Unsupported for a language without preferences.
-        """
-        raise Unsupported(f"{self.title} prefers no match to another; --tree is for MATCH_RECOGNIZE")
-
-    def record(self, query: F, S: Stream, title: str, options: Options) -> Recording:
-        """The run of a query over a stream, event by event.
-
-        Raises Unsupported where not one automaton carries the query, and BudgetExceeded for a stream too long to show.
-        """
-        raise Unsupported(f"there is no run to show of a query in {self.title}")
+    def require_cases(self) -> Cases[F]:
+        """Return the random cases. Raises Unsupported where there are none."""
+        if self.cases is None:
+            raise Unsupported(f"there are no random queries in {self.title}")
+        return self.cases
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -707,15 +746,3 @@ FOREIGN: Mapping[str, str] = {
     **{"&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<=", '"': "'...' around a string"},
 }
 """What the two languages of formulas say for the words and signs of others."""
-
-
-class BuiltInLanguage(Language[F]):
-    """A language of cerify.semantics, with the table of its operators."""
-
-    operators: ClassVar[Mapping[type, Operator]] = {}
-
-    def operator_of(self, query: F) -> str:
-        return self.operators[type(query)].name if type(query) in self.operators and self.children(query) else ""
-
-    def is_monotone(self, name: str) -> bool:
-        return any(operator.name == name and operator.monotone for operator in self.operators.values())

@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cerify.languages.language import (
     BuiltIn,
-    BuiltInLanguage,
+    Cases,
     Checked,
+    Deciders,
     DecisionQuestion,
     Evaluation,
+    Evaluators,
+    Explanations,
+    Language,
     Options,
     OutputTable,
+    Syntax,
     without_numba,
 )
 from cerify.semantics.arguments import Budget
@@ -81,11 +86,9 @@ class RegisterOutput(RowOutput):
         return self.registers.measures(LabelledRows(f.partition, f.visible, f.start, f.labels, f.number), seen)
 
 
-class RowPattern(BuiltInLanguage[MatchRecognize]):
-    """MATCH_RECOGNIZE."""
+class RowSyntax(Syntax[MatchRecognize]):
+    """The syntax of MATCH_RECOGNIZE."""
 
-    name = "row-pattern"
-    title = "MATCH_RECOGNIZE"
     trees = (MatchRecognize,)
     parse = staticmethod(parse)
     show = staticmethod(show)
@@ -93,9 +96,6 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     require_typed = staticmethod(require_typed)
     missing_columns = staticmethod(missing_columns)
     constructs = staticmethod(features)
-    results = True
-    keeps_order = True  # partition by partition, in the order of their first row
-    settings = frozenset({"row_reading"})
     mark = r"(?i)\b(MATCH_RECOGNIZE|PATTERN\s*\(|DEFINE|MEASURES|SELECT\b.*\bFROM)"
     foreign: ClassVar = {
         "SELECT": "MATCH_RECOGNIZE (...) alone, the clause without SELECT ... FROM",
@@ -105,22 +105,10 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         **{"==": "= once", "=>": ">=", "=<": "<=", "&&": "AND"},
         "LIMIT": "without a limit: the clause reports all matches; LIMIT belongs to the SELECT around it",
     }
-    row_type = ROW
-    loops = ("MATCH_RECOGNIZE (PATTERN (A))",)
-
-    def operations(self) -> QueryOperations[MatchRecognize]:
-        from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
-
-        return ROW_PATTERN
-
-    def generator(self) -> Generator[MatchRecognize]:
-        from cerify.equivalence.generate.generator import ROW_PATTERN
-
-        return ROW_PATTERN
 
     def looks_like(self, text: str) -> str:
         has_clause = re.search(r"(?i)\b(MATCH_RECOGNIZE|PATTERN|DEFINE|MEASURES)\b", text)
-        return self.title if has_clause else "SQL, of which MATCH_RECOGNIZE clauses are read"
+        return self.language.title if has_clause else "SQL, of which MATCH_RECOGNIZE clauses are read"
 
     def operator_of(self, query: MatchRecognize) -> str:
         return ""
@@ -134,36 +122,55 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
     def constants(self, query: MatchRecognize) -> list[Value]:
         return [value for e in query.expressions for value in rows.constants(e)]
 
-    @cached_property
-    def evaluators(self) -> Mapping[str, BuiltIn[MatchRecognize]]:
-        return {
-            "denotational": BuiltIn(_prepare_definition),
-            "automaton": BuiltIn(_prepare_automaton),
-            "kernel": BuiltIn(_prepare_loops, True),
+    def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
+        from cerify.automata.row_pattern.compile import at_fixed_distances, why_not
+        from cerify.equivalence.decide.row_clauses import idle_quantifiers, parts_without_rows
+        from cerify.semantics.row_pattern.check import skip_failures, types_of, whole_divisions
+
+        fixed = query
+        with suppress(BudgetExceeded):  # which is named below
+            fixed = at_fixed_distances(query)
+        fragment: dict[str, Any] = {
+            "operators": sorted(constructs(query)),
+            "variables": list(query.primary),
+            "may_be_empty": may_be_empty(query.pattern),
+            "columns_only": (why := why_not(fixed)) is None,
+            "skip_may_fail": skip_failures(query),
+            "never_taken": [],
+            "reluctant_without_effect": [],
+            "whole_divisions": [],
+            "never_true": [],
+            "no_match": False,
+            "fewest": [],
+            "too_large": None,
         }
+        found = problems(query, schema)
+        if schema is not None and not found:
+            types = types_of(column_types(schema))
+            divisions = (one for e in query.expressions for one in whole_divisions(e, types))
+            fragment["whole_divisions"] = list(dict.fromkeys(map(show_expression, divisions)))
+        if not found:
+            fragment |= _never(query, schema)
+        with suppress(BudgetExceeded):  # then they are not looked for
+            if not found:
+                fragment["never_taken"] = list(map(show_pattern, parts_without_rows(fixed, schema)))
+                fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(fixed, schema)))
+        if fragment["no_match"]:
+            message = "no table has a match" + _IN_FRAMES * (query.window is not None)
+            found = [*found, Problem("never", message, query.pattern.span, advice="ask for less in PATTERN or DEFINE")]
+        return Checked(fragment, "\n".join(_said(query, fragment, why)), found)
+
+
+class RowEvaluators(Evaluators[MatchRecognize]):
+    """The evaluators of MATCH_RECOGNIZE."""
 
     def output_table(self, query: MatchRecognize, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
         made = RowOutput(query, S, options.row_reading)
         return OutputTable(made.columns, tuple(made.rows(m for m in found if isinstance(m, NumberedMatch))))
 
-    @property
-    def translations(self) -> Mapping[str, Callable[[MatchRecognize, Reading], Any]]:
-        from cerify.equivalence.rewrite.translate_row_pattern import row_to_cel
 
-        def translated(query: MatchRecognize, _: Reading) -> Any:
-            require_wellformed(query)
-            return row_to_cel(query)
-
-        return {"cel": translated}
-
-    def formula_to_compare(self, query: MatchRecognize, question: DecisionQuestion) -> Formula | Unsupported:
-        from cerify.equivalence.rewrite.translate_row_pattern import row_to_cel
-
-        require_wellformed(query)
-        try:
-            return row_to_cel(query, question.budget)
-        except Unsupported as error:
-            return error
+class RowExplanations(Explanations[MatchRecognize]):
+    """What explains and draws queries of MATCH_RECOGNIZE."""
 
     def explainer(self, query: MatchRecognize, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.row_pattern import RowExplainer
@@ -194,6 +201,43 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
 
         require_wellformed(query)
         return record_rows(query, S, title, options.budget)
+
+
+class RowCases(Cases[MatchRecognize]):
+    """The random cases of MATCH_RECOGNIZE."""
+
+    def operations(self) -> QueryOperations[MatchRecognize]:
+        from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
+
+        return ROW_PATTERN
+
+    def generator(self) -> Generator[MatchRecognize]:
+        from cerify.equivalence.generate.generator import ROW_PATTERN
+
+        return ROW_PATTERN
+
+
+class RowDeciders(Deciders[MatchRecognize]):
+    """What compares queries of MATCH_RECOGNIZE."""
+
+    @property
+    def translations(self) -> Mapping[str, Callable[[MatchRecognize, Reading], Any]]:
+        from cerify.equivalence.rewrite.translate_row_pattern import row_to_cel
+
+        def translated(query: MatchRecognize, _: Reading) -> Any:
+            require_wellformed(query)
+            return row_to_cel(query)
+
+        return {"cel": translated}
+
+    def formula_to_compare(self, query: MatchRecognize, question: DecisionQuestion) -> Formula | Unsupported:
+        from cerify.equivalence.rewrite.translate_row_pattern import row_to_cel
+
+        require_wellformed(query)
+        try:
+            return row_to_cel(query, question.budget)
+        except Unsupported as error:
+            return error
 
     def compare(self, left: MatchRecognize, right: MatchRecognize, question: DecisionQuestion) -> Verdict:
         """Compare two clauses; where that is not decided, try short tables."""
@@ -236,44 +280,6 @@ class RowPattern(BuiltInLanguage[MatchRecognize]):
         from cerify.equivalence.decide.row_checker import row_flaw
 
         return row_flaw(certificate, budget)
-
-    def check(self, query: MatchRecognize, schema: Schema | None) -> Checked:
-        from cerify.automata.row_pattern.compile import at_fixed_distances, why_not
-        from cerify.equivalence.decide.row_clauses import idle_quantifiers, parts_without_rows
-        from cerify.semantics.row_pattern.check import skip_failures, types_of, whole_divisions
-
-        fixed = query
-        with suppress(BudgetExceeded):  # which is named below
-            fixed = at_fixed_distances(query)
-        fragment: dict[str, Any] = {
-            "operators": sorted(constructs(query)),
-            "variables": list(query.primary),
-            "may_be_empty": may_be_empty(query.pattern),
-            "columns_only": (why := why_not(fixed)) is None,
-            "skip_may_fail": skip_failures(query),
-            "never_taken": [],
-            "reluctant_without_effect": [],
-            "whole_divisions": [],
-            "never_true": [],
-            "no_match": False,
-            "fewest": [],
-            "too_large": None,
-        }
-        found = problems(query, schema)
-        if schema is not None and not found:
-            types = types_of(column_types(schema))
-            divisions = (one for e in query.expressions for one in whole_divisions(e, types))
-            fragment["whole_divisions"] = list(dict.fromkeys(map(show_expression, divisions)))
-        if not found:
-            fragment |= _never(query, schema)
-        with suppress(BudgetExceeded):  # then they are not looked for
-            if not found:
-                fragment["never_taken"] = list(map(show_pattern, parts_without_rows(fixed, schema)))
-                fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(fixed, schema)))
-        if fragment["no_match"]:
-            message = "no table has a match" + _IN_FRAMES * (query.window is not None)
-            found = [*found, Problem("never", message, query.pattern.span, advice="ask for less in PATTERN or DEFINE")]
-        return Checked(fragment, "\n".join(_said(query, fragment, why)), found)
 
 
 CHECKED = 2_000  # ordered sets of threads that `check` looks at, to see whether a table has a match
@@ -396,4 +402,23 @@ def _prepare_loops(q: MatchRecognize, schema: Schema | None, options: Options) -
     return evaluate
 
 
-LANGUAGE = RowPattern()
+LANGUAGE: Language[MatchRecognize] = Language(
+    name="row-pattern",
+    title="MATCH_RECOGNIZE",
+    results=True,
+    keeps_order=True,  # partition by partition, in the order of their first row
+    settings=frozenset({"row_reading"}),
+    row_type=ROW,
+    loops=("MATCH_RECOGNIZE (PATTERN (A))",),
+    syntax=RowSyntax(),
+    evaluators=RowEvaluators(
+        {
+            "denotational": BuiltIn(_prepare_definition),
+            "automaton": BuiltIn(_prepare_automaton),
+            "kernel": BuiltIn(_prepare_loops, True),
+        }
+    ),
+    explanations=RowExplanations(),
+    cases=RowCases(),
+    deciders=RowDeciders(),
+)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
 from cerify.languages.language import (
     BuiltIn,
-    BuiltInLanguage,
+    Cases,
     Checked,
+    Deciders,
     DecisionQuestion,
     Evaluation,
+    Evaluators,
+    Explanations,
+    Language,
     Options,
+    Syntax,
     confirmed,
     without_numba,
 )
@@ -40,25 +44,16 @@ if TYPE_CHECKING:
     from cerify.semantics.cel.syntax import Formula
 
 
-class Sase(BuiltInLanguage[Tree]):
-    """SASE+."""
+class SaseSyntax(Syntax[Tree]):
+    """The syntax of SASE+."""
 
-    name = "sase"
-    title = "SASE+"
     trees = get_args(Tree)
-    decides_its_own = False
     parse = staticmethod(parse)
     show = staticmethod(show)
     problems = staticmethod(problems)
     require_typed = staticmethod(require_typed)
     missing_columns = staticmethod(missing_columns)
     constructs = staticmethod(constructs)
-    results = True
-    unsaved = (
-        "of this query no state can be saved, and no window bounds what it looks back on; put WITHIN around it, or use "
-        "cerify.spark.match on data at rest"
-    )
-    settings = frozenset({"aggregates", "reading"})
     mark = r"(?i)\bSEQ\s*\(|\bPATTERN\b(?!\s*\()|\bskip_till_|\bstrict_contiguity\b"
     foreign: ClassVar = {
         **{"FILTER": "WHERE", "SELECT": "RETURN", "->": ",", ";": ",", '"': "'...' around a string"},
@@ -73,30 +68,13 @@ class Sase(BuiltInLanguage[Tree]):
         "*": "+, as in A+ a[], which takes one or more",
         **{"&&": "AND", "||": "OR"},
     }
-    loops = ("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",)
-
-    def operations(self) -> QueryOperations[Tree]:
-        from cerify.equivalence.shrink.sase import SASE
-
-        return SASE
-
-    def generator(self) -> Generator[Tree]:
-        from cerify.equivalence.generate.generator import SASE
-
-        return SASE
 
     def constants(self, query: Tree) -> list[Value]:
+        from cerify.equivalence.shrink.sase import SASE
+
         blocks = [q for part in queries_of(query) for q in blocks_of(part)]
         windows = [q.within.seconds for q in blocks if q.within is not None]
-        return [*windows, *self.operations().constants(query)]
-
-    @cached_property
-    def evaluators(self) -> Mapping[str, BuiltIn[Tree]]:
-        return {
-            "denotational": BuiltIn(_prepare_definition),
-            "automaton": BuiltIn(_prepare_automaton, batches=_readable_batches),
-            "kernel": BuiltIn(_prepare_loops, True, _compiled_batches),
-        }
+        return [*windows, *SASE.constants(query)]
 
     def check(self, query: Tree, schema: Schema | None) -> Checked:
         from cerify.semantics.sase.clauses import beyond_cayuga, beyond_sql_ts, operators, strategies
@@ -112,6 +90,81 @@ class Sase(BuiltInLanguage[Tree]):
             lines.append(f"not of {name}: {'; '.join(why)}" if why else f"of {name} too")
         return Checked(fragment, "\n".join(lines), problems(query, schema))
 
+    def stream_problems(self, query: Tree, S: Stream) -> Iterable[Problem]:
+        from cerify.semantics.sase.open_matches import keyless_events
+
+        return keyless_events(query, S)
+
+    def stream_read(self, query: Tree, S: Stream) -> Stream:
+        from cerify.semantics.sase.clauses import source_of
+
+        made = any(source_of(part) is not None for part in blocks_of(queries_of(query)[-1]))
+        return self.language.explanations.explainer(query, S, "").S if made else S
+
+
+class SaseEvaluators(Evaluators[Tree]):
+    """The evaluators of SASE+."""
+
+    def open_test(self, query: Tree, S: Stream, options: Options) -> Callable[[Match], bool] | None:
+        from cerify.semantics.sase.open_matches import open_test
+
+        return open_test(query, S, options.reading)
+
+    def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed | Unsupported:
+        """A query block over the input, in which no component is negated."""
+        from cerify.automata.nfab.programs import why_not
+
+        if not isinstance(query, SaseQuery) or query.returned.non_overlap:
+            return Unsupported("only the end of the stream decides which matches of the query there are")
+        if any(k.negated for k in query.pattern):
+            return Unsupported("a negated component may look at events that are over before a match begins")
+        return why_not(query) or query
+
+
+class SaseExplanations(Explanations[Tree]):
+    """What explains and draws queries of SASE+."""
+
+    def explainer(self, query: Tree, S: Stream, text: str) -> Explainer[Any]:
+        from cerify.explanations.sase import SaseExplainer
+
+        return SaseExplainer(query, S, text)
+
+    def automaton(self, query: Tree, schema: Schema | None, budget: Budget) -> CEA:
+        raise Unsupported("an NFA^b has a buffer, and the HOA format has none; draw it with --svg or --dot")
+
+    def diagram(self, query: Tree, title: str, schema: Schema | None, budget: Budget) -> Diagram:
+        """An automaton for each query block."""
+        from cerify.draw.automata import diagram_of_query
+
+        require_wellformed(query)
+        return diagram_of_query(query, title)
+
+    def record(self, query: Tree, S: Stream, title: str, options: Options) -> Recording:
+        from cerify.draw.recording import record_sase
+
+        require_wellformed(query)
+        return record_sase(query, S, title, options.reading, options.budget)
+
+
+class SaseCases(Cases[Tree]):
+    """The random cases of SASE+."""
+
+    def operations(self) -> QueryOperations[Tree]:
+        from cerify.equivalence.shrink.sase import SASE
+
+        return SASE
+
+    def generator(self) -> Generator[Tree]:
+        from cerify.equivalence.generate.generator import SASE
+
+        return SASE
+
+
+class SaseDeciders(Deciders[Tree]):
+    """What compares queries of SASE+."""
+
+    decides_its_own = False
+
     def compare(self, left: Tree, right: Tree, question: DecisionQuestion) -> Verdict:
         """Decided by formulas of CEL, where both have one."""
         from cerify.equivalence.verdict import Undecided
@@ -120,8 +173,8 @@ class Sase(BuiltInLanguage[Tree]):
         for refused in (phi, psi):
             if isinstance(refused, Unsupported):
                 return Undecided(refused.described())
-        verdict = LANGUAGES["cel"].compare(phi, psi, question)
-        return confirmed(verdict, ((self, left), (self, right)), question)
+        verdict = LANGUAGES["cel"].deciders.compare(phi, psi, question)
+        return confirmed(verdict, ((self.language, left), (self.language, right)), question)
 
     def needs_order(self, query: Tree) -> bool:
         return any(block.within is not None for part in queries_of(query) for block in blocks_of(part))
@@ -160,53 +213,6 @@ class Sase(BuiltInLanguage[Tree]):
             return sase_to_row(query, reading)
 
         return {"cel": in_cel, "event-expression": in_expression, "row-pattern": in_row_pattern}
-
-    def stream_problems(self, query: Tree, S: Stream) -> Iterable[Problem]:
-        from cerify.semantics.sase.open_matches import keyless_events
-
-        return keyless_events(query, S)
-
-    def open_test(self, query: Tree, S: Stream, options: Options) -> Callable[[Match], bool] | None:
-        from cerify.semantics.sase.open_matches import open_test
-
-        return open_test(query, S, options.reading)
-
-    def stream_read(self, query: Tree, S: Stream) -> Stream:
-        from cerify.semantics.sase.clauses import source_of
-
-        made = any(source_of(part) is not None for part in blocks_of(queries_of(query)[-1]))
-        return self.explainer(query, S, "").S if made else S
-
-    def explainer(self, query: Tree, S: Stream, text: str) -> Explainer[Any]:
-        from cerify.explanations.sase import SaseExplainer
-
-        return SaseExplainer(query, S, text)
-
-    def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """A query block over the input, in which no component is negated."""
-        from cerify.automata.nfab.programs import why_not
-
-        if not isinstance(query, SaseQuery) or query.returned.non_overlap:
-            return Unsupported("only the end of the stream decides which matches of the query there are")
-        if any(k.negated for k in query.pattern):
-            return Unsupported("a negated component may look at events that are over before a match begins")
-        return why_not(query) or query
-
-    def automaton(self, query: Tree, schema: Schema | None, budget: Budget) -> CEA:
-        raise Unsupported("an NFA^b has a buffer, and the HOA format has none; draw it with --svg or --dot")
-
-    def diagram(self, query: Tree, title: str, schema: Schema | None, budget: Budget) -> Diagram:
-        """An automaton for each query block."""
-        from cerify.draw.automata import diagram_of_query
-
-        require_wellformed(query)
-        return diagram_of_query(query, title)
-
-    def record(self, query: Tree, S: Stream, title: str, options: Options) -> Recording:
-        from cerify.draw.recording import record_sase
-
-        require_wellformed(query)
-        return record_sase(query, S, title, options.reading, options.budget)
 
 
 def _readable_batches(q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
@@ -285,4 +291,25 @@ def _prepare_loops(q: Tree, schema: Schema | None, options: Options) -> Evaluati
     return evaluate
 
 
-LANGUAGE = Sase()
+LANGUAGE: Language[Tree] = Language(
+    name="sase",
+    title="SASE+",
+    results=True,
+    unsaved=(
+        "of this query no state can be saved, and no window bounds what it looks back on; put WITHIN around it, or use "
+        "cerify.spark.match on data at rest"
+    ),
+    settings=frozenset({"aggregates", "reading"}),
+    loops=("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",),
+    syntax=SaseSyntax(),
+    evaluators=SaseEvaluators(
+        {
+            "denotational": BuiltIn(_prepare_definition),
+            "automaton": BuiltIn(_prepare_automaton, batches=_readable_batches),
+            "kernel": BuiltIn(_prepare_loops, True, _compiled_batches),
+        }
+    ),
+    explanations=SaseExplanations(),
+    cases=SaseCases(),
+    deciders=SaseDeciders(),
+)

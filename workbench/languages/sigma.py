@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cerify.automata.evaluator import Consumption
-from cerify.languages.language import BuiltIn, Checked, DecisionQuestion, Language, Options, TestLogs
+from cerify.languages.language import (
+    BuiltIn,
+    Cases,
+    Checked,
+    Deciders,
+    DecisionQuestion,
+    Evaluators,
+    Explanations,
+    Language,
+    Options,
+    Syntax,
+    TestLogs,
+)
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
@@ -28,16 +39,10 @@ if TYPE_CHECKING:
     from cerify.explanations.explanation import Explainer
 
 
-class Sigma(Language[sigma.SigmaQuery]):
-    """Sigma."""
+class SigmaSyntax(Syntax[sigma.SigmaQuery]):
+    """The syntax of Sigma."""
 
-    name = "sigma"
-    title = "Sigma"
     trees = (sigma.SigmaQuery,)
-    answer = "the answer of a Sigma rule is its events and its group"
-    results = True
-    row_type = "event"
-    settings = frozenset({"sigma_reading"})
     mark = r"(?m)^(?:detection|correlation|logsource):|^ +(?:timespan|group-by|condition):"
 
     def parse(self, text: str) -> sigma.SigmaQuery:
@@ -95,18 +100,6 @@ class Sigma(Language[sigma.SigmaQuery]):
     def constructs(self, query: sigma.SigmaQuery, /) -> frozenset[str]:
         return frozenset(_constructs(query))
 
-    def generator(self) -> Generator[sigma.SigmaQuery]:
-        from cerify.equivalence.sigma import SIGMA
-
-        return SIGMA
-
-    @cached_property
-    def evaluators(self) -> Mapping[str, BuiltIn[sigma.SigmaQuery]]:
-        return {"denotational": BuiltIn.from_matches(_denotational, _why_not)}
-
-    def waits(self, query: sigma.SigmaQuery) -> bool:
-        return False
-
     def check(self, query: sigma.SigmaQuery, schema: Schema | None) -> Checked:
         used = sorted(self.constructs(query))
         names = [rule.name for rule in query.rules]
@@ -114,35 +107,21 @@ class Sigma(Language[sigma.SigmaQuery]):
         summary = f"Sigma: {', '.join(used)}; alerts are raised by {', '.join(map(repr, names))}"
         return Checked(said, summary, self.problems(query, schema))
 
+
+class SigmaEvaluators(Evaluators[sigma.SigmaQuery]):
+    """The evaluators of Sigma."""
+
+    def waits(self, query: sigma.SigmaQuery) -> bool:
+        return False
+
+
+class SigmaExplanations(Explanations[sigma.SigmaQuery]):
+    """What explains and draws queries of Sigma."""
+
     def explainer(self, query: sigma.SigmaQuery, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.sigma import SigmaExplainer
 
         return SigmaExplainer(query, S, text)
-
-    def compare(self, left: sigma.SigmaQuery, right: sigma.SigmaQuery, question: DecisionQuestion) -> Verdict:
-        """Decided for rules that differ in conditions alone; else by a search for a log that tells them apart."""
-        from cerify.equivalence.sigma import SameRules, compare_sigma
-        from cerify.equivalence.verdict import Certificate, Contained, Equivalent
-
-        found = compare_sigma(left, right, question.claim, question.level, question.budget)
-        if isinstance(found, SameRules):
-            certificate = Certificate(
-                question.claim, left.text, right.text, question.level, question.schema, True, (), "sigma"
-            )
-            return (Equivalent if question.claim == "equivalent" else Contained)(certificate)
-        return found
-
-    def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate, found by a new comparison: it has no proof that could be checked alone."""
-        from cerify.equivalence.sigma import SameRules, compare_sigma
-
-        left, right = parse(certificate.left), parse(certificate.right)
-        found = compare_sigma(left, right, certificate.claim, certificate.level, budget)
-        return None if isinstance(found, SameRules) else f"the rules are not {certificate.claim} by a new comparison"
-
-    @property
-    def translations(self) -> Mapping[str, Callable[[sigma.SigmaQuery, Reading], Any]]:
-        return {"cel": _in_cel}
 
     def test_logs(self, query: sigma.SigmaQuery, schema: Schema | None = None, /) -> TestLogs:
         """Logs that find rules which differ in one place, and converters that read the specification otherwise."""
@@ -168,6 +147,44 @@ class Sigma(Language[sigma.SigmaQuery]):
         ]
         summary += [f"no log was found for: {words}" for words in found.left]
         return TestLogs(lines, tuple(summary))
+
+
+class SigmaCases(Cases[sigma.SigmaQuery]):
+    """The random cases of Sigma."""
+
+    def generator(self) -> Generator[sigma.SigmaQuery]:
+        from cerify.equivalence.sigma import SIGMA
+
+        return SIGMA
+
+
+class SigmaDeciders(Deciders[sigma.SigmaQuery]):
+    """What compares queries of Sigma."""
+
+    def compare(self, left: sigma.SigmaQuery, right: sigma.SigmaQuery, question: DecisionQuestion) -> Verdict:
+        """Decided for rules that differ in conditions alone; else by a search for a log that tells them apart."""
+        from cerify.equivalence.sigma import SameRules, compare_sigma
+        from cerify.equivalence.verdict import Certificate, Contained, Equivalent
+
+        found = compare_sigma(left, right, question.claim, question.level, question.budget)
+        if isinstance(found, SameRules):
+            certificate = Certificate(
+                question.claim, left.text, right.text, question.level, question.schema, True, (), "sigma"
+            )
+            return (Equivalent if question.claim == "equivalent" else Contained)(certificate)
+        return found
+
+    def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
+        """Return the error in a certificate, found by a new comparison: it has no proof that could be checked alone."""
+        from cerify.equivalence.sigma import SameRules, compare_sigma
+
+        left, right = parse(certificate.left), parse(certificate.right)
+        found = compare_sigma(left, right, certificate.claim, certificate.level, budget)
+        return None if isinstance(found, SameRules) else f"the rules are not {certificate.claim} by a new comparison"
+
+    @property
+    def translations(self) -> Mapping[str, Callable[[sigma.SigmaQuery, Reading], Any]]:
+        return {"cel": _in_cel}
 
 
 def _conditions(query: sigma.SigmaQuery) -> list[eql.Condition]:
@@ -222,4 +239,16 @@ def _in_cel(query: sigma.SigmaQuery, reading: Reading) -> Any:
     return sigma_to_cel(query)
 
 
-LANGUAGE = Sigma()
+LANGUAGE: Language[sigma.SigmaQuery] = Language(
+    name="sigma",
+    title="Sigma",
+    answer="the answer of a Sigma rule is its events and its group",
+    results=True,
+    row_type="event",
+    settings=frozenset({"sigma_reading"}),
+    syntax=SigmaSyntax(),
+    evaluators=SigmaEvaluators({"denotational": BuiltIn.from_matches(_denotational, _why_not)}),
+    explanations=SigmaExplanations(),
+    cases=SigmaCases(),
+    deciders=SigmaDeciders(),
+)

@@ -23,7 +23,7 @@ from cerify.api import equivalent, plan_query, read_query
 from cerify.draw.timeline import drawn, match_row, places_row
 from cerify.equivalence.verdict import Different, Undecided, Verdict
 from cerify.languages import COMMON, LANGUAGES, language_named
-from cerify.languages.language import Language, Options
+from cerify.languages.language import Deciders, Explanations, Language, Options
 from cerify.plan import require_fit
 from cerify.semantics.arguments import LANGUAGE_ARGUMENT, Budget, check_time
 from cerify.semantics.errors import (
@@ -57,8 +57,8 @@ def comparable(name: str, other: str) -> bool:
 
     Raises IllFormed if there is no such language.
     """
-    pair = [type(language_named(one)) for one in (name, other)]
-    return name == other or all(one.in_cel is not Language.in_cel for one in pair)
+    pair = [type(language_named(one).deciders) for one in (name, other)]
+    return name == other or all(one.in_cel is not Deciders.in_cel for one in pair)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def compare_on_short_streams(left: ComparedQuery, right: ComparedQuery, budget: 
 
     cel = LANGUAGES[COMMON]
     trees = (read_query(side.query, side.language) for side in (left, right))
-    phi, psi = (language.cel_formula(tree, budget) for language, tree in trees)
+    phi, psi = (language.deciders.cel_formula(tree, budget) for language, tree in trees)
     schema = inferred_schema(phi, psi)
     length = 0
     try:
@@ -120,7 +120,7 @@ def compare_on_short_streams(left: ComparedQuery, right: ComparedQuery, budget: 
             for S in short_streams(schema, few_values(cel, schema, phi, psi), STREAMS):
                 length = len(S)
                 check_time()
-                if set(cel.matches(phi, S)) != set(cel.matches(psi, S)):
+                if set(cel.evaluators.matches(phi, S)) != set(cel.evaluators.matches(psi, S)):
                     return replayed(phi, psi, S, False, "events", False, budget)
     except BudgetExceeded:
         return max(0, length - 1)
@@ -300,7 +300,7 @@ def languages(asked: Json) -> Json:
         "languages": [
             {"name": name, "title": language.title, "takesPlace": language.takes_place}
             | {"comparable": [other for other in LANGUAGES if comparable(name, other)]}
-            | {"runs": type(language).record is not Language.record}
+            | {"runs": type(language.explanations).record is not Explanations.record}
             | {"example": examples.get(name, default | {"query": next(iter(language.loops), ""), "variants": []})}
             for name, language in LANGUAGES.items()
         ]
@@ -335,7 +335,7 @@ def evaluate(asked: Json) -> Json:
     return {
         "matches": list(map(_match, shown)),
         "more": len(matches) > LISTED,
-        "svg": drawn(plan.language.stream_read(plan.query, S), rows),
+        "svg": drawn(plan.language.syntax.stream_read(plan.query, S), rows),
         "warnings": warnings,
         "evaluator": plan.evaluator,
     }
@@ -353,7 +353,7 @@ def _never(language: Language[Any], query: Any) -> list[Json]:
     """The warning about a query that has no match on any stream, where that is known soon."""
     try:
         with Budget(seconds=SOON).timed():
-            problems = language.check(query, None).problems
+            problems = language.syntax.check(query, None).problems
     except CerifyError:  # it takes long, or a part of it is not decided
         return []
     return [
@@ -369,7 +369,9 @@ def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[Quer
     back = next(((a, b) for a, b in pairwise(timed) if b[1] < a[1]), None)
     untimed = Stream(Event(e.type, {a: v for a, v in e.attributes.items() if a != TIME}) for e in S)
     (measured,) = timeless([], None)
-    if back and any(problem.message == measured.message for problem in language.problems(query, observed(untimed))):
+    if back and any(
+        problem.message == measured.message for problem in language.syntax.problems(query, observed(untimed))
+    ):
         (m, before), (n, time) = back
         yield QueryWarning(
             f"the time goes back from {plain(before)} of event {m} to {plain(time)} of event {n}: the order of the "
@@ -385,7 +387,7 @@ def explain(asked: Json) -> Json:
     language, query = read_query(asked["query"], asked["language"])
     chosen = frozenset(asked["events"] or ())
     with errors_in(asked["query"]), BUDGET.timed():
-        explainer = language.explainer(query, S, asked["query"])
+        explainer = language.explanations.explainer(query, S, asked["query"])
         found = explainer.explain_request(Request(None if language.takes_place else chosen, at=asked["at"]))
         view = explainer.view(found)
     alone = "Of the events chosen, the last alone is explained. It " if language.takes_place and len(chosen) > 1 else ""
@@ -420,7 +422,7 @@ def _unknown_types(asked: Json) -> list[str]:
         seen = observed(_stream(asked))
         for query, named in (("query", "language"), ("other", "otherLanguage")):
             language, tree = read_query(asked[query], asked[named])
-            problems = language.problems(tree, seen) if seen.types else ()
+            problems = language.syntax.problems(tree, seen) if seen.types else ()
             found.append([problem.hinted for problem in problems if problem.rule == "event_type"])
     except CerifyError:  # in the stream, which evaluate reports, or in a query that is not compared
         return []

@@ -602,7 +602,7 @@ def row_of(
         "seed": job.seed,
         "language": part.language,
         "profile": part.profile,
-        "query": None if phi is None else language_named(part.language).show(phi),
+        "query": None if phi is None else language_named(part.language).syntax.show(phi),
         "stream": stream_text(S),
         "output": output,
         "evaluator": name,

@@ -469,7 +469,7 @@ def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTy
         for problem in found:
             if known.strict or (problem.rule == "event_type" and known.types is not None):
                 raise IllFormed(problem.hinted, problem.span)
-    return [*found, *query.plugin.surprises(query.parsed, None)]
+    return [*found, *query.plugin.syntax.surprises(query.parsed, None)]
 
 
 def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:

@@ -106,7 +106,7 @@ def _tasks(given: Prepared) -> str:
 def _evaluation(query: SparkQuery, budget: Budget, counts: bool) -> str:
     """Describe the part of a stream that is kept in memory while it is read, with the reason."""
     with errors_in(query.text):
-        run = query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget))
+        run = query.plugin.evaluators.streamed(query.parsed, query.schema, Options(query.output, budget))
     if isinstance(run, Unsupported):
         reason, _, _ = run.message.partition(";")
         return f"each stream is gathered, up to {EVENTS} events, since {reason}"

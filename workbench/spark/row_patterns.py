@@ -271,7 +271,7 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
     require_kind("budget", budget, Budget, "a cerify.Budget")
     language, types = language_named("row-pattern"), {one.name: _value_type(one.dataType) for one in schema}
     with errors_in(clause), budget.timed():
-        q: MatchRecognize = language.parse(clause)
+        q: MatchRecognize = language.syntax.parse(clause)
         require_columns(q, types)
         q = resolved(q, types)
         keys = tuple(dict.fromkeys(one.name for one in q.partition))

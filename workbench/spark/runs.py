@@ -75,7 +75,7 @@ class SparkQuery:
     def in_cel(self, budget: Budget) -> Formula | Unsupported:
         """The query as a formula of CEL, or why it has none, or too large a one."""
         try:
-            return self.plugin.in_cel(self.parsed, budget)
+            return self.plugin.deciders.in_cel(self.parsed, budget)
         except BudgetExceeded as error:
             return Unsupported(error.message, error.span)
 
@@ -88,7 +88,7 @@ class SparkQuery:
     def identity(self) -> str:
         """A text that is equal for queries that are parsed as the same tree, with the same options."""
         types = None if self.schema is None else {name: dict(of) for name, of in sorted(self.schema.types.items())}
-        return json.dumps([self.language, self.plugin.show(self.parsed), self.output, types], sort_keys=True)
+        return json.dumps([self.language, self.plugin.syntax.show(self.parsed), self.output, types], sort_keys=True)
 
     def to_json(self) -> str:
         """The query as JSON."""
@@ -344,7 +344,7 @@ class CelRun(SparkRun):
 
 def automaton_of(query: SparkQuery, budget: Budget) -> DFA | None:
     """The finite automaton that finds the matches of a query; None if it has none."""
-    return query.plugin.dfa(query.parsed, query.schema, budget)
+    return query.plugin.evaluators.dfa(query.parsed, query.schema, budget)
 
 
 class ExpressionRun(SparkRun):
@@ -510,7 +510,7 @@ def _makes(text: str, budget: Budget) -> tuple[Make, Callable[[], Concatenated] 
         raise Unsupported("cerify.spark needs numba on every worker: pip install 'cerify[spark]'")
     _ = query.parsed  # raises the errors of the query
     with errors_in(query.text):
-        match query.plugin.streamed(query.parsed, query.schema, Options(query.output, budget)):
+        match query.plugin.evaluators.streamed(query.parsed, query.schema, Options(query.output, budget)):
             case Unsupported():
                 return partial(GatheredRun, query, budget), None
             case CompiledCelEvaluator() as first:

@@ -27,7 +27,7 @@ def evaluate(mutant: Mutant, language: str, phi: Any, S: Stream, options: Option
     """The matches by a mutant that stand inside the stream; of SASE+ the right ones where it is no other engine."""
     found = mutant.matches(phi, S, options.output)
     if found is None and language == "sase":
-        return list(LANGUAGES[language].matches(phi, S, options=options))
+        return list(LANGUAGES[language].evaluators.matches(phi, S, options=options))
     if found is None:
         raise Unsupported("it takes too long, or is not supported")
     return sorted(match for match in found if match.at < len(S))

@@ -20,13 +20,13 @@ from proofs_tests.tools.mutants.mutant import Mutant, killed_by
 @lru_cache(maxsize=10_000)
 def parsed(language: str, query: str) -> Any:
     """The tree of a query, which is parsed once."""
-    return language_named(language).parse(query)
+    return language_named(language).syntax.parse(query)
 
 
 @lru_cache(maxsize=10_000)
 def printed_text(language: str, query: str) -> str:
     """The query as it is printed."""
-    return language_named(language).show(parsed(language, query))
+    return language_named(language).syntax.show(parsed(language, query))
 
 
 Printed: TypeAlias = tuple[str, str, Stream]
@@ -107,5 +107,5 @@ def case_of(language: str, id_: str, feature: str, clause: str, query: str, S: S
         schema=json_of_schema(cast("Schema", S.schema)),
         events=[json_of_event(event) for event in S],
         output=output,
-        matches=sorted(known.matches(parsed(language, query), S, DENOTATIONAL, Options(output))),
+        matches=sorted(known.evaluators.matches(parsed(language, query), S, DENOTATIONAL, Options(output))),
     )

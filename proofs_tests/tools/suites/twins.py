@@ -47,7 +47,7 @@ def twins(cases: Sequence[Case]) -> Iterator[tuple[str, Any, Stream]]:
     for case in cases:
         if case.feature.startswith("sase-reading"):
             continue
-        query, S = LANGUAGES[case.language].parse(case.query), stream_of(case)
+        query, S = LANGUAGES[case.language].syntax.parse(case.query), stream_of(case)
         measures = list(measured(query))
         if any(one.attribute == TIME for one in measures) and not in_order(S):
             yield case.feature, query, in_order_of_time(S)
@@ -69,7 +69,9 @@ def measured(query: Any) -> Iterator[Measured]:
         case sase.SaseQuery() | sase.SaseUnion() | sase.Program():
             return
         case _:
-            for phi in LANGUAGES["cel"].subterms(query) if isinstance(query, LANGUAGES["cel"].trees) else ():
+            for phi in (
+                LANGUAGES["cel"].syntax.subterms(query) if isinstance(query, LANGUAGES["cel"].syntax.trees) else ()
+            ):
                 match phi:
                     case cel.Within(psi, cel.EventWindow(n)):
                         yield Measured(unwindowed(psi), n, None)
@@ -84,17 +86,19 @@ def unwindowed(phi: cel.Formula) -> cel.Formula:
     if isinstance(phi, cel.Within):
         return unwindowed(phi.phi)
     language = LANGUAGES["cel"]
-    return language.rebuilt(phi, tuple(map(unwindowed, language.children(phi))))
+    return language.syntax.rebuilt(phi, tuple(map(unwindowed, language.syntax.children(phi))))
 
 
 def edges(language: str, of: Measured, S: Stream) -> Iterator[Stream]:
     """The stream so changed that a match has the width as its span, one less, and one more, where that is possible."""
-    found = sorted((m.events for m in LANGUAGES[language].matches(of.query, S) if len(m.events) > 1), key=len)
+    found = sorted(
+        (m.events for m in LANGUAGES[language].evaluators.matches(of.query, S) if len(m.events) > 1), key=len
+    )
     for C in found[:1]:
         for span in (of.width, of.width - 1, of.width + 1):
             twin = stretched(S, C, span) if of.attribute is None else spread(S, C, span, of.attribute)
             if twin is not None and span in map(
-                span_in(twin, of.attribute), LANGUAGES[language].matches(of.query, twin)
+                span_in(twin, of.attribute), LANGUAGES[language].evaluators.matches(of.query, twin)
             ):
                 yield twin
 

@@ -97,7 +97,7 @@ def test_the_compiled_loops_take_every_case_of_the_suites(part: int) -> None:
     blocks = 0
     for one in [one for one in load(None) if one.language == "sase"][part::8]:
         S = stream_of_json(one.events, schema_of_json(one.schema) if one.schema is not None else None, one.id)
-        for q in (q for tree in queries_of(LANGUAGES["sase"].parse(one.query)) for q in blocks_of(tree)):
+        for q in (q for tree in queries_of(LANGUAGES["sase"].syntax.parse(one.query)) for q in blocks_of(tree)):
             if q.source in (None, sase.INPUT_STREAM):
                 blocks += 1
                 assert compiled.compiled_bindings(q, S) == evaluate.bindings(q, S)

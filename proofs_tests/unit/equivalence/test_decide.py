@@ -330,7 +330,7 @@ def kept(relation: str, language: str = "cel", level: str = "events") -> str:
     ],
 )
 def test_a_state_may_be_written_as_json_schema_writes_integers(relation: str, language: str) -> None:
-    assert LANGUAGES[language].flaw(Certificate.from_json(kept(relation, language))) is None
+    assert LANGUAGES[language].deciders.flaw(Certificate.from_json(kept(relation, language))) is None
 
 
 def test_event_expressions_have_no_valuations_to_be_compared_by() -> None:
@@ -358,10 +358,10 @@ def test_a_certificate_is_checked_by_the_checker_of_its_language() -> None:
         with pytest.raises(Unsupported, match="cannot be checked as"):
             check(certificate)
     with pytest.raises(Unsupported, match="cannot be checked as one of sase queries"):
-        LANGUAGES["sase"].flaw(of_cel)
+        LANGUAGES["sase"].deciders.flaw(of_cel)
     text = "PATTERN SEQ(A a)"
     with pytest.raises(Unsupported, match="no certificates for SASE"):
-        LANGUAGES["sase"].flaw(replace(of_cel, language="sase", left=text, right=text))  # type: ignore[arg-type]
+        LANGUAGES["sase"].deciders.flaw(replace(of_cel, language="sase", left=text, right=text))  # type: ignore[arg-type]
 
 
 def test_a_check_that_takes_too_long_stops(monkeypatch: pytest.MonkeyPatch) -> None:

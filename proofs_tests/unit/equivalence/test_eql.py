@@ -204,8 +204,8 @@ def test_the_public_functions_and_their_certificates() -> None:
     assert isinstance(verdict, Equivalent)
     certificate = Certificate.from_json(verdict.certificate.to_json())
     language = language_named("eql")
-    assert language.flaw(certificate) is None
-    assert language.flaw(replace(certificate, right="sequence [A where true] [B where true]")) is not None
+    assert language.deciders.flaw(certificate) is None
+    assert language.deciders.flaw(replace(certificate, right="sequence [A where true] [B where true]")) is not None
     narrow = left.replace("A where true", "A where x == 1")
     found = cerify.contained(narrow, left, languages=("eql", "eql"), level="positions")
     assert isinstance(found, Contained)

@@ -462,7 +462,7 @@ def test_a_difference_is_on_one_key() -> None:
         assert len({event.get("k") for event in verdict.stream}) == 1
     assert isinstance(cerify.contained("A : B PER KEY [k]", "A ; B PER KEY [k]"), Contained)
     schema = Schema({"A": {"k": "string"}, "B": {"k": "string"}, "C": {}})
-    found = LANGUAGES["cel"].difference(parse("A ; B PER KEY [k]"), parse("A : B PER KEY [k]"), schema=schema)
+    found = LANGUAGES["cel"].deciders.difference(parse("A ; B PER KEY [k]"), parse("A : B PER KEY [k]"), schema=schema)
     assert isinstance(found, Different)
     assert len({event.get("k") for event in found.stream}) == 1
     assert {event.type for event in found.stream} == {"A", "B"}  # an event of type C has no key

@@ -54,7 +54,7 @@ def in_cel(phi: cel.Formula, S: Stream) -> Answer:
 
 def in_sase(text: str, S: Stream) -> Answer:
     sase = LANGUAGES["sase"]
-    return {(max(m.events), m.events) for m in sase.matches(sase.parse(text), S)}
+    return {(max(m.events), m.events) for m in sase.evaluators.matches(sase.syntax.parse(text), S)}
 
 
 def random_pattern(rng: Random, depth: int) -> str:
@@ -160,7 +160,7 @@ def test_formulas_as_clauses(cases: int) -> None:
     ],
 )
 def test_queries_of_sase_as_clauses(query: str, streams: int) -> None:
-    q = sase_to_row(LANGUAGES["sase"].parse(query))
+    q = sase_to_row(LANGUAGES["sase"].syntax.parse(query))
     values = ({"x": 1, "y": 1}, {"x": 2}, {"y": 1})
     letters, rng = [Event(R, one) for R in "AB" for one in values], Random(query)
     short = [events for length in (1, 2, 3) for events in product(letters, repeat=length)]
@@ -199,7 +199,9 @@ REFUSED = [
 @pytest.mark.parametrize(("language", "text", "why"), REFUSED)
 def test_what_is_refused(language: str, text: str, why: str) -> None:
     tree = parse_cel(text) if language == "cel" else parse(f"MATCH_RECOGNIZE ({text})")
-    (translate,) = (one for name, one in LANGUAGES[language].translations.items() if name in ("cel", "row-pattern"))
+    (translate,) = (
+        one for name, one in LANGUAGES[language].deciders.translations.items() if name in ("cel", "row-pattern")
+    )
     with pytest.raises(Unsupported, match=why):
         translate(tree, DECIDED)
 

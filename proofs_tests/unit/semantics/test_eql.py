@@ -122,18 +122,18 @@ def test_what_is_no_query_is_refused_with_its_place(text: str, message: str, pla
 )
 def test_what_breaks_a_rule_is_refused(text: str, message: str) -> None:
     with pytest.raises(IllFormed, match=re.escape(message)):
-        language_named("eql").parse(text)
+        language_named("eql").syntax.parse(text)
 
 
 def test_a_field_that_no_event_has_is_named() -> None:
     schema = Schema({"process": {"name": "string"}, "file": {"path": "string"}})
     with pytest.raises(IllFormed, match=r"no event has the field 'nane'.*did you mean name"):
-        language_named("eql").require_typed(parse('process where nane == "x"'), schema)
-    language_named("eql").require_typed(parse('process where ?nane == "x"'), schema)
+        language_named("eql").syntax.require_typed(parse('process where nane == "x"'), schema)
+    language_named("eql").syntax.require_typed(parse('process where ?nane == "x"'), schema)
     with pytest.raises(IllFormed, match="unknown event type proces"):
-        language_named("eql").require_typed(parse("proces where true"), schema)
+        language_named("eql").syntax.require_typed(parse("proces where true"), schema)
     with pytest.raises(IllFormed, match="is a string and 3 a number"):
-        language_named("eql").require_typed(parse("process where name == 3"), schema)
+        language_named("eql").syntax.require_typed(parse("process where name == 3"), schema)
     assert not cerify.check("file where path : 'x'".replace("'", '"'), schema, language="eql").problems
 
 

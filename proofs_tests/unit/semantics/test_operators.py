@@ -172,7 +172,7 @@ def lost(language: str, operator: Operator) -> Any:
         for place, further in product(range(number), operands):
             large = make(*(union(psi, further) if n == place else psi for n, psi in enumerate(below)))
             for S in SHORT:
-                if not set(plugin.matches(small, S)) <= set(plugin.matches(large, S)):
+                if not set(plugin.evaluators.matches(small, S)) <= set(plugin.evaluators.matches(large, S)):
                     return small, large, S
     return None
 

@@ -69,7 +69,8 @@ for language, query in {
     "sase": "PATTERN SEQ(A a, B b) RETURN a.x",
 }.items():
     print(language, len(api.match(query, S, language=language, evaluator="denotational")))
-LANGUAGES["row-pattern"].parse("MATCH_RECOGNIZE (ORDER BY x MEASURES LAST(A.x) AS y PATTERN (A) DEFINE A AS x > 1)")
+rows = LANGUAGES["row-pattern"].syntax
+rows.parse("MATCH_RECOGNIZE (ORDER BY x MEASURES LAST(A.x) AS y PATTERN (A) DEFINE A AS x > 1)")
 """
 
 

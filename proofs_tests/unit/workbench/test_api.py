@@ -7,6 +7,7 @@ import pydoc
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any, Never, get_type_hints
 
@@ -24,7 +25,7 @@ from cerify.semantics.arguments import Budget, Selection
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
 from proofs_tests.support import sampled, stream
-from proofs_tests.toy_language import Toy
+from proofs_tests.toy_language import TOY
 
 # ---- api ----
 # What `help` and an editor show of the public functions: explicit parameters, and examples that run.
@@ -78,11 +79,7 @@ def test_every_option_is_a_parameter(name: str) -> None:
 
 
 def test_a_plug_in_takes_options_of_its_own() -> None:
-    class Spelling(Toy):
-        name = "spelling"
-        options = frozenset({"case"})
-
-    cerify.register(Spelling())
+    cerify.register(replace(TOY, name="spelling", options=frozenset({"case"})))
     try:
         assert len(cerify.match("A", [{"type": "A"}], language="spelling", options={"case": "upper"})) == 1
         with pytest.raises(IllFormed, match=r"options: .* has no option 'cas'; it has case"):
@@ -104,7 +101,7 @@ COLUMNS_ALONE = "looks at what the match has so far, not at columns alone"  # of
 def refusal(language: str, query: str, output: str, evaluator: str) -> Unsupported | None:
     """Why the evaluator does not carry the query."""
     lang = LANGUAGES[language]
-    made = plan(lang, lang.parse(query), None, Want(Options(output), evaluator))  # type: ignore[arg-type]
+    made = plan(lang, lang.syntax.parse(query), None, Want(Options(output), evaluator))  # type: ignore[arg-type]
     return made.why_not.get(evaluator)
 
 
@@ -142,13 +139,13 @@ QUERIES = {
 def made(name: str = "cel", text: str = "", **options: object) -> DefinitionEvaluator[object]:
     language = language_named(name)
     given = {"waits": False, **options}
-    return DefinitionEvaluator(language, language.parse(text or QUERIES[name]), **given)  # type: ignore[arg-type]
+    return DefinitionEvaluator(language, language.syntax.parse(text or QUERIES[name]), **given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["cel", "core-cel", "event-expression"])
 def test_batches_give_what_the_whole_stream_gives(name: str) -> None:
     whole = made(name).evaluate(S)
-    assert whole == sorted(language_named(name).matches(made(name).query, S))
+    assert whole == sorted(language_named(name).evaluators.matches(made(name).query, S))
     assert len(whole) > 1
     for cut in range(len(S) + 1):
         E: Evaluator = made(name)
@@ -163,12 +160,12 @@ def test_batches_give_what_the_whole_stream_gives(name: str) -> None:
 
 def test_an_argument_means_the_same_attribute_in_every_batch() -> None:
     language = language_named("event-expression")
-    query = language.parse("p(I) := a(I); sequence(p(J), p(J))")
+    query = language.syntax.parse("p(I) := a(I); sequence(p(J), p(J))")
     events = Stream([Event("a", {"m": 1}), Event("a", {"n": 2, "m": 1}), Event("a", {"n": 2, "m": 3})])
     want = Want(evaluator="denotational", batches=True)
     assert isinstance(plan(language, query, None, want).why_not["denotational"], Unsupported)
     schema = Schema({"a": {"n": "int", "m": "int"}})
-    whole = language.matches(query, Stream(events, schema), "denotational")
+    whole = language.evaluators.matches(query, Stream(events, schema), "denotational")
     E = plan(language, query, schema, want).batches
     assert E is not None
     saved = pickle.dumps(E)
@@ -342,7 +339,7 @@ def test_generate_gives_the_same_case_for_the_same_seed() -> None:
         assert any(generate(language, seed=seed)[0] != query for seed in range(3))
         assert len(S) <= 4
         assert match(query, S, budget=Budget(seconds=5)) is not None
-    assert generate("sase", profile=list(LANGUAGES["sase"].generator().profiles)[-1])[1] is not None
+    assert generate("sase", profile=list(LANGUAGES["sase"].require_cases().generator().profiles)[-1])[1] is not None
     with pytest.raises(IllFormed, match="there is no profile 'big' of cel; use one of core, "):
         generate(profile="big")
 
@@ -353,17 +350,17 @@ NEAR = Options(predicates={"near": lambda one, other: True})
 
 def test_the_plan_takes_the_definition_where_no_automaton_carries_a_query_and_says_why() -> None:
     cel = LANGUAGES["cel"]
-    made = plan(cel, cel.parse(NOT_CARRIED), None, Want(NEAR))
+    made = plan(cel, cel.syntax.parse(NOT_CARRIED), None, Want(NEAR))
     assert (made.evaluator, list(made.why_not), made.rewrites) == ("denotational", ["automaton"], ())
-    assert plan(cel, cel.parse("T ; H")).evaluator == "automaton"
-    assert plan(cel, cel.parse("T ; H"), None, Want(evaluator="kernel")).evaluator == "kernel"
+    assert plan(cel, cel.syntax.parse("T ; H")).evaluator == "automaton"
+    assert plan(cel, cel.syntax.parse("T ; H"), None, Want(evaluator="kernel")).evaluator == "kernel"
 
 
 @pytest.mark.parametrize("query", ["(A : B) FILTER A.x < B.x", "A ; B FILTER A.x < B.x WITHIN 5 EVENTS"])
 def test_what_no_automaton_reads_in_batches_is_counted_by_its_matches(query: str) -> None:
     """The definition was asked for the number, in batches, and took half a minute for two thousand events."""
     lang = LANGUAGES["cel"]
-    tree = lang.parse(query)
+    tree = lang.syntax.parse(query)
     assert plan(lang, tree, None, Want(batches=True)).evaluator == "automaton"
     counting = plan(lang, tree, None, Want(counting=True))
     assert (counting.evaluator, counting.batches) == ("automaton", None)  # a whole stream need not be in order
@@ -374,22 +371,22 @@ def test_what_no_automaton_reads_in_batches_is_counted_by_its_matches(query: str
 def test_a_named_evaluator_is_used_or_refused_with_the_reason() -> None:
     cel, core = LANGUAGES["cel"], LANGUAGES["core-cel"]
     for evaluator in ("automaton", "kernel"):
-        made = plan(cel, cel.parse(NOT_CARRIED), None, Want(NEAR, evaluator))
+        made = plan(cel, cel.syntax.parse(NOT_CARRIED), None, Want(NEAR, evaluator))
         assert made.evaluator is None
         with pytest.raises(Unsupported, match=re.escape(made.why_not[evaluator].message)):
             made.all_matches(Stream([]))
         with pytest.raises(Unsupported, match="registered predicate such as near"):
             match("(A ; B) FILTER near(A, B)", [Event("A", {})], evaluator=evaluator, predicates={"near": len})
     with pytest.raises(IllFormed, match="there is no evaluator 'fast' of core-CEL; use one of denotational, automaton"):
-        plan(core, core.parse("A AS x"), None, Want(evaluator="fast"))
+        plan(core, core.syntax.parse("A AS x"), None, Want(evaluator="fast"))
 
 
 def test_the_plan_names_the_language_into_which_a_query_is_rewritten() -> None:
     core = LANGUAGES["core-cel"]
-    correlated = core.parse("(A AS x ; B AS y) FILTER x.a = y.a")
+    correlated = core.syntax.parse("(A AS x ; B AS y) FILTER x.a = y.a")
     assert plan(core, correlated).rewrites == ("cel",)
     assert plan(core, correlated, None, Want(evaluator="denotational")).rewrites == ()
-    assert plan(core, core.parse("A AS x")).rewrites == ()
+    assert plan(core, core.syntax.parse("A AS x")).rewrites == ()
 
 
 def test_the_automaton_carries_every_formula() -> None:
@@ -400,7 +397,7 @@ def test_the_automaton_carries_every_formula() -> None:
         phi, S = case(Random(seed), EVERYTHING, 9, 5)
         try:
             assert plan(cel, phi, None, Want(options, "automaton")).evaluator == "automaton"
-            found = list(cel.matches(phi, S, "automaton", options))
+            found = list(cel.evaluators.matches(phi, S, "automaton", options))
         except BudgetExceeded:
             continue
         carried += len(found) > 0
@@ -410,10 +407,10 @@ def test_the_automaton_carries_every_formula() -> None:
 @pytest.mark.parametrize("around", ["({}) OR A", "A OR ({})", "MAX({})", "LAST({})", "START({})", "A UNLESS ({})"])
 def test_the_plan_looks_below_operators(around: str) -> None:
     cel, S = LANGUAGES["cel"], Stream([Event("T", {"id": 1})])
-    phi = cel.parse(around.format(NOT_CARRIED))
+    phi = cel.syntax.parse(around.format(NOT_CARRIED))
     refused = plan(cel, phi, None, Want(evaluator="automaton")).why_not["automaton"]
     with pytest.raises(Unsupported, match=re.escape(refused.message)):
-        list(cel.matches(phi, S, "automaton"))
+        list(cel.evaluators.matches(phi, S, "automaton"))
 
 
 def test_explain_by_the_api() -> None:
@@ -460,8 +457,8 @@ def test_a_selection_is_its_operator_around_the_query(selection: Selection, lang
 
 def test_a_language_without_strategies_around_a_query_says_so() -> None:
     for name in set(LANGUAGES) - set(SELECTED):
-        assert LANGUAGES[name].selected(None, Selection.ALL) is None
+        assert LANGUAGES[name].syntax.selected(None, Selection.ALL) is None
         with pytest.raises(Unsupported, match="no selection 'next'"):
-            LANGUAGES[name].selected(None, Selection.NEXT)
+            LANGUAGES[name].syntax.selected(None, Selection.NEXT)
     with pytest.raises(IllFormed, match="use one of all, strict, next, last, max"):
         cerify.match("A", CHOICES, selection="some")

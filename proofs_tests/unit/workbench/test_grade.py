@@ -206,7 +206,7 @@ def test_without_the_solver_a_right_answer_is_right_as_far_as_it_was_tried(
     def difference(*_: object) -> None:
         raise MissingPackage("this needs z3, which is not installed")
 
-    monkeypatch.setattr(type(LANGUAGES[exercise(id_).language]), "difference", difference)
+    monkeypatch.setattr(type(LANGUAGES[exercise(id_).language].deciders), "difference", difference)
     e = exercise(id_)
     grade = graded(e, e.answers[1])
     assert isinstance(grade, Right)
@@ -227,7 +227,7 @@ def test_what_calculates_is_decided_and_without_the_solver_tried(
 ) -> None:
     """It had been said that it cannot be decided: z3 takes up to 1.5 million steps for it, by the order of the two."""
     assert graded(exercise(id_), text) == Right("decided")
-    monkeypatch.setattr(type(LANGUAGES["cel"]), "difference", lambda *_: Undecided("this needs z3"))
+    monkeypatch.setattr(type(LANGUAGES["cel"].deciders), "difference", lambda *_: Undecided("this needs z3"))
     monkeypatch.setattr(grading, "installed", lambda name: False)
     assert isinstance(grade := graded(exercise(id_), text), Right)
     assert grade.evidence == "tried"
@@ -239,7 +239,7 @@ def test_another_answer_decides_where_the_first_does_not(monkeypatch: pytest.Mon
     def difference(self: object, right: object, *_: object) -> Undecided | None:
         return Undecided("unknown") if right == e.trees()[0] else None
 
-    monkeypatch.setattr(type(LANGUAGES["cel"]), "difference", difference)
+    monkeypatch.setattr(type(LANGUAGES["cel"].deciders), "difference", difference)
     assert graded(e, "T FILTER T.tmp - 40 > 0") == Right("decided")
 
 
@@ -366,10 +366,10 @@ def test_a_mutated_answer_is_wrong_with_a_hint(id_: str) -> None:
     language = LANGUAGES[e.language]
     operations = language.operations()
     assert operations is not None
-    answers = map(language.parse, e.answers)
+    answers = map(language.syntax.parse, e.answers)
     for mutant in (q for answer in answers for reduction in operations.reductions for q in reduction(answer)):
         try:
-            text = language.show(mutant)
+            text = language.syntax.show(mutant)
             grade = graded(e, text)
         except CerifyError:
             continue

@@ -584,7 +584,7 @@ def _after_for_between(E: expr.Expression, S: Stream, output: Any) -> Collection
         below = tuple(map(read, expr.children(F)))
         return expr.After(*below) if isinstance(F, expr.ExpressionBetween) else expr.rebuilt(F, below)
 
-    return list(LANGUAGES[LANGUAGE].matches(read(E), S))
+    return list(LANGUAGES[LANGUAGE].evaluators.matches(read(E), S))
 
 
 def test_a_fault_is_found_and_shrunk() -> None:
@@ -746,7 +746,7 @@ def test_results_are_read_and_compared() -> None:
 
 def forgetful(q: sase.SaseQuery, S: Stream, output: Any) -> list[Match]:
     """An evaluator with a fault: under a window it forgets matches of several events."""
-    found = LANGUAGES["sase"].matches(q, S)
+    found = LANGUAGES["sase"].evaluators.matches(q, S)
     return [m for m in found if not (q.within is not None and len(m.events) > 1)]
 
 

@@ -349,7 +349,7 @@ def test_the_json_of_a_tree_is_read_back(language: str) -> None:
         query, _ = cerify.generate(language, seed=seed)
         data = json.loads(json.dumps(tree_of(query)))
         assert cerify.parse(data, language) == query
-        assert LANGUAGES[language].show(query_of_json(data, language)) == LANGUAGES[language].show(query)
+        assert LANGUAGES[language].syntax.show(query_of_json(data, language)) == LANGUAGES[language].syntax.show(query)
 
 
 SEQ = {"node": "Seq", "left": {"node": "Event", "type": "login"}, "right": {"node": "Event", "type": "buy"}}

@@ -68,15 +68,15 @@ def test_matches_come_partition_by_partition() -> None:
 def test_what_the_loops_do_not_carry_is_refused_with_the_reason() -> None:
     language = LANGUAGES[LANGUAGE]
     for query in (QUERY, CONTEXT):
-        assert plan(language, language.parse(query)).evaluator == "automaton"
-    assert plan(language, language.parse(QUERY), want=Want(evaluator="kernel")).evaluator == "kernel"
-    made = plan(language, language.parse(CONTEXT), want=Want(evaluator="kernel"))
+        assert plan(language, language.syntax.parse(query)).evaluator == "automaton"
+    assert plan(language, language.syntax.parse(QUERY), want=Want(evaluator="kernel")).evaluator == "kernel"
+    made = plan(language, language.syntax.parse(CONTEXT), want=Want(evaluator="kernel"))
     assert made.evaluator is None
     assert "looks at what the match has so far" in made.why_not["kernel"].message
     with pytest.raises(Unsupported, match="the condition of B looks at"):
         cerify.match(CONTEXT, TABLE, language=LANGUAGE, evaluator="kernel")
     with pytest.raises(IllFormed, match="no evaluator 'loops'"):
-        plan(language, language.parse(QUERY), want=Want(evaluator="loops"))
+        plan(language, language.syntax.parse(QUERY), want=Want(evaluator="loops"))
 
 
 def test_a_clause_that_breaks_a_rule_is_refused_before_it_runs() -> None:
@@ -103,7 +103,7 @@ def test_another_reading_is_followed_by_the_definition(run: Run, file: str) -> N
     assert [m.events for m in cerify.match(query, table, language=LANGUAGE)] == [(0, 1)]
     assert cerify.match(query, table, language=LANGUAGE, row_reading=low) == []
     language = LANGUAGES[LANGUAGE]
-    made = plan(language, language.parse(query), want=Want(Options(row_reading=low)))
+    made = plan(language, language.syntax.parse(query), want=Want(Options(row_reading=low)))
     assert made.evaluator == "denotational"
     assert "are followed by the evaluator denotational alone" in made.why_not["automaton"].message
     skip = "MATCH_RECOGNIZE (AFTER MATCH SKIP TO A PATTERN (A B?) DEFINE B AS x < 0)"
@@ -134,7 +134,7 @@ def test_count_and_batches() -> None:
 
 def test_a_random_case_is_one_of_the_language() -> None:
     query, S = generate(LANGUAGE, seed=3)
-    assert LANGUAGES[LANGUAGE].parse(LANGUAGES[LANGUAGE].show(query)) == query
+    assert LANGUAGES[LANGUAGE].syntax.parse(LANGUAGES[LANGUAGE].syntax.show(query)) == query
     assert len(S) <= 10
 
 
@@ -221,8 +221,8 @@ def test_an_engine_answers_with_matches_or_rows() -> None:
 
 def test_a_match_keeps_its_number_and_the_order_of_its_rows_on_the_wire() -> None:
     text = "MATCH_RECOGNIZE (ORDER BY x DESC PATTERN (^ A B C))"
-    sent = [protocol.json_of_match(m) for m in LANGUAGES[LANGUAGE].matches(
-        LANGUAGES[LANGUAGE].parse(text), Stream({"type": "row", **row} for row in TABLE), options=Options()
+    sent = [protocol.json_of_match(m) for m in LANGUAGES[LANGUAGE].evaluators.matches(
+        LANGUAGES[LANGUAGE].syntax.parse(text), Stream({"type": "row", **row} for row in TABLE), options=Options()
     )]  # fmt: skip
     assert [(one["events"], one["match_number"]) for one in sent] == [([1, 6, 0], 1)]
     assert [protocol.json_of_match(m) for m in protocol.matches_of_json(sent, "valuations")] == sent
@@ -346,7 +346,7 @@ def test_explain_names_null_as_the_reason() -> None:
 def test_explain_does_not_guess_whether_rows_can_be_labelled() -> None:
     """The match is found at once; that no labelling has six rows takes a look at each of the 64 of six rows."""
     S = Stream({"type": "row", **row} for row in PRICES)
-    q = LANGUAGES[LANGUAGE].parse("MATCH_RECOGNIZE (PATTERN ((A | B){7}))")
+    q = LANGUAGES[LANGUAGE].syntax.parse("MATCH_RECOGNIZE (PATTERN ((A | B){7}))")
     assert isinstance(q, MatchRecognize)
     made = RowRejection(RowOutput(q, S), sorted(find_matches(q, S)))
     found = made.reasons(frozenset(range(6)), None)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,18 +19,17 @@ from cerify.languages.language import Language
 from cerify.semantics.errors import IllFormed, ParseError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.conftest import Run
-from proofs_tests.toy_language import Toy
+from proofs_tests.toy_language import TOY
 from proofs_tests.unit.workbench.test_html import Outline
 
 ABAB = [Event(R, {}) for R in "ABAB"]
 
 
 @pytest.fixture(autouse=True)
-def toy() -> Iterator[Toy]:
-    language = Toy()
-    register(language)
-    yield language
-    LANGUAGES.remove(language)
+def toy() -> Iterator[Language[Any]]:
+    register(TOY)
+    yield TOY
+    LANGUAGES.remove(TOY)
 
 
 @pytest.fixture
@@ -38,33 +39,29 @@ def events(tmp_path: Path) -> str:
     return str(file)
 
 
-def test_the_registry_has_it_by_its_name_and_by_its_trees(toy: Toy) -> None:
-    assert LANGUAGES["toy"] == toy == language_of(toy.parse("A B"))
+def test_the_registry_has_it_by_its_name_and_by_its_trees(toy: Language[Any]) -> None:
+    assert LANGUAGES["toy"] == toy == language_of(toy.syntax.parse("A B"))
     assert list(LANGUAGES)[-1] == "toy"
-
-    class Other(Toy):
-        """Another language of that name."""
-
-    with pytest.raises(IllFormed, match="there is another language 'toy': Toy"):
-        register(Other())
+    with pytest.raises(IllFormed, match="there is another language 'toy': words"):
+        register(replace(toy, title="other words"))
 
 
-def test_match_by_each_evaluator(toy: Toy) -> None:
+def test_match_by_each_evaluator(toy: Language[Any]) -> None:
     for evaluator in (None, *toy.evaluators):
         found = cerify.match("A B", ABAB, language="toy", evaluator=evaluator)
         assert [(m.at, m.events) for m in found] == [(1, (0, 1)), (3, (2, 3))]
-    assert cerify.match(toy.parse("B A"), ABAB)[0].events == (1, 2)
+    assert cerify.match(toy.syntax.parse("B A"), ABAB)[0].events == (1, 2)
     with pytest.raises(IllFormed, match="there is no evaluator 'kernel' of words; use one of denotational, automaton"):
         cerify.match("A", ABAB, language="toy", evaluator="kernel")
     with pytest.raises(IllFormed, match="unknown event type C"):
         cerify.match("C", Stream(ABAB, Schema({"A": {}, "B": {}})), language="toy")
 
 
-def test_the_trees_are_taken_apart_and_put_together(toy: Toy) -> None:
-    word = toy.parse("A B C")
-    assert toy.size(word) == 5
-    assert [toy.show(part) for part in toy.subterms(word)] == ["A B C", "A B", "A", "B", "C"]
-    assert toy.show(toy.rebuilt(word, (toy.parse("C"), toy.parse("A")))) == "C A"
+def test_the_trees_are_taken_apart_and_put_together(toy: Language[Any]) -> None:
+    word = toy.syntax.parse("A B C")
+    assert toy.syntax.size(word) == 5
+    assert [toy.syntax.show(part) for part in toy.syntax.subterms(word)] == ["A B C", "A B", "A", "B", "C"]
+    assert toy.syntax.show(toy.syntax.rebuilt(word, (toy.syntax.parse("C"), toy.syntax.parse("A")))) == "C A"
 
 
 def test_the_commands(events: str, run: Run) -> None:
@@ -99,24 +96,26 @@ def test_explain(events: str, run: Run, tmp_path: Path) -> None:
         assert outline.tags.count("svg") >= 1
 
 
-def test_what_it_does_not_have_is_said(toy: Toy) -> None:
+def test_what_it_does_not_have_is_said(toy: Language[Any]) -> None:
     assert check("A", language="toy").summary == "words"
     with pytest.raises(ParseError):
         check("+", language="toy")
     with pytest.raises(Unsupported, match="the evaluator automaton of words evaluates whole streams"):
         cerify.compile("A", language="toy", evaluator="automaton")
     with pytest.raises(Unsupported, match="a query in toy is not evaluated as one of CEL"):
-        toy.cel_formula(toy.parse("A"), cerify.Budget())
-    assert isinstance(toy, Language)
+        toy.deciders.cel_formula(toy.syntax.parse("A"), cerify.Budget())
 
 
-def a_suite(folder: Path, toy: Toy) -> Path:
+def a_suite(folder: Path, toy: Language[Any]) -> Path:
     """A conformance suite of words, with the matches of the definition."""
     lines = []
     for number, query in enumerate(("A", "A B", "A B A", "C")):
         case = {"id": f"toy/{number}", "feature": "words", "clause": "toy", "language": "toy", "query": query}
         events = [{"type": event.type} for event in ABAB]
-        matches = [{"at": m.at, "events": list(m.events)} for m in toy.matches(toy.parse(query), Stream(ABAB))]
+        matches = [
+            {"at": m.at, "events": list(m.events)}
+            for m in toy.evaluators.matches(toy.syntax.parse(query), Stream(ABAB))
+        ]
         lines.append(json.dumps({**case, "events": events, "output": "matches", "matches": matches}) + "\n")
     file = folder / "toy.jsonl"
     file.write_text("".join(lines))
@@ -124,7 +123,7 @@ def a_suite(folder: Path, toy: Toy) -> Path:
 
 
 @pytest.mark.parametrize(("engine", "status", "failed"), [("right", 0, 0), ("short", 1, 1)])
-def test_conform(tmp_path: Path, toy: Toy, run: Run, engine: str, status: int, failed: int) -> None:
+def test_conform(tmp_path: Path, toy: Language[Any], run: Run, engine: str, status: int, failed: int) -> None:
     """The engine that drops long words fails on the one case with such a word, and the case is shrunk."""
     command = sys.executable, "-m", "proofs_tests.integration.engines.toy", engine
     code, out, err = run("conform", "--suite", str(a_suite(tmp_path, toy)), "--json", "--", *command)

@@ -607,7 +607,9 @@ def complex_events(translation: Any) -> list[Any]:
     """The matches of a query file over the events, with their positions."""
     S = Stream([SaseEvent(one["type"], {**one["attributes"], TIME: one["time"]}) for one in translation["events"]])
     language = LANGUAGES["sase"]
-    found = language.matches(language.parse(sase(translation["query"])), S, DENOTATIONAL, Options("matches"))
+    found = language.evaluators.matches(
+        language.syntax.parse(sase(translation["query"])), S, DENOTATIONAL, Options("matches")
+    )
     return [{"at": match.at, "events": list(match.events)} for match in found]
 
 

@@ -157,14 +157,14 @@ def suite_cases(of: Translation) -> list[Case]:
 def random_cases(of: Translation, claims: Claims) -> Iterator[Case]:
     """Cases of the profile that are claimed."""
     language, rng = LANGUAGES[of.language], Random(11)
-    generator = language.generator()
+    generator = language.require_cases().generator()
     maker = ClaimedMaker(language, generator.case, claims, generator.stream)
     for number in range(of.cases):
         query, S = maker(rng, generator.profiles[of.profile], 6, 6)
         query = varied(rng, query)
         schema = None if S.schema is None else json_of_schema(S.schema)
         events = tuple(map(json_of_event, S))
-        yield Case(str(number), "", "", of.language, language.show(query), schema, events, of.output, ())
+        yield Case(str(number), "", "", of.language, language.syntax.show(query), schema, events, of.output, ())
 
 
 def varied(rng: Random, node: Any) -> Any:

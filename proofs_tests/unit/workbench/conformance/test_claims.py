@@ -204,7 +204,7 @@ def test_a_claim_is_learnt_from_what_the_engine_skips(language: str, skipped: se
 
 def test_random_cases_are_those_that_are_claimed() -> None:
     language = LANGUAGES["cel"]
-    generator = language.generator()
+    generator = language.require_cases().generator()
     claims = Claims(operators=frozenset({"seq", "or"}), predicates=frozenset())
     maker = ClaimedMaker(language, generator.case, claims, generator.stream)
     profile = next(iter(generator.profiles.values()))
@@ -215,7 +215,7 @@ def test_random_cases_are_those_that_are_claimed() -> None:
 
 def test_no_random_case_is_unclaimed_however_little_is_claimed() -> None:
     language = LANGUAGES["cel"]
-    generator = language.generator()
+    generator = language.require_cases().generator()
     nothing = Claims(operators=frozenset(), predicates=frozenset(), ordered_time=True)
     maker = ClaimedMaker(language, generator.case, nothing, generator.stream)
     for seed in range(4):

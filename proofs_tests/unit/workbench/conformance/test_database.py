@@ -75,13 +75,13 @@ def test_windows_in_a_database(axis: str) -> None:
     """Random clauses of WINDOW; of a database whose PREV and NEXT see the partition some answers are wrong."""
     database, generator = (
         Database(fake_database, [f"axis={axis}", "value=partition"] if axis else []),
-        LANGUAGE.generator(),
+        LANGUAGE.require_cases().generator(),
     )
     profile, differ = generator.profiles["windows"], 0
     for number in range(40):
         q, S = generator.case(Random(number), profile, 8, 6)
         S = Stream(S, Schema({ROW: {"p": "int", "o": "int", "x": "int", "y": "float", "z": "string"}}))
-        expected = LANGUAGE.matches(q, S, DENOTATIONAL, Options("valuations"))
+        expected = LANGUAGE.evaluators.matches(q, S, DENOTATIONAL, Options("valuations"))
         differ += database.answer(q, S, Options("valuations")) != sorted(expected)
     assert (differ > 0) == bool(axis)
 

@@ -434,16 +434,16 @@ def found(query: str, S: Stream, language: str = "cel", **hypothesis: str) -> Ev
 @pytest.mark.parametrize("language", AXES)
 def test_the_default_of_every_axis_is_the_definition(language: str, cases: int) -> None:
     plugin, interpretation = LANGUAGES[language], INTERPRETATIONS[language]
-    generator, choices = plugin.generator(), choices_of({}, interpretation.axes)
+    generator, choices = plugin.require_cases().generator(), choices_of({}, interpretation.axes)
     profiles, matched = list(generator.profiles.values()), 0
     for seed in range(cases):
         query, S = generator.case(Random(seed), profiles[seed % len(profiles)], 7, 6)
         output = "valuations" if not plugin.answer else "matches"
         try:
-            right = frozenset(plugin.matches(query, S, options=Options(output=output)))  # type: ignore[arg-type]
+            right = frozenset(plugin.evaluators.matches(query, S, options=Options(output=output)))  # type: ignore[arg-type]
         except Unsupported:  # an argument of an event of which the stream does not say the attributes
             continue
-        assert interpretation.matches(query, S, choices, output) == right, plugin.show(query)  # type: ignore[arg-type]
+        assert interpretation.matches(query, S, choices, output) == right, plugin.syntax.show(query)  # type: ignore[arg-type]
         matched += bool(right)
     assert matched > 20 * cases / 150
 

@@ -80,7 +80,7 @@ def predictor() -> MatchPredictor:
 @cache
 def operators_of(query: str) -> Collection[str]:
     """The names of the operators of a query."""
-    return LANGUAGES["cel"].constructs(parse(query))
+    return LANGUAGES["cel"].syntax.constructs(parse(query))
 
 
 def recorded(engine: Mapping[str, str], case: Case) -> CaseResult:

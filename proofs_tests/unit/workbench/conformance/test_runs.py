@@ -130,7 +130,7 @@ def test_the_choice_that_is_needed_beside_others() -> None:
 
 
 def test_streams_of_a_campaign_are_random_only_where_that_is_asked() -> None:
-    generator = CEL.generator()
+    generator = CEL.require_cases().generator()
     random, guided = (plan_of(CEL, "core", how, EVALUATOR, cases=1) for how in ("random", None))
     assert random.maker == generator.case
     assert guided.maker == generator.guided != generator.case
@@ -509,12 +509,12 @@ def test_an_engine_is_given_the_schema_of_a_random_stream() -> None:
 
 
 def shown(pairs: Any) -> list[str]:
-    return [CEL.show(query) for query, _ in pairs]
+    return [CEL.syntax.show(query) for query, _ in pairs]
 
 
 def test_names_become_canonical_in_the_query_and_in_the_stream() -> None:
-    query, S = canonical(CEL, CEL.parse("Foo ; (Bar IN v)"), stream("Bar Foo"))
-    assert CEL.show(query) == "A ; B IN X"
+    query, S = canonical(CEL, CEL.syntax.parse("Foo ; (Bar IN v)"), stream("Bar Foo"))
+    assert CEL.syntax.show(query) == "A ; B IN X"
     assert [event.type for event in S] == ["B", "A"]
 
 
@@ -533,11 +533,13 @@ def test_a_random_case_has_at_first_as_many_nodes_as_are_wanted() -> None:
 
     def make(rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
         sizes.append(nodes)
-        return CEL.parse("A OR B" if len(sizes) < 3 else "A ; B"), stream("A")
+        return CEL.syntax.parse("A OR B" if len(sizes) < 3 else "A ; B"), stream("A")
 
-    maker = ClaimedMaker(CEL, make, Claims(operators=frozenset({"seq"})), CEL.generator().stream, tries=4)
+    maker = ClaimedMaker(
+        CEL, make, Claims(operators=frozenset({"seq"})), CEL.require_cases().generator().stream, tries=4
+    )
     query, _ = maker(Random(1), None, 8, 5)
-    assert CEL.show(query) == "A ; B"
+    assert CEL.syntax.show(query) == "A ; B"
     assert sizes == [8, 8, 8]
 
 
@@ -569,11 +571,11 @@ def test_each_kind_of_predicate_is_claimed_by_its_name(condition: str, name: str
 
 
 def test_a_query_without_an_operator_has_either_operand_in_its_place() -> None:
-    assert {"A", "B"} <= set(shown(without(CEL, CEL.parse("A OR B"), stream("A B"), "or")))
+    assert {"A", "B"} <= set(shown(without(CEL, CEL.syntax.parse("A OR B"), stream("A B"), "or")))
 
 
 def test_a_thorough_search_looks_further() -> None:
-    query, S = CEL.parse("(A OR B) ; C"), stream("A B C")
+    query, S = CEL.syntax.parse("(A OR B) ; C"), stream("A B C")
     near, far = (shown(without(CEL, query, S, "or", thorough=thorough)) for thorough in (False, True))
     assert far[: len(near)] == near
     assert len(far) > len(near)
