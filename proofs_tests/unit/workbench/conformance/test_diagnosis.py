@@ -646,7 +646,7 @@ def test_a_campaign_says_that_cerify_is_wrong(monkeypatch: pytest.MonkeyPatch) -
 def test_a_contradiction_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two cases that shrink to the same contradiction are one entry with both numbers."""
     forget_next(monkeypatch)
-    monkeypatch.setattr(CampaignPlan, "made", lambda plan, index: (parse_cel(TWICE_QUERY), TWICE_S))
+    monkeypatch.setattr(CampaignPlan, "make_case", lambda plan, index: (parse_cel(TWICE_QUERY), TWICE_S))
     arguments = ["--evaluator", "automaton", "--cases", "2", "--processes", "1"]
     printed = CliRunner().invoke(fuzz.fuzz_command, arguments, standalone_mode=False).stdout
     assert printed.count("the plain definition gives") == 1
