@@ -26,7 +26,7 @@ from cerify.automata.nfab.evaluate import StoredEvents
 from cerify.automata.nfab.evaluators import SPARE, attributes_of, positions_of
 from cerify.automata.nfab.moves import values_in
 from cerify.languages import DEFAULT, language_named
-from cerify.languages.language import EvaluatorName, Language, Options
+from cerify.languages.language import EvaluatorName, Evaluators, Language, Options
 from cerify.plan import Found, Want, plan, reach_of
 from cerify.semantics.arguments import Budget, too_many_matches
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
@@ -58,7 +58,7 @@ class SparkQuery:
     def parsed(self) -> Any:
         """The tree of the query, checked. Raises ParseError, IllFormed and Unsupported."""
         with errors_in(self.text):
-            if type(self.plugin).output_table is not Language.output_table:
+            if type(self.plugin.evaluators).output_table is not Evaluators.output_table:
                 raise Unsupported(f"{self.plugin.title} makes a table: use cerify.spark.match_recognize(df, clause)")
             if self.plugin.row_type is not None:
                 raise Unsupported(

@@ -366,10 +366,10 @@ def test_a_translation_has_the_matches_of_the_rule(language: str, profile: str, 
         except Unsupported:
             continue
         plugin = language_named(language)
-        assert plugin.parse(plugin.show(tree)) == tree
+        assert plugin.syntax.parse(plugin.syntax.show(tree)) == tree
         S = plain_log(rng, query)
         expected = sorted(m.events for m in matches_of(query, S))
-        assert matches_in(language, tree, S) == expected, (seed, eql.show(query), plugin.show(tree), list(S))
+        assert matches_in(language, tree, S) == expected, (seed, eql.show(query), plugin.syntax.show(tree), list(S))
         translated, with_matches = translated + 1, with_matches + bool(expected)
     assert translated > cases / 20
     assert with_matches > translated / 20
