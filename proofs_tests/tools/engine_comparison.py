@@ -39,20 +39,19 @@ def _cases(text: str) -> tuple[str, ...]:
 QUESTIONS = (
     Question(
         "Which matches “an A, and later a B” has",
-        "All of them in CEL. In SASE+, where nothing else is written, for each A the first B after it; with skip till "
-        "any match all.",
+        "CEL has all of them. SASE+ has by default the first B after each A, and with skip till any match all.",
         _cases("cel/seq/001 cel/seq/007 sase/sase-sequence/001 sase/sase-any/001"),
     ),
     Question(
         "What neighbours are",
-        "In CEL the next position of the stream, whatever is there; in SASE+ under strict contiguity too, under "
-        "partition contiguity the next one of the same key.",
+        "In CEL, and in SASE+ under strict contiguity, the next event of the stream. Under partition contiguity the "
+        "next event of the same key.",
         _cases("cel/cseq/001 cel/cseq/002 cel/strict/001 sase/sase-strict/001 sase/sase-partition/001"),
     ),
     Question(
         "What a Kleene plus takes",
-        "In CEL any series of events, of a formula too; in SASE+, of one event type, every event that fits, or any "
-        "series of them under skip till any match.",
+        "In CEL any series of matches of a formula. In SASE+ every fitting event of one type, or any series of them "
+        "under skip till any match.",
         _cases("cel/plus/002 cel/plus/007 cel/cplus/001 cel/repeat/1001 sase/sase-next/010 sase/sase-kleene/007"),
     ),
     Question(
@@ -62,13 +61,13 @@ QUESTIONS = (
     ),
     Question(
         "Two patterns at once",
-        "One of two, both over the same events, both over any.",
+        "One of two patterns, both on the same events, or both on any events.",
         _cases("cel/or/001 cel/and/003 cel/all/001 sase/sase-union/001"),
     ),
     Question(
         "Negation",
-        "`φ UNLESS ψ`: no match of ψ inside the interval that φ is asked on. `~B b`: no such event between its "
-        "neighbours, or at an end within the window.",
+        "`φ UNLESS ψ`: no match of ψ inside the interval in which φ is evaluated. `~B b`: no such event between "
+        "its neighbours; at the beginning or end, none within the window.",
         _cases(
             "cel/unless/001 cel/unless/004 cel/unless/006 sase/sase-negation/003 sase/sase-negation-front/001 "
             "sase/sase-negation-end/001"
@@ -76,7 +75,7 @@ QUESTIONS = (
     ),
     Question(
         "Windows",
-        "Is a match that lasts exactly as long as the window inside? In CEL it is, in SASE+ it is not.",
+        "Is a match inside a window of exactly its length? In CEL yes, in SASE+ no.",
         _cases(
             "cel/within/001 cel/within/005 cel/within/010 cel/within/012 cel/within/015 sase/sase-within/003 "
             "sase/sase-reading-window/003"
@@ -84,7 +83,7 @@ QUESTIONS = (
     ),
     Question(
         "Keys",
-        "`PARTITION BY` is a filter in CEL: neighbours stay those of the whole stream.",
+        "`PARTITION BY` is a filter in CEL: neighbours are still those of the whole stream.",
         _cases("cel/partition/001 cel/partition/009 sase/sase-equivalence/001"),
     ),
 )
@@ -92,21 +91,20 @@ COMPARED = frozenset(case for question in QUESTIONS for case in question.cases)
 
 HEAD = """# How engines compare
 
-What engines answered to the same questions. Made by `python -m proofs_tests.tools.engine_board page` from stored runs
-of `cerify conform`; no cell is written by hand. The rows are cases of [the conformance suite](../reference/suite.md),
-with what the query means by its definition: CEL's is that of tods21, SASE+'s [our reading](../decisions/sase.md) of its
-papers.
+This page shows how engines answered the same questions. `python -m proofs_tests.tools.engine_board page` writes it
+from stored runs of `cerify conform`. The rows are cases of [the conformance suite](../reference/suite.md) with their
+defined meaning: CEL follows tods21, SASE+ [our reading](../decisions/sase.md) of its papers.
 
-- *as defined*: the engine has answered with just these matches. Else the cell has the matches that it reported, and the
+- *as defined*: the engine reported exactly these matches. Otherwise the cell has the matches that it reported, and the
   finding that explains them.
-- *skipped*: its [adapter](../../workbench/conformance/adapters/README.md) has no words of the engine for the query, and
-  its page says why.
-- *not spoken*: the adapter does not carry the language.
+- *skipped*: the engine's [adapter](../../workbench/conformance/adapters/README.md) cannot express the query; its page
+  says why.
+- *not spoken*: the adapter does not support the language.
 - *not checked*: the stored run does not have the case.
 
-[The board](../findings/board.md) has all cases by feature, and the findings; [speed](../findings/speed.md) is measured.
-What the engines' own documents and sources say, by which the adapters were written, is on [a page of its
-own](engine-documents.md). Whoever runs an engine can [put it under test](ten-minutes.md), and knows.
+[The board](../findings/board.md) has all cases by feature, and the findings; [speed](../findings/speed.md) has
+measurements. [Another page](engine-documents.md) says what the engines' documents and sources promise. You can
+[test your own engine](ten-minutes.md).
 
 """
 
