@@ -126,7 +126,6 @@ def test_a_large_function_is_found() -> None:
 def test_only_plug_ins_and_the_plan_ask_for_a_language_or_an_evaluator() -> None:
     home = (
         "workbench/languages/",
-        "workbench/hypotheses/__init__.py:",
         "workbench/plan.py:",
         "workbench/conformance/adapters/",
     )  # these are programs

@@ -736,8 +736,8 @@ def equivalent(
     Where the queries look at one event at a time, or have windows and partitions around whole matches, the verdict is
     Equivalent with a certificate, or Different with a shortest stream. Others are compared on all streams of up to
     `bound` events: Bounded where these do not differ. Queries of two languages are compared by their formulas of CEL.
-    Undecided has the reason why there is no answer. A certificate says for which order its claim is proved: "any" where
-    no order is needed. Raises ParseError, IllFormed.
+    Undecided has the reason why there is no answer. A certificate names the order for which its claim is proved: "any"
+    where no order is needed. Raises ParseError, IllFormed.
     """
     return _compared(
         left, right, languages, DecisionQuestion("equivalent", level, schema, bound, budget, _order(order, schema))
@@ -868,7 +868,7 @@ def simplify(
 
 
 def laws() -> tuple[Law, ...]:
-    """Return the laws of CEL, those that hold and those that look as if they did, each with where it is from.
+    """Return the laws of CEL, true ones and ones that only look true, each with its source.
 
     >>> import cerify
     >>> cerify.laws()[0].name

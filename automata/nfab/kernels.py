@@ -7,7 +7,7 @@ Arrays, with n events, D columns that conditions read, P states, C registers:
     bits    int64 [n]          bit s is set if the event has the type and passes the conditions on one event of state s
     keys    int32 [n]          the partition of each event, 0 if it has one of its own
     times   float64 [n]        the times, where there is a window
-    data    float64 [n, 2 D]   the columns, each with a column that is 0 where there is no value
+    data    float64 [n, 2 D]   the columns, each with a column that is 0 where a value is missing
     plan    int32 [.]          the query, and work float64 [.] a stack and constants: see opcodes.py
     initial float64 [2 C + 1]  the registers of a new run
     numbers int64 [10]         counters that live from batch to batch, see opcodes.py

@@ -73,7 +73,7 @@ class ClockedAutomaton(Protocol):
         """Whether a match may end here."""
 
     def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
-        """What configurations have to share to be compared, and their clocks: those of the lesser are younger."""
+        """Return what configurations have to share to be compared, and their clocks: the lesser one's are younger."""
 
 
 def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Config, ...]:
@@ -297,7 +297,7 @@ class ClockedLetter:
 
 @dataclass(frozen=True)
 class ClockedPair:
-    """What is known of a stream so far, two sets of configurations, and the times."""
+    """Hold what is known of a stream so far, two sets of configurations, and the times."""
 
     known: tuple[int, ...]
     left: tuple[Config, ...]
@@ -311,7 +311,7 @@ Constraint: TypeAlias = tuple[int, int, Bound]
 
 @dataclass(frozen=True)
 class ClockedStep:
-    """How a pair is reached: from which, by which letter, with which times; and the events of its clocks."""
+    """Hold the way to a pair: from which, by which letter, with which times; and the events of its clocks."""
 
     parent: ClockedPair | None
     letter: ClockedLetter | None

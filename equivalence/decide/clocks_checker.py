@@ -49,7 +49,7 @@ class KnownEvent:
 
 
 @dataclass
-class Machine:
+class NestedAutomaton:
     """A formula as an automaton whose runs are nested tuples; below it those of its operands.
 
     kind: a compiled formula, one of two, a filter (shown: the marks of an event as it leaves them, or None; unseen: the
@@ -58,7 +58,7 @@ class Machine:
 
     kind: Literal["plain", "either", "filter", "strategy"]
     algebra: Algebra
-    below: list[Machine] = field(default_factory=list)
+    below: list[NestedAutomaton] = field(default_factory=list)
     plain: CEA | None = None
     shown: Callable[[Marks, int], Marks | None] = lambda marks, _: marks
     unseen: Callable[[int], bool] = lambda _: False
@@ -163,7 +163,7 @@ class Machine:
             yield marks, (then, *self.followed[key])
 
     def clocks_of(self, run: Run) -> tuple[Any, list[int]]:
-        """What is to be the same for two runs to be compared by their clocks, and these clocks."""
+        """Return what two runs must share to be compared by their clocks, and these clocks."""
         if self.plain is not None:
             return (run[0], [part for part, _ in run[1]]), [clock for _, clock in run[1]]
         if self.kind == "either":
@@ -239,7 +239,7 @@ class ClosedList:
     none; ends: whether it may end there. widths: of the windows on parts in ticks. gap: between two events, at least.
     """
 
-    machines: tuple[Machine, Machine]
+    machines: tuple[NestedAutomaton, NestedAutomaton]
     events: Sequence[KnownEvent]
     follow: Callable[[tuple[int, ...], int], tuple[int, ...] | None]
     ends: Callable[[tuple[int, ...]], bool]

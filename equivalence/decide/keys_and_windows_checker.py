@@ -21,7 +21,7 @@ from cerify.automata.algebra.values import pieces, tested_attribute
 from cerify.automata.cea.compile import after_last, after_max, after_next, compile_cel, generators
 from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, UNMARKED, VISIBLE, Marks, seen_at
 from cerify.equivalence.decide.boundary_events import unlisted
-from cerify.equivalence.decide.clocks_checker import ClosedList, KnownEvent, Machine, NotClosed
+from cerify.equivalence.decide.clocks_checker import ClosedList, KnownEvent, NestedAutomaton, NotClosed
 from cerify.equivalence.verdict import Certificate, Order, PieceProof
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time
@@ -461,7 +461,7 @@ def _check_case(
     _check_relation(case, _Sides(A, B, algebra), _letters(compared, reading, algebra), limits, certificate.claim)
 
 
-def _machine(phi: cel.Formula, algebra: Algebra) -> Machine:
+def _machine(phi: cel.Formula, algebra: Algebra) -> NestedAutomaton:
     """The machine of a formula. Raises NotClosed where a strategy on parts is inside another operator."""
 
     def has_parts(psi: cel.Formula) -> bool:
@@ -469,25 +469,25 @@ def _machine(phi: cel.Formula, algebra: Algebra) -> Machine:
 
     choosing = [psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Next | cel.Last | cel.Max)]
     if not any(map(has_parts, choosing)):
-        return Machine("plain", algebra, [], compile_cel(phi, algebra.budget, algebra))
+        return NestedAutomaton("plain", algebra, [], compile_cel(phi, algebra.budget, algebra))
     if isinstance(phi, cel.Or):
-        return Machine("either", algebra, [_machine(phi.left, algebra), _machine(phi.right, algebra)])
+        return NestedAutomaton("either", algebra, [_machine(phi.left, algebra), _machine(phi.right, algebra)])
     if isinstance(phi, cel.Next | cel.Last | cel.Max):
         step = after_next if isinstance(phi, cel.Next) else after_last if isinstance(phi, cel.Last) else after_max
-        return Machine("strategy", algebra, [_machine(phi.phi, algebra)], monitor=step)
+        return NestedAutomaton("strategy", algebra, [_machine(phi.phi, algebra)], monitor=step)
     if isinstance(phi, cel.In) and not phi.variable.startswith((FIRST_OF, LAST_OF)):
         held = frozenset([phi.variable])
-        return Machine("filter", algebra, [_machine(phi.phi, algebra)], shown=lambda L, _: L | held if L else L)
+        return NestedAutomaton("filter", algebra, [_machine(phi.phi, algebra)], shown=lambda L, _: L | held if L else L)
     if isinstance(phi, cel.Project):
         kept = phi.variables
-        return Machine("filter", algebra, [_machine(phi.phi, algebra)], shown=lambda L, _: L & kept)
+        return NestedAutomaton("filter", algebra, [_machine(phi.phi, algebra)], shown=lambda L, _: L & kept)
     if isinstance(phi, cel.Filter) and all(isinstance(c, cel.Every) for c in _flattened(phi.condition)):
         tests = [(c.variable, algebra.mask(c.predicate)) for c in cel.atoms(phi.condition) if isinstance(c, cel.Every)]
 
         def fails(type_: int) -> set[str]:
             return {variable for variable, mask in tests if not mask >> type_ & 1}
 
-        return Machine(
+        return NestedAutomaton(
             "filter",
             algebra,
             [_machine(phi.phi, algebra)],

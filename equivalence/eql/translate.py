@@ -373,7 +373,7 @@ class _RowAutomaton:
         return self._negated(self.plain.steps[step], step)
 
     def _negated(self, part: eql.EventFilter, step: int) -> rows.Expression:
-        """That a row does not pass a filter, or has another key than the first one."""
+        """Return the condition that a row does not pass a filter, or has another key than the first one."""
         tests = self._key_tests(step, "<>")
         missing = [rows.IsNull(_column(name)) for name in self._keys(step)] if tests else []
         return reduce(rows.RowOr, [_sql_false(part), *missing, *tests])
@@ -390,7 +390,7 @@ def _column(name: str, variable: str | None = None) -> rows.RowColumn:
 
 
 def _sql_true(part: eql.EventFilter) -> rows.Expression:
-    """What is true of a row that passes a filter, and false or unknown of others."""
+    """Return what is true of a row that passes a filter, and false or unknown of others."""
     condition = _sql(part.condition, True)
     if part.category is None:
         return condition
@@ -407,7 +407,7 @@ def _sql_false(part: eql.EventFilter) -> rows.Expression:
 
 
 def _sql(condition: eql.Condition, wanted: bool) -> rows.Expression:
-    """What is true of the rows of which a condition is true, or is not. Raises Unsupported."""
+    """Return what is true of the rows of which a condition is true, or is not. Raises Unsupported."""
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             join = rows.RowAnd if isinstance(condition, eql.AllConditions) is wanted else rows.RowOr

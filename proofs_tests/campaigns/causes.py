@@ -26,8 +26,7 @@ from cerify.conformance.inquiry import Inquiry
 from cerify.conformance.model import Case, CaseResult, Defect
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Peeler
-from cerify.conformance.prediction import Predictor
-from cerify.hypotheses import STAGES
+from cerify.conformance.prediction import STAGES, Predictor
 from cerify.hypotheses.interpretation import choices_of
 from proofs_tests.unit.workbench.conformance.test_identify import differs, predictor
 

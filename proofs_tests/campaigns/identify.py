@@ -10,7 +10,7 @@ import time
 
 import click
 
-from cerify.hypotheses import STAGES
+from cerify.conformance.prediction import STAGES
 from proofs_tests.unit.workbench.conformance.test_identify import (
     ENGINES,
     composed,

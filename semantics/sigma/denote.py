@@ -8,11 +8,11 @@ of R in each correlation that refers to R, in the group of the values that the e
 of its own group first, then those of the event at p.
 
 At p, with an occurrence in a group, the **window** has the occurrences of that group at q <= p with t(p) - t(q) <= w.
-The correlation raises an alert there if its number, of the window, is what the condition says:
+The correlation raises an alert there if its number, of the window, satisfies the condition:
 
 - event_count: the events of the window, each once;
-- value_count: the different values of the field; value_sum, value_avg, value_percentile: what their names say, of the
-  numbers in it. Occurrences without a value are none;
+- value_count: the different values of the field; value_sum, value_avg, value_percentile: the sum, the average or the
+  percentile of the numbers in it. Occurrences without a value are none;
 - temporal: the different rules that occur;
 - temporal_ordered: the length of the longest chain of occurrences in the window that ends at p, whose rules are in
   the order of `rules` and whose events follow each other in the log.
@@ -62,7 +62,7 @@ class SigmaAlert:
 
 
 @dataclass(frozen=True)
-class Occurrence:
+class AlertOccurrence:
     """An alert of the rule with this number, as a correlation sees it: its time, and its values to be counted."""
 
     alert: SigmaAlert
@@ -114,7 +114,7 @@ class LogOfRules:
 
     # --- groups and windows -------------------------------------------------------------------------------------------
 
-    def occurrences(self, rule: SigmaCorrelation) -> dict[Any, list[Occurrence]]:
+    def occurrences(self, rule: SigmaCorrelation) -> dict[Any, list[AlertOccurrence]]:
         """Return the occurrences of a correlation's rules by group, in the order of positions, then of rules."""
         reading, found = self.reading, []
         for number, (part, fields) in enumerate(zip(rule.rules, rule.keys, strict=True)):
@@ -126,8 +126,8 @@ class LogOfRules:
                 values = self._counted(rule, number, alert)
                 if rule.values[number] and values is None and reading.null_values == "apart":
                     continue
-                found.append((group, Occurrence(alert, time, number, values)))
-        groups: dict[Any, list[Occurrence]] = {}
+                found.append((group, AlertOccurrence(alert, time, number, values)))
+        groups: dict[Any, list[AlertOccurrence]] = {}
         for group, one in sorted(found, key=lambda pair: (pair[1].at, pair[1].rule)):
             groups.setdefault(group, []).append(one)
         return groups
@@ -154,7 +154,7 @@ class LogOfRules:
             return None
         return tuple(values) or None  # type: ignore[arg-type]
 
-    def window(self, rule: SigmaCorrelation, group: list[Occurrence], p: int, t: int) -> list[Occurrence]:
+    def window(self, rule: SigmaCorrelation, group: list[AlertOccurrence], p: int, t: int) -> list[AlertOccurrence]:
         """Return the occurrences of a group that the window at position p, of time t, has."""
         w, reading = rule.seconds * SECOND, self.reading
         together = reading.instant == "together"
@@ -182,7 +182,7 @@ class LogOfRules:
         """Return which of the events with which its condition holds raise alerts, as `SigmaReading.alerts`."""
         return self.reading.alerts
 
-    def _watched(self, items: list[Occurrence]) -> Iterator[Occurrence]:
+    def _watched(self, items: list[AlertOccurrence]) -> Iterator[AlertOccurrence]:
         self._looks += len(items)
         if self._looks > 10 * self.budget.valuations:
             raise BudgetExceeded(
@@ -213,17 +213,17 @@ class LogOfRules:
                 held = holds
         return iter(sorted(made, key=lambda alert: (alert.at, alert.events)))
 
-    def _moments(self, group: list[Occurrence]) -> Iterator[tuple[int, int, list[Occurrence]]]:
+    def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, int, list[AlertOccurrence]]]:
         """The positions at which a group is looked at, each with its time and the occurrences there."""
         together = self.reading.instant == "together"
-        at_once: dict[int, list[Occurrence]] = {}
+        at_once: dict[int, list[AlertOccurrence]] = {}
         for one in group:
             at_once.setdefault(one.time if together else one.at, []).append(one)
         for moment in at_once.values():
             yield moment[-1].at, moment[-1].time, moment
 
     def measure(
-        self, rule: SigmaCorrelation, window: list[Occurrence], of_p: list[Occurrence]
+        self, rule: SigmaCorrelation, window: list[AlertOccurrence], of_p: list[AlertOccurrence]
     ) -> tuple[float | None, tuple[int, ...]]:
         """Return the number that the condition is about, None without one, and the events of an alert.
 
@@ -257,16 +257,16 @@ class LogOfRules:
         folds = self.reading.values == "folded" and isinstance(value, str)
         return kind(value), fold(value) if folds and isinstance(value, str) else value
 
-    def _identity(self, rule: SigmaCorrelation, one: Occurrence) -> object:
-        """What is counted once: an event, whichever detections it satisfies, or an alert of a correlation."""
+    def _identity(self, rule: SigmaCorrelation, one: AlertOccurrence) -> object:
+        """Return what is counted once: an event, whichever detections it satisfies, or an alert of a correlation."""
         return one.at if isinstance(rule.rules[one.rule], SigmaDetection) else one.alert
 
-    def longest_chain(self, window: list[Occurrence], last: set[int]) -> tuple[Occurrence, ...]:
+    def longest_chain(self, window: list[AlertOccurrence], last: set[int]) -> tuple[AlertOccurrence, ...]:
         """Return the longest chain of rules in their order that ends at one of the positions; of these the latest."""
         together = self.reading.instant == "together"
-        best: dict[int, tuple[Occurrence, ...]] = {}  # by the rule of its last occurrence
-        ending: list[tuple[Occurrence, ...]] = []
-        moments: dict[int, list[Occurrence]] = {}
+        best: dict[int, tuple[AlertOccurrence, ...]] = {}  # by the rule of its last occurrence
+        ending: list[tuple[AlertOccurrence, ...]] = []
+        moments: dict[int, list[AlertOccurrence]] = {}
         for one in window:
             moments.setdefault(one.time if together else one.at, []).append(one)
         for moment in moments.values():
@@ -290,11 +290,11 @@ class LogOfRules:
         return numbers[low] + (place - low) * (numbers[high] - numbers[low])
 
 
-def _events_of(occurrences: Iterable[Occurrence]) -> tuple[int, ...]:
+def _events_of(occurrences: Iterable[AlertOccurrence]) -> tuple[int, ...]:
     return tuple(sorted({p for o in occurrences for p in o.alert.events}))
 
 
-def _latest(chain: tuple[Occurrence, ...]) -> tuple[int, list[int]]:
+def _latest(chain: tuple[AlertOccurrence, ...]) -> tuple[int, list[int]]:
     """Order chains by their length, then by how late their events are, from the last one on."""
     return len(chain), [one.at for one in reversed(chain)]
 

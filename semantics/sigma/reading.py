@@ -21,7 +21,7 @@ class SigmaReading:
     alerts: at each event with which the condition holds (event), only where it did not hold at the event of the group
     before (episode), with events that no alert of the group has had (consumed), at the last event of a group alone
     (last), or only the first one of a group (first). groups: values are compared as they are (exact), without case
-    (folded), or not at all (ignored). values: those that value_count counts, likewise. null_groups: events without a
+    (folded), or not at all (ignored). values: as groups, for the values of value_count. null_groups: events without a
     value of a group field are in no group (apart), or null is a value (joined). null_values: events without the counted
     value are left out (apart), or are there and count nothing (kept). order: temporal_ordered asks for the order
     (rules), or not (any). counted: an event that several rules match counts once (events), or once each (matches).

@@ -43,7 +43,7 @@ from cerify.conformance.harness import Limits
 from cerify.conformance.identification import identified
 from cerify.conformance.model import Case, CaseResult, Outcome, Report, count_of, plural, unasked_sentence
 from cerify.conformance.oracle import AxisFinding, EngineProfile, Oracle, read_policies
-from cerify.conformance.prediction import AXES
+from cerify.conformance.prediction import AXES, STAGES
 from cerify.conformance.report import NAMED as report_NAMED
 from cerify.conformance.report import (
     against,
@@ -58,7 +58,6 @@ from cerify.conformance.report import (
     verdict,
 )
 from cerify.conformance.run import DIAGNOSIS_SECONDS, conform
-from cerify.hypotheses import STAGES
 from cerify.semantics.arguments import choices, parse_reading
 from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table

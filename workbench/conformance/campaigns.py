@@ -80,7 +80,7 @@ class BuiltInEvaluator:
 
 @dataclass(frozen=True)
 class PolicyEvaluator:
-    """What an engine with the choices of a policy answers, as a campaign takes it.
+    """Evaluate queries as an engine with the choices of a policy, as a campaign takes it.
 
     choices: axes with their values. bare: as of BuiltInEvaluator. Raises Unsupported where such an engine reports an
     error, or is not modelled.

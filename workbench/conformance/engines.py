@@ -415,7 +415,7 @@ def missing_for(name: str) -> str | None:
 def newer_versions() -> list[tuple[str, str, str, str]]:
     """Return (engine, package, pinned version, newest version) of each engine that a package registry has.
 
-    Each registry is asked by its own client: pip, Maven and Cargo. Raises InputError where one cannot be asked.
+    Each registry is queried by its own client: pip, Maven and Cargo. Raises InputError where one gives no answer.
     """
     rows = []
     for name, adapter in SHIPPED.items():

@@ -19,8 +19,7 @@ from typing import Any
 from cerify.conformance.harness import Engine, Limits, Losses
 from cerify.conformance.model import Case
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
-from cerify.conformance.prediction import EngineAnswer, Predictor
-from cerify.hypotheses import STAGES
+from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
 from cerify.hypotheses.interpretation import Axis, Choices, EngineQuestion, Stage, Template, questions
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError

@@ -17,9 +17,8 @@ from cerify.conformance.identification import Identification, Pool
 from cerify.conformance.judgement import ChoiceScorer
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.peeling import Peeler
-from cerify.conformance.prediction import EngineAnswer, Predictor
+from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
 from cerify.conformance.report import event_text
-from cerify.hypotheses import STAGES
 from cerify.hypotheses.interpretation import Choices as Point
 from cerify.hypotheses.interpretation import EngineQuestion
 from cerify.languages import LANGUAGES

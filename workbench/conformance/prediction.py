@@ -8,14 +8,13 @@ test compares the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
 from cerify.conformance.model import AnswerOutput, evaluated_output, of_output
-from cerify.hypotheses import INTERPRETATIONS
 from cerify.hypotheses.interpretation import (
     BUDGET,
     EVENT_ORDER,
@@ -25,6 +24,7 @@ from cerify.hypotheses.interpretation import (
     EngineError,
     EngineQuestion,
     Interpretation,
+    Stage,
     choices_of,
     concerned,
     moves_events,
@@ -36,10 +36,16 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream
 
+INTERPRETATIONS: Mapping[str, Interpretation] = {
+    name: language.hypotheses() for name, language in LANGUAGES.items() if language.hypotheses is not None
+}
+"""Of each language with hypotheses its axes and its interpreter at a point of them."""
+STAGES: Mapping[str, Sequence[Stage]] = {name: one.stages for name, one in INTERPRETATIONS.items() if one.stages}
+"""Of each language the stages of questions by which an engine is identified."""
 AXES: Mapping[str, Mapping[str, Axis]] = {name: one.axes for name, one in INTERPRETATIONS.items()}
 """For each language its axes by name."""
 
-__all__ = ["AXES", "INTERPRETATIONS", "Axis", "Choices", "answer", "concerned", "interpretation_of"]
+__all__ = ["AXES", "INTERPRETATIONS", "STAGES", "Axis", "Choices", "answer", "concerned", "interpretation_of"]
 
 
 def interpretation_of(language: str) -> Interpretation:

@@ -22,7 +22,7 @@ from cerify.explanations.explanation import (
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Stream
-from cerify.semantics.sigma.denote import SECOND, LogOfRules, Occurrence, SigmaAlert, alerts_of
+from cerify.semantics.sigma.denote import SECOND, AlertOccurrence, LogOfRules, SigmaAlert, alerts_of
 from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, rules_of
 
 NEAREST = 3
@@ -101,7 +101,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     # --- why ----------------------------------------------------------------------------------------------------------
 
     def _counts(self) -> Iterator[str]:
-        """How many alerts each rule raises on the log."""
+        """Yield the number of alerts of each rule on the log."""
         for rule in rules_of(self.rules):
             alerts = self.log.alerts(rule)
             where = ""
@@ -150,7 +150,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield from self._number(rule, of, at, groups)
 
     def _nothing_occurs(self, rule: SigmaCorrelation, at: int) -> Iterator[str]:
-        """Why no rule of a correlation occurs at a position: none raises an alert, or it has no group or value."""
+        """Yield why no rule of a correlation occurs at a position: no alert is raised, or it has no group or value."""
         for part, fields, values in zip(rule.rules, rule.keys, rule.values, strict=True):
             for alert in self.log.alerts(part):
                 if alert.at == at:
@@ -162,9 +162,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield from (f"{part.name}: {reason}" for reason in self._rejected(part, at))
 
     def _number(
-        self, rule: SigmaCorrelation, of: list[Occurrence], at: int, groups: dict[object, list[Occurrence]]
+        self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int, groups: dict[object, list[AlertOccurrence]]
     ) -> Iterator[str]:
-        """What the window at a position has, and what is near it."""
+        """Yield the contents of the window at a position, and what is near it."""
         t = self.log.times[at] or 0
         window = self.log.window(rule, of, at, t)
         number, _ = self.log.measure(rule, window, [o for o in window if o.at == at])
@@ -202,10 +202,10 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"in other groups within that time: {_places([o.at for o in others])}"
 
     def _nearest(
-        self, rule: SigmaCorrelation, i: int, of: list[Occurrence], window: list[Occurrence],
-        groups: dict[object, list[Occurrence]],
+        self, rule: SigmaCorrelation, i: int, of: list[AlertOccurrence], window: list[AlertOccurrence],
+        groups: dict[object, list[AlertOccurrence]],
     ) -> str:  # fmt: skip
-        """Where a rule occurs that does not occur in a window."""
+        """Return where a rule occurs that does not occur in a window."""
         w, last = rule.seconds * SECOND, window[-1]
         own = [o for o in of if o.rule == i]
         before = [o for o in own if o.at < last.at]

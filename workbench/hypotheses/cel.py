@@ -787,9 +787,6 @@ def keys(phi: cel.Formula) -> tuple[str, ...]:
     return tuple(dict.fromkeys(psi.attribute for psi in cel.subformulas(phi) if isinstance(psi, cel.PartitionBy)))
 
 
-INTERPRETATION = Interpretation(AXES, find_matches, operators, strategies=frozenset(STRATEGIES), keys=keys)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The questions about CEL.
 
@@ -921,4 +918,8 @@ STAGES = (
             Template("((A ; B) IN X) ; C FILTER X.x = 1", events("A B C", x=(0, 1)), 3),
         ),
     ),
+)
+
+INTERPRETATION = Interpretation(
+    AXES, find_matches, operators, strategies=frozenset(STRATEGIES), keys=keys, stages=STAGES
 )

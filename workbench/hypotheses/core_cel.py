@@ -244,9 +244,6 @@ class CoreVariant:
                 assert_never(condition)
 
 
-INTERPRETATION = Interpretation(AXES, find_matches, operators, strategies=frozenset(STRATEGIES))
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The questions about core-CEL.
 
@@ -295,3 +292,5 @@ STAGES = (
         ),
     ),
 )
+
+INTERPRETATION = Interpretation(AXES, find_matches, operators, strategies=frozenset(STRATEGIES), stages=STAGES)

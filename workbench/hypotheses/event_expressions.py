@@ -305,8 +305,6 @@ CLAUSES: dict[tuple[str, str], Clause] = {
     ("or", "left-first"): lambda E, h, of, known: of(E.left) or of(E.right),
 }
 
-INTERPRETATION = Interpretation(AXES, find_matches, operators)
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The questions about event expressions.
@@ -358,3 +356,5 @@ STAGES = (
         ),
     ),
 )
+
+INTERPRETATION = Interpretation(AXES, find_matches, operators, stages=STAGES)

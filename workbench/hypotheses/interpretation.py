@@ -367,7 +367,8 @@ class Interpretation:
 
     operators gives the names of the operators in a syntax tree. require raises IllFormed for a tree that found does not
     take. compared: whether a profile compares matches by position and events ("matches"), or wholly. strategies: those
-    of the operators that are selection strategies. keys: the attributes by which a syntax tree has partitions.
+    of the operators that are selection strategies. keys: the attributes by which a syntax tree has partitions. stages:
+    of questions by which an engine is identified.
     """
 
     axes: Mapping[str, Axis]
@@ -377,6 +378,7 @@ class Interpretation:
     compared: Output = "matches"
     strategies: frozenset[str] = frozenset()
     keys: Callable[[Any], tuple[str, ...]] = lambda query: ()
+    stages: tuple[Stage, ...] = ()
 
     def matches(
         self, query: Any, S: Stream, choices: Choices, output: Output = "matches", budget: Budget = BUDGET

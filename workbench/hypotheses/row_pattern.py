@@ -463,9 +463,6 @@ def find_matches(q: MatchRecognize, S: Stream, choices: Choices, output: Output,
         raise EngineError(error.message) from None
 
 
-INTERPRETATION = Interpretation(AXES, find_matches, features, require_wellformed, "valuations")
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The questions about MATCH_RECOGNIZE: clauses, and tables with the columns p, x and y.
 
@@ -576,3 +573,5 @@ STAGES = (
         ),
     ),
 )
+
+INTERPRETATION = Interpretation(AXES, find_matches, features, require_wellformed, "valuations", stages=STAGES)

@@ -281,9 +281,6 @@ class _Absences(SaseAbsences):
         )
 
 
-INTERPRETATION = Interpretation(AXES, find_matches, operators, require_wellformed, strategies=frozenset(STRATEGIES))
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The questions about SASE+.
 
@@ -416,4 +413,8 @@ STAGES = (
             Template(_sase("A a, ~B b, C c", NEXT), ABC, 5),
         ),
     ),
+)
+
+INTERPRETATION = Interpretation(
+    AXES, find_matches, operators, require_wellformed, strategies=frozenset(STRATEGIES), stages=STAGES
 )

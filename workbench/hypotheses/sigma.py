@@ -14,7 +14,7 @@ from cerify.equivalence.sigma import BEARS, features, features_of
 from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Match, Stream, result_of
-from cerify.semantics.sigma.denote import LogOfRules, Occurrence
+from cerify.semantics.sigma.denote import AlertOccurrence, LogOfRules
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaQuery, SigmaRule
 
@@ -92,7 +92,7 @@ class LogOfConverter(LogOfRules):
         return self.choices["alerts-temporal" if rule.kind in TEMPORAL else "alerts"]
 
     def measure(
-        self, rule: SigmaCorrelation, window: list[Occurrence], of_p: list[Occurrence]
+        self, rule: SigmaCorrelation, window: list[AlertOccurrence], of_p: list[AlertOccurrence]
     ) -> tuple[float | None, tuple[int, ...]]:
         number, events = super().measure(rule, window, of_p)
         if self.choices["ordered-threshold"] == "all-in-order" and "ordered-threshold" in features_of(rule):

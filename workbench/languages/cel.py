@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
+    from cerify.hypotheses.interpretation import Interpretation
     from cerify.languages.language import Streamed
 
 
@@ -124,7 +125,7 @@ class CelEvaluators(Evaluators[Formula]):
 
 
 class CelExplanations(Explanations[Formula]):
-    """What explains and draws queries of CEL."""
+    """The explanations and drawings of queries of CEL."""
 
     def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.cel import CelExplainer
@@ -157,7 +158,7 @@ class CelCases(Cases[Formula]):
 
 
 class CelDeciders(Deciders[Formula]):
-    """What compares queries of CEL."""
+    """The comparisons of queries of CEL."""
 
     def in_cel(self, query: Formula, budget: Budget) -> Formula:
         return query
@@ -286,6 +287,12 @@ def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
     return CheckedEvaluator(phi, options.output, options.consumption, options.budget, plan)
 
 
+def _interpretation() -> Interpretation:
+    from cerify.hypotheses.cel import INTERPRETATION
+
+    return INTERPRETATION
+
+
 LANGUAGE: Language[Formula] = Language(
     name="cel",
     title="CEL",
@@ -302,4 +309,5 @@ LANGUAGE: Language[Formula] = Language(
     explanations=CelExplanations(),
     cases=CelCases(),
     deciders=CelDeciders(),
+    hypotheses=_interpretation,
 )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
     from cerify.explanations.explanation import Explainer
+    from cerify.hypotheses.interpretation import Interpretation
     from cerify.languages.language import Streamed
     from cerify.semantics.cel.syntax import Formula as CelFormula
 
@@ -107,7 +108,7 @@ class CoreEvaluators(Evaluators[Formula]):
 
 
 class CoreExplanations(Explanations[Formula]):
-    """What explains and draws queries of core-CEL."""
+    """The explanations and drawings of queries of core-CEL."""
 
     def explainer(self, query: Formula, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.core_cel import CoreExplainer
@@ -143,7 +144,7 @@ class CoreCases(Cases[Formula]):
 
 
 class CoreDeciders(Deciders[Formula]):
-    """What compares queries of core-CEL."""
+    """The comparisons of queries of core-CEL."""
 
     decides_its_own = False
 
@@ -287,6 +288,12 @@ def _no_valuations(phi: Formula, schema: Schema | None, options: Options) -> Uns
     return Unsupported(f"{ANSWER}; its valuations are not listed")
 
 
+def _interpretation() -> Interpretation:
+    from cerify.hypotheses.core_cel import INTERPRETATION
+
+    return INTERPRETATION
+
+
 LANGUAGE: Language[Formula] = Language(
     name="core-cel",
     title="core-CEL",
@@ -302,4 +309,5 @@ LANGUAGE: Language[Formula] = Language(
     explanations=CoreExplanations(),
     cases=CoreCases(),
     deciders=CoreDeciders(),
+    hypotheses=_interpretation,
 )

@@ -119,7 +119,7 @@ class EqlEvaluators(Evaluators[eql.EqlQuery]):
 
 
 class EqlExplanations(Explanations[eql.EqlQuery]):
-    """What explains and draws queries of EQL."""
+    """The explanations and drawings of queries of EQL."""
 
     def explainer(self, query: eql.EqlQuery, S: Stream, text: str) -> Explainer[Any]:
         """Return an explainer of why the rule fired, and what became of each sequence, by Elastic's semantics."""
@@ -171,7 +171,7 @@ class EqlCases(Cases[eql.EqlQuery]):
 
 
 class EqlDeciders(Deciders[eql.EqlQuery]):
-    """What compares queries of EQL."""
+    """The comparisons of queries of EQL."""
 
     def compare(self, left: eql.EqlQuery, right: eql.EqlQuery, question: DecisionQuestion) -> Verdict:
         """Decided for rules with the same keys and windows; else by a search for a log that tells them apart."""

@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
+    from cerify.hypotheses.interpretation import Interpretation
 
 ANSWER = "the answer of an event expression is the events at which it takes place"
 
 
 class ExpressionSyntax(Syntax[Expression]):
-    """The syntax of Event expressions."""
+    """The syntax of event expressions."""
 
     trees = get_args(Expression)
     operators = OPERATORS
@@ -92,7 +93,7 @@ class ExpressionSyntax(Syntax[Expression]):
 
 
 class ExpressionEvaluators(Evaluators[Expression]):
-    """The evaluators of Event expressions."""
+    """The evaluators of event expressions."""
 
     def plain_matches(self, query: Expression, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
         """The matches by vldb92, clause by clause; prefix searches through histories to come."""
@@ -138,7 +139,7 @@ class ExpressionEvaluators(Evaluators[Expression]):
 
 
 class ExpressionExplanations(Explanations[Expression]):
-    """What explains and draws queries of Event expressions."""
+    """The explanations and drawings of queries of event expressions."""
 
     def explainer(self, query: Expression, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.event_expressions import ExpressionExplainer
@@ -157,7 +158,7 @@ class ExpressionExplanations(Explanations[Expression]):
 
 
 class ExpressionCases(Cases[Expression]):
-    """The random cases of Event expressions."""
+    """The random cases of event expressions."""
 
     def operations(self) -> QueryOperations[Expression]:
         from cerify.equivalence.shrink.event_expressions import EVENT_EXPRESSION
@@ -171,7 +172,7 @@ class ExpressionCases(Cases[Expression]):
 
 
 class ExpressionDeciders(Deciders[Expression]):
-    """What compares queries of Event expressions."""
+    """The comparisons of queries of event expressions."""
 
     def compare(self, left: Expression, right: Expression, question: DecisionQuestion) -> Verdict:
         from cerify.equivalence.decide.expressions import contained, equivalent
@@ -248,6 +249,13 @@ EVALUATORS = ExpressionEvaluators(
     }
 )
 
+
+def _interpretation() -> Interpretation:
+    from cerify.hypotheses.event_expressions import INTERPRETATION
+
+    return INTERPRETATION
+
+
 LANGUAGE: Language[Expression] = Language(
     name="event-expression",
     title="event expressions",
@@ -263,4 +271,5 @@ LANGUAGE: Language[Expression] = Language(
     explanations=ExpressionExplanations(),
     cases=ExpressionCases(),
     deciders=ExpressionDeciders(),
+    hypotheses=_interpretation,
 )

@@ -1,8 +1,8 @@
-"""What the workbench knows of a language: a `Language`, which has facts and five parts, given in one module each.
+"""What the workbench knows of a language: a `Language`, which has facts and six parts, given in one module each.
 
-No command, campaign, report or drawing asks which language it has: it asks the `Language` that it is given for a part
-(its syntax, its evaluators, its explanations, its random cases, its deciders) and calls a method of that. To add
-something of which languages differ:
+No command, campaign, report or drawing branches on the language: it takes a part of the `Language` that it is given
+(its syntax, its evaluators, its explanations, its random cases, its deciders, its hypotheses about engines) and calls
+a method of that. To add something of which languages differ:
 
 1. add a method to a part here, with its types. If every language must have it, make it abstract; else let it raise
    Unsupported, or return an empty value, so that a new language need not define it;
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.verdict import Bounded, Certificate, Different, Undecided, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.explanations.near_misses import NearMissReport
+    from cerify.hypotheses.interpretation import Interpretation
     from cerify.semantics.cel.syntax import Formula
     from cerify.semantics.sase.syntax import SaseQuery
 
@@ -76,7 +77,7 @@ class Options:
     consumption: what matches take away from later ones. own: the options of a plug-in language, by name. Languages
     ignore what is not theirs.
 
-    Raises IllFormed for what is no value of an option; options are checked nowhere else.
+    Raises IllFormed for a value that an option does not have; options are checked nowhere else.
     """
 
     output: Output = "matches"
@@ -519,7 +520,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
 
 
 class Explanations(LanguagePart[F]):
-    """What explains the matches of queries, and draws queries and their runs."""
+    """The explanations of matches, and the drawings of queries and of their runs."""
 
     def explainer(self, query: F, S: Stream, text: str) -> Explainer[Any]:
         """Return an explainer of matches of the query; by default it only says whether positions are a match.
@@ -586,7 +587,7 @@ class Cases(ABC, LanguagePart[F]):
 
 
 class Deciders(LanguagePart[F]):
-    """What compares the queries of a language with each other, with others, and with what they are rewritten to."""
+    """The comparisons of queries with each other and with those of other languages, and what they are rewritten to."""
 
     def in_cel(self, query: F, budget: Budget) -> Formula | Unsupported:
         """A CEL formula with the same matches on every stream, or why there is none. Raises BudgetExceeded."""
@@ -672,8 +673,9 @@ class Language(Generic[F]):
     positional: whether a query names the attributes of an event by their position. keeps_order: whether matches are
     listed as they are found, and not sorted. row_type: the type of events that are given without one; None makes them
     an error. unsaved: why the state of a query cannot be saved between batches; "" if the error of the evaluator has
-    the reason. settings: the Options that are its own, as "reading"; options: the names of those that only a plug-in
-    has (Options.own). loops: queries which use between them all compiled loops.
+    the reason. settings: the Options that are its own, as "reading"; options: the names of those of a plug-in
+    (Options.own). hypotheses: what engines may mean by its queries, and their answers; None where
+    there are none. loops: queries which use between them all compiled loops.
     """
 
     name: str
@@ -683,6 +685,7 @@ class Language(Generic[F]):
     explanations: Explanations[F] = field(default_factory=Explanations)
     cases: Cases[F] | None = None
     deciders: Deciders[F] = field(default_factory=Deciders)
+    hypotheses: Callable[[], Interpretation] | None = None
     answer: str = ""
     results: bool = False
     takes_place: bool = False

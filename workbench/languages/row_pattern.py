@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Different, Level, Undecided, Verdict
     from cerify.explanations.explanation import Explainer
+    from cerify.hypotheses.interpretation import Interpretation
     from cerify.semantics.cel.syntax import Formula
 
 
@@ -170,7 +171,7 @@ class RowEvaluators(Evaluators[MatchRecognize]):
 
 
 class RowExplanations(Explanations[MatchRecognize]):
-    """What explains and draws queries of MATCH_RECOGNIZE."""
+    """The explanations and drawings of queries of MATCH_RECOGNIZE."""
 
     def explainer(self, query: MatchRecognize, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.row_pattern import RowExplainer
@@ -218,7 +219,7 @@ class RowCases(Cases[MatchRecognize]):
 
 
 class RowDeciders(Deciders[MatchRecognize]):
-    """What compares queries of MATCH_RECOGNIZE."""
+    """The comparisons of queries of MATCH_RECOGNIZE."""
 
     @property
     def translations(self) -> Mapping[str, Callable[[MatchRecognize, Reading], Any]]:
@@ -402,6 +403,12 @@ def _prepare_loops(q: MatchRecognize, schema: Schema | None, options: Options) -
     return evaluate
 
 
+def _interpretation() -> Interpretation:
+    from cerify.hypotheses.row_pattern import INTERPRETATION
+
+    return INTERPRETATION
+
+
 LANGUAGE: Language[MatchRecognize] = Language(
     name="row-pattern",
     title="MATCH_RECOGNIZE",
@@ -421,4 +428,5 @@ LANGUAGE: Language[MatchRecognize] = Language(
     explanations=RowExplanations(),
     cases=RowCases(),
     deciders=RowDeciders(),
+    hypotheses=_interpretation,
 )

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explanation import Explainer
+    from cerify.hypotheses.interpretation import Interpretation
     from cerify.languages.language import Streamed
     from cerify.semantics.cel.syntax import Formula
 
@@ -122,7 +123,7 @@ class SaseEvaluators(Evaluators[Tree]):
 
 
 class SaseExplanations(Explanations[Tree]):
-    """What explains and draws queries of SASE+."""
+    """The explanations and drawings of queries of SASE+."""
 
     def explainer(self, query: Tree, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.sase import SaseExplainer
@@ -161,7 +162,7 @@ class SaseCases(Cases[Tree]):
 
 
 class SaseDeciders(Deciders[Tree]):
-    """What compares queries of SASE+."""
+    """The comparisons of queries of SASE+."""
 
     decides_its_own = False
 
@@ -291,6 +292,12 @@ def _prepare_loops(q: Tree, schema: Schema | None, options: Options) -> Evaluati
     return evaluate
 
 
+def _interpretation() -> Interpretation:
+    from cerify.hypotheses.sase import INTERPRETATION
+
+    return INTERPRETATION
+
+
 LANGUAGE: Language[Tree] = Language(
     name="sase",
     title="SASE+",
@@ -312,4 +319,5 @@ LANGUAGE: Language[Tree] = Language(
     explanations=SaseExplanations(),
     cases=SaseCases(),
     deciders=SaseDeciders(),
+    hypotheses=_interpretation,
 )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
+    from cerify.hypotheses.interpretation import Interpretation
 
 
 class SigmaSyntax(Syntax[sigma.SigmaQuery]):
@@ -116,7 +117,7 @@ class SigmaEvaluators(Evaluators[sigma.SigmaQuery]):
 
 
 class SigmaExplanations(Explanations[sigma.SigmaQuery]):
-    """What explains and draws queries of Sigma."""
+    """The explanations and drawings of queries of Sigma."""
 
     def explainer(self, query: sigma.SigmaQuery, S: Stream, text: str) -> Explainer[Any]:
         from cerify.explanations.sigma import SigmaExplainer
@@ -159,7 +160,7 @@ class SigmaCases(Cases[sigma.SigmaQuery]):
 
 
 class SigmaDeciders(Deciders[sigma.SigmaQuery]):
-    """What compares queries of Sigma."""
+    """The comparisons of queries of Sigma."""
 
     def compare(self, left: sigma.SigmaQuery, right: sigma.SigmaQuery, question: DecisionQuestion) -> Verdict:
         """Decided for rules that differ in conditions alone; else by a search for a log that tells them apart."""
@@ -239,6 +240,12 @@ def _in_cel(query: sigma.SigmaQuery, reading: Reading) -> Any:
     return sigma_to_cel(query)
 
 
+def _interpretation() -> Interpretation:
+    from cerify.hypotheses.sigma import INTERPRETATION
+
+    return INTERPRETATION
+
+
 LANGUAGE: Language[sigma.SigmaQuery] = Language(
     name="sigma",
     title="Sigma",
@@ -251,4 +258,5 @@ LANGUAGE: Language[sigma.SigmaQuery] = Language(
     explanations=SigmaExplanations(),
     cases=SigmaCases(),
     deciders=SigmaDeciders(),
+    hypotheses=_interpretation,
 )

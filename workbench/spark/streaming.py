@@ -107,8 +107,8 @@ def match_stream(
     columns order_by, then id_col, then the other columns of the query. With watermark=None the data frame has
     to have a watermark of its own.
 
-    The answer also contains the rows that can be part of no stream, and those that came after the watermark had passed
-    them: `matches`, `late` and `malformed` select from it. Such a row has the columns of the data frame, and those that
+    The answer also contains the rows that can be part of no stream, and the rows that came after the watermark had
+    passed them: `matches`, `late` and `malformed` select from it. Such a row has the columns of the data frame, and those that
     the arguments name as a Column or a field of a struct. Their numbers are observed under the name `observe`.
 
     Raises ParseError, IllFormed, InputError, and Unsupported for a query without an evaluator of batches.

@@ -21,8 +21,7 @@ from cerify.conformance.cases import load
 from cerify.conformance.identification import MOST, Answered, Identification, identified
 from cerify.conformance.model import Case
 from cerify.conformance.oracle import AxisFinding, EngineProfile, stream_of
-from cerify.conformance.prediction import AXES, INTERPRETATIONS, EngineAnswer, Predictor, answer
-from cerify.hypotheses import STAGES
+from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, EngineAnswer, Predictor, answer
 from cerify.hypotheses.interpretation import Choices, EngineQuestion, choices_of, questions, read_hypothesis
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
