@@ -24,7 +24,7 @@ SAYS: dict[str, str] = {
     "edge": "events exactly the timespan apart: are together; are not",
     "instant": "events of one time: come in the order of the log; come at once",
     "alerts": "an alert is raised: at each event with which the condition holds; where it begins to hold; with events "
-    "that no alert has had; at the last event of a group",
+    "that no alert has had; at the last event of a group; only the first one of a group",
     "groups": "values of group fields: are compared as they are; without case; are not looked at",
     "values": "values that value_count counts: are compared as they are; without case",
     "null_groups": "events without a value of a group field: are in no group; are a group",

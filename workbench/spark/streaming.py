@@ -108,8 +108,9 @@ def match_stream(
     to have a watermark of its own.
 
     The answer also contains the rows that can be part of no stream, and the rows that came after the watermark had
-    passed them: `matches`, `late` and `malformed` select from it. Such a row has the columns of the data frame, and those that
-    the arguments name as a Column or a field of a struct. Their numbers are observed under the name `observe`.
+    passed them: `matches`, `late` and `malformed` select from it. Such a row has the columns of the data frame, and
+    those that the arguments name as a Column or a field of a struct. Their numbers are observed under the name
+    `observe`.
 
     Raises ParseError, IllFormed, InputError, and Unsupported for a query without an evaluator of batches.
     """
