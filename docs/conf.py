@@ -47,7 +47,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 chapters = {  # the pages below a page, in the table of contents
-    "guide/match": "guide/cookbook guide/shop guide/demo guide/funnels guide/explain guide/streaming guide/performance",
+    "guide/match": "guide/cookbook guide/shop guide/demo guide/streaming guide/performance",
     "guide/draw": "guide/stepper guide/notebook guide/research",
     "guide/conformance": "guide/ci guide/identify guide/esper guide/comparison guide/engine-documents guide/threats",
     "guide/threats": "findings/robustness",
@@ -96,4 +96,5 @@ html_theme_options = {"top_of_page_buttons": ["view"]}
 
 
 def setup(app: Sphinx) -> None:
-    app.add_lexer("csv", TextLexer)
+    for name in ("csv", "eql"):  # of which Pygments knows nothing
+        app.add_lexer(name, TextLexer)
