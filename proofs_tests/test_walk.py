@@ -118,16 +118,16 @@ def way(start: Place, end: Place) -> list[Place] | None:
 
 EVALUATE = "cerify.automata.evaluate"
 WAYS = [
-    ("match", f"{EVALUATE}.streaming.planned"),
+    ("match", f"{EVALUATE}.streaming.evaluate_plan"),
     ("match", f"{EVALUATE}.streaming.Evaluation"),
-    ("match", f"{EVALUATE}.compiled.planned"),
+    ("match", f"{EVALUATE}.compiled.evaluate_plan"),
     ("match", f"{EVALUATE}.core.matches"),
-    ("match", "cerify.semantics.cel.interpreter.found"),
+    ("match", "cerify.semantics.cel.interpreter.iterate_matches"),
     ("match", "cerify.automata.dfa.parametric.found_in"),
     ("match", "cerify.automata.nfab.evaluate.bindings"),
     ("match", "cerify.automata.nfab.compiled.bindings"),
     ("match", "cerify.automata.row_pattern.evaluate.resolved_answers"),
-    ("match", "cerify.automata.row_pattern.compiled.answers"),
+    ("match", "cerify.automata.row_pattern.compiled.find_matches"),
     ("count", f"{EVALUATE}.readable.ReadableCelEvaluator"),
     ("compile", f"{EVALUATE}.compiled.CompiledCelEvaluator"),
     ("equivalent", "cerify.equivalence.decide.cel.separate"),

@@ -195,11 +195,16 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
     def translations(self) -> Mapping[str, Callable[[eql.EqlQuery, Reading], Any]]:
         from cerify.equivalence.eql.translate import eql_to_cel, eql_to_rows, eql_to_sase
 
-        return {
-            "cel": lambda query, reading: eql_to_cel(query),
-            "sase": lambda query, reading: eql_to_sase(query),
-            "row-pattern": lambda query, reading: eql_to_rows(query),
-        }
+        def in_cel(query: eql.EqlQuery, reading: Reading) -> Any:
+            return eql_to_cel(query)
+
+        def in_sase(query: eql.EqlQuery, reading: Reading) -> Any:
+            return eql_to_sase(query)
+
+        def in_row_pattern(query: eql.EqlQuery, reading: Reading) -> Any:
+            return eql_to_rows(query)
+
+        return {"cel": in_cel, "sase": in_sase, "row-pattern": in_row_pattern}
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
         """Return the error in a certificate, found by a new decision: it has no proof that could be checked alone."""
