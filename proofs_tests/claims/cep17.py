@@ -234,7 +234,7 @@ def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formu
         nodes, Ss, cases = 3 if effort == "quick" else 4, core_cases.streams(2 if effort == "quick" else 3), 0
         for phi in filter(is_unary, formulas(nodes)):
             cases += 1
-            if (found := core_cases.wrong_core_cases(phi if wrapper is None else wrapper(phi), Ss)) is not None:
+            if (found := core_cases.wrong_core(phi if wrapper is None else wrapper(phi), Ss)) is not None:
                 return Finding("refuted", "exhaustive", found)
         where = "" if wrapper is None else " below the strategy"
         bound = f"all {cases} unary formulas to {nodes} nodes{where} over A, B, x and y, on all {len(Ss)} small streams"
@@ -320,7 +320,7 @@ plant(
     "cep17.lemB.10",
     "an event alone never matches",
     sys.modules[__name__],
-    "complex_events_sec3",
+    "complex_events",
     lambda right: lambda phi, S, n: frozenset() if isinstance(phi, core.CoreEventAtom) else right(phi, S, n),
 )
 plant(

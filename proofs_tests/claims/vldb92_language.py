@@ -10,7 +10,7 @@ from cerify.semantics.event_expressions import interpreter
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.denote import ANY, EVERY_EVENT, after_by_pipe, definition
 from cerify.semantics.event_expressions.parse import parse
-from proofs_tests.claims import broken, printed, vldb92_search
+from proofs_tests.claims import broken, printed_vldb92, vldb92_search
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.vldb92_search import LETTERS, Case, difference, expressions, histories, meaning, passed
 
@@ -19,7 +19,7 @@ OPERANDS = [parse(text) for text in ("a", "b", "!a", "first", "relative(a, b)", 
 
 
 def applied(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
-    return frozenset(e for e, _ in printed.applied(E, printed.numbered(h)))
+    return frozenset(e for e, _ in printed_vldb92.applied(E, printed_vldb92.numbered(h)))
 
 
 # --- 2.2 --------------------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def _(effort: Effort) -> Finding:
     def got(as_printed: bool) -> Callable[[expr.Expression, tuple[str, ...]], frozenset[int]]:
         def at(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
             assert isinstance(E, expr.ExpressionBetween)
-            parts = printed.between(E.left, E.right, printed.numbered(h), printed.applied, as_printed)
+            parts = printed_vldb92.between(E.left, E.right, printed_vldb92.numbered(h), printed_vldb92.applied, as_printed)
             return frozenset(e for e, _ in parts)
 
         return at
@@ -177,7 +177,7 @@ def _(effort: Effort) -> Finding:
 
     def got(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
         assert isinstance(E, expr.Prefix)
-        may = printed.prefix_sec2(expr.children(E)[0], printed.numbered(h), printed.applied, ("a", "b", "c"), 3)
+        may = printed_vldb92.prefix_sec2(expr.children(E)[0], printed_vldb92.numbered(h), printed_vldb92.applied, ("a", "b", "c"), 3)
         return frozenset(e for e, _ in may)
 
     length = 2 if effort == "quick" else 3
@@ -229,7 +229,7 @@ plant(
 plant(
     "vldb92.derived:o",
     "prefix(E) has to come at once",
-    printed,
+    printed_vldb92,
     "prefix_sec2",
     lambda right: lambda E, h, of, letters, further: right(E, h, of, letters, 0),
 )
