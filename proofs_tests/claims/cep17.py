@@ -12,9 +12,17 @@ from cerify.automata.cea.model import CEA, single_variable
 from cerify.equivalence.rewrite import normal_forms
 from cerify.equivalence.rewrite.normal_forms import core_disjunctive, lp_normal, safe
 from cerify.semantics.cel import denote
+from cerify.semantics.core_cel import check as core_check
 from cerify.semantics.core_cel import interpreter as core_interpreter
 from cerify.semantics.core_cel import syntax as core
-from cerify.semantics.core_cel.check import defined_outside_iteration, is_lp_normal, is_safe, is_unary, problems
+from cerify.semantics.core_cel.check import (
+    defined_outside_iteration,
+    is_lp_normal,
+    is_safe,
+    is_unary,
+    mentioned,
+    problems,
+)
 from cerify.semantics.core_cel.interpreter import CoreInterpreter, complex_events
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.syntax import show
@@ -24,14 +32,15 @@ from proofs_tests.claims import broken, printed_cep17
 from proofs_tests.claims.automata import DRAWN, automata
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
 from proofs_tests.claims.tods21_pumping import total_order
-from proofs_tests.support import stream
+from proofs_tests.support import FIGURE_1, stream
 from proofs_tests.unit.automata import exhaustive as core_cases
 from proofs_tests.unit.equivalence.normal_form_cases import is_core_disjunctive
-from proofs_tests.unit.semantics.core_cel_cases import of_size
+from proofs_tests.unit.semantics.core_cel_cases import EXAMPLES, of_size
 
 EVENTS = (Event("A", {"a": 0}), Event("A", {"a": 1}), Event("B", {"a": 1}))
 STRATEGIES = (core.CoreStrict, core.CoreNext, core.CoreLast, core.CoreMax)
 LOST = "as the proof says it; the formulas of the statement are lost in the copy at hand"
+WORDS = "by the words around; the formulas of the definition are lost in the copy at hand"
 NO_SIZE = "what the statement says of the size of the result, or of the time to make it, is not checked"
 
 
@@ -118,7 +127,7 @@ def _well_formed(phi: core.Formula) -> bool:
 
 
 def _clause(name: str, kind: type[core.Formula]) -> None:
-    @claim(f"cep17.sec3:{name}", f"the meaning of {name}", "definition", LOST)
+    @claim(f"cep17.sec3:{name}", f"the meaning of {name}", "definition", WORDS)
     def check(effort: Effort) -> Finding:
         nodes, length = (3, 2) if effort == "quick" else (4, 3)
         topped = [phi for phi in formulas(nodes) if isinstance(phi, kind)]
@@ -147,6 +156,137 @@ for _name, _kind in {
     "+": core.CorePlus,
 }.items():
     _clause(_name, _kind)
+
+
+# --- the examples of sections 2 and 5, and the words of section 5.1 ---------------------------------------------------
+
+EXAMPLE_IDS = {
+    **{name: f"ex2:{name}" for name in ("phi1", "phi2", "phi3")},
+    "correlated": "ex2:phi4",
+    "not well-formed": "ex5:not-well-formed",
+    "unsatisfiable": "ex5:not-safe",
+    "conditional": "ex5:conditional",
+}
+
+
+def _example(name: str, id_: str) -> None:
+    query, expected = EXAMPLES[name]
+
+    @claim(f"cep17.{id_}", f"{query} on Figure 1", "example", "the formula is lost in the copy at hand; by the words")
+    def check(effort: Effort) -> Finding:
+        by_end = {n: set(map(tuple, map(sorted, Cs))) for n, Cs in enumerate(by_position(parse(query), FIGURE_1))}
+        got = {n: Cs for n, Cs in by_end.items() if Cs}
+        return Finding("holds" if got == expected else "refuted", "example", "all 9 positions of Figure 1")
+
+
+for _name, _id in EXAMPLE_IDS.items():
+    _example(_name, _id)
+plant(
+    [f"cep17.{id_}" for id_ in EXAMPLE_IDS.values() if "not-" not in id_],
+    "FILTER keeps everything",
+    core_interpreter,
+    "clause",
+    broken.for_root(core.CoreFilter, _operand),
+)
+plant("cep17.ex5:not-safe", "; is its left side", core_interpreter, "clause", broken.for_root(core.CoreSeq, _operand))
+plant(
+    "cep17.ex5:not-well-formed",
+    "a variable that nothing binds has no event",
+    core_interpreter,
+    "clause",
+    broken.for_root(core.CoreFilter, lambda *_: ()),
+)
+
+
+def _bound(phi: core.Formula) -> frozenset[str]:
+    """bound(phi): in both sides of OR, in one of ;, and in none of +."""
+    match phi:
+        case core.CoreEventAtom(_, x):
+            return frozenset({x})
+        case core.CoreOr(left, right):
+            return _bound(left) & _bound(right)
+        case core.CorePlus():
+            return frozenset()
+        case _:
+            return frozenset[str]().union(*map(_bound, children(phi)))
+
+
+def _filters_are_bound(phi: core.Formula, around: frozenset[str] = frozenset()) -> bool:
+    """Whether each variable of a filter is bound by a formula that contains the filter."""
+    around |= _bound(phi)
+    asked = mentioned(phi.condition) if isinstance(phi, core.CoreFilter) else frozenset[str]()
+    return asked <= around and all(_filters_are_bound(psi, around) for psi in children(phi))
+
+
+def _sides_are_apart(phi: core.Formula) -> bool:
+    """Whether no variable is defined on both sides of a ;, outside of +."""
+    parts = [printed_cep17.defined(psi, outside_iteration=True) for psi in children(phi)]
+    apart = not isinstance(phi, core.CoreSeq) or parts[0].isdisjoint(parts[1])
+    return apart and all(map(_sides_are_apart, children(phi)))
+
+
+def _syntactic(name: str, library: Callable[[core.Formula], object], letter: Callable[[core.Formula], object]) -> None:
+    @claim(f"cep17.sec5.1:{name}", f"{name}, by its definition", "definition", WORDS)
+    def check(effort: Effort) -> Finding:
+        cases, answers = 0, set()
+        for phi in formulas(4 if effort == "quick" else 5):
+            cases += 1
+            answers.add(found := letter(phi))
+            if library(phi) != found:
+                return Finding("refuted", "exhaustive", show(phi))
+        nodes = 4 if effort == "quick" else 5
+        bound = f"all {cases:,} formulas of section 3 to {nodes} nodes over A, B, x and y, {len(answers)} answers"
+        return Finding("holds", "exhaustive", bound)
+
+
+_syntactic("bound", core_check.bound, _bound)
+_syntactic("well-formed", core_check.is_well_formed, _filters_are_bound)
+_syntactic("safe", core_check.is_safe, _sides_are_apart)
+plant(
+    "cep17.sec5.1:bound cep17.sec5.1:well-formed", "nothing is bound", core_check, "bound", broken.always(frozenset())
+)
+plant(
+    "cep17.sec5.1:safe",
+    "no variable is defined twice",
+    core_check,
+    "defined_outside_iteration",
+    broken.always(frozenset()),
+)
+
+
+def _kept(strategy: type[core.Formula], Cs: frozenset[frozenset[int]]) -> frozenset[frozenset[int]]:
+    """The complex events that the strategy keeps of these, by the words of section 4."""
+
+    def loses(C: frozenset[int], D: frozenset[int]) -> bool:
+        if C == D or max(C) != max(D):
+            return False
+        if strategy is core.CoreMax:
+            return C < D
+        return (min if strategy is core.CoreNext else max)(C ^ D) in D
+
+    if strategy is core.CoreStrict:
+        return frozenset(C for C in Cs if frozenset(range(min(C), max(C) + 1)) == C)
+    return frozenset(C for C in Cs if not any(loses(C, D) for D in Cs))
+
+
+def _selection(name: str, kind: Callable[[core.Formula], core.Formula]) -> None:
+    @claim(f"cep17.sec4:{name}", f"the meaning of {name.upper()}", "definition", f"{WORDS}; {SAME_END}")
+    def check(effort: Effort) -> Finding:
+        nodes, length, cases = *((3, 3) if effort == "quick" else (4, 3)), 0
+        for phi, S in product(formulas(nodes), list(streams(length))):
+            cases += 1
+            expected = _kept(type(kind(phi)), printed_cep17.complex_events_sec3(phi, S, frozenset("xy")))
+            if frozenset(C for Cs in by_position(kind(phi), S) for C in Cs) != expected:
+                return Finding("refuted", "exhaustive", f"{show(kind(phi))} over {S.events}")
+        bound = f"{cases:,} cases: on top of all formulas of section 3 to {nodes} nodes, all streams to {length} events"
+        return Finding("holds", "exhaustive", bound)
+
+
+SAME_END = "complex events that end at one position are compared, as the text says with NXT"
+for _kind in STRATEGIES:
+    _name = node_word(_kind).lower().replace("next", "nxt")
+    _selection(_name, _kind)
+    plant(f"cep17.sec4:{_name}", "everything is kept", core_interpreter, "clause", broken.for_root(_kind, _operand))
 
 claim("cep17.lem1", "the order of NXT is total", "lemma", LOST)(lambda effort: total_order(effort, "next", min))
 _normal_form(
@@ -228,8 +368,8 @@ def _(effort: Effort) -> Finding:
 # --- automata ---------------------------------------------------------------------------------------------------------
 
 
-def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formula] | None) -> None:
-    @claim(id_, title, "theorem", NO_SIZE)
+def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formula] | None, reading: str = "") -> None:
+    @claim(id_, title, "theorem", f"{reading}{NO_SIZE}")
     def check(effort: Effort) -> Finding:
         nodes, Ss, cases = 3 if effort == "quick" else 4, core_cases.streams(2 if effort == "quick" else 3), 0
         for phi in filter(is_unary, formulas(nodes)):
@@ -244,7 +384,12 @@ def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formu
 _compiled("cep17.thm3", "Every unary formula has an equivalent CEA", None)
 for _strategy in STRATEGIES:
     _name = node_word(_strategy).lower().replace("next", "nxt")
-    _compiled(f"cep17.thm4:{_name}", f"{_name.upper()} of a unary formula has an equivalent CEA", _strategy)
+    _compiled(
+        f"cep17.thm4:{_name}",
+        f"{_name.upper()} of a CEA has an equivalent CEA",
+        _strategy,
+        f"of the CEA of unary formulas, by the library; of any small CEA, by what is printed, it is appC.3:{_name}; ",
+    )
 
 
 def _closure(name: str, title: str, agrees: Callable[[CEA, CEA, Stream, int], bool]) -> None:

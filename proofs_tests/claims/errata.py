@@ -216,8 +216,8 @@ DAMAGED = (
 # Errata of sase07; icde08 has none.
 
 SASE_NOTE = """\
-A match is the positions of each component. Why each reading was taken: [SASE+](decisions/sase.md). Some of
-these may be damage of the text at hand; then the correction is what stood there. No theorem is touched."""
+A match is the positions of each component. Why each reading was taken: [SASE+](decisions/sase.md). No theorem
+is touched."""
 NOTE_OF_ICDE08 = """What `icde08.break` says of ! holds in the readings that [claims](claims.md) gives; others are in
 [SASE+](decisions/sase.md)."""
 
@@ -388,7 +388,8 @@ TODS21_ERRATA = (
         ("tods21.tab1:windowing",),
         "Windowing is ticked for CEL, and crossed for unary CEL and CEA. Section 4: not in unary CEL in general.",
         "a window of so many events is in unary CEL and CEA; one of a time is not",
-        "The example of section 4 is a window of 100 events. A CEA counts them; by Theorem 6.3 it has a formula.",
+        "Section 4 takes the position of an event for its time, and a window of 100 events as its example. A CEA "
+        "counts them; by Theorem 6.3 it has a formula.",
         damage="No: section 4 says the same of the window of 100 events.",
     ),
     Erratum(
@@ -410,7 +411,8 @@ TODS21_ERRATA = (
         ("tods21.prop8.15:arity",),
         "For a set of unary CEL predicates. Section 4 calls a predicate n-ary if it relates n sets of tuples.",
         "Proposition 8.15 stands for pointwise predicates, those of unary formulas in Definition 4.1",
-        "The proof pushes a filter down to single events, which only a pointwise predicate allows.",
+        "The proof pushes a filter down to single events, which only a pointwise predicate allows. Section 8.2 speaks "
+        "of the restriction of the sections before, and for that one, Definition 4.1, the proposition holds.",
         damage="No: the statement and its proof say unary in words.",
     ),
     Erratum(
@@ -490,14 +492,6 @@ VLDB92_ERRATA = (
         "Read from the start, E is asked of the history from there on, and not of the whole one.",
     ),
     Erratum(
-        "The automaton of prefix(E)",
-        ("vldb92.constr:prefix-empty",),
-        "Section 3: a state accepts if a sequence of primitive events leads from it to a state that accepts E. Nothing "
-        "says that the sequence is not empty.",
-        CONSTRUCTED,
-        "By its definition, prefix(E) takes place where E can still do so at an event to come.",
-    ),
-    Erratum(
         "Occurrence tuples of an event",
         ("vldb92.occ:event",),
         "Appendix 1: e_i = f_i.",
@@ -509,7 +503,8 @@ VLDB92_ERRATA = (
         ("vldb92.occ:relative", "vldb92.occ:and"),
         "Appendix 1, clauses 2 and 4: e_i is compared.",
         TUPLES,
-        "Where the operand is relative+, e_i is the sequence of its rounds, and no event equals that.",
+        "Where the operand is relative+, e_i is the sequence of its rounds, and no event equals that. Section 4 and "
+        "clause 3 have a word for what is meant, the effective e_i; clauses 2 and 4 do not use it.",
     ),
     Erratum(
         "Theorem 2",

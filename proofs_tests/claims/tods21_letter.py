@@ -230,8 +230,8 @@ def _(effort: Effort) -> Finding:
         "events": [{"type": event.type} for event in S],
         "expected": expected,
         "got": printed,
-        "why": "⟦A⟧_1 is about t_0; (**) as printed asks t_1 for the step to it. So do (†) and (‡) with T_i, which "
-        "is the table before t_i",
+        "why": "⟦A⟧_1 is about t_0, and (**) as printed asks t_1 for the step to it; (†), (‡) and the definition of "
+        "A_i, all of them about t_0 ... t_{i-1}, are right",
     }
     bound = f"with t_{{i-1}} and i - 1: {cases} cases, all formulas to 3 nodes, all streams of 3 events"
     return Finding(

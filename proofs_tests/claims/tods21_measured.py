@@ -118,7 +118,9 @@ def _(effort: Effort) -> Finding:
     return Finding(status, "measured", bound, counterexample, A_LOOP)
 
 
-@claim("tods21.cor9.3", "Any CEA is evaluated with exponential update time and output-linear delay", "corollary")
+@claim(
+    "tods21.cor9.3", "Any CEA is evaluated with at most exponential update time, and output-linear delay", "corollary"
+)
 def _(effort: Effort) -> Finding:
     running, tally = counted_2021(guess(1))
     times = update_times(running, tally, [1] * LENGTHS[-1])

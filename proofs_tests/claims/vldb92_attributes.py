@@ -96,10 +96,8 @@ def _spawned(plan: Symbolic, S: Stream) -> frozenset[int]:
     "vldb92.attr-spawn:several",
     "Machines spawned for the values of several attributes",
     "construction",
-    f"{SEEN}; the text is an outline for one attribute that generalizes to more; an event that has a new value for "
-    f"several "
-    "variables spawns a machine for each choice among them, where an event spawns a machine of one more value there; "
-    "the machine that an event spawns goes on with that event, and spawns no other by it",
+    f"{SEEN}; the text outlines the machines of two attributes, and says nothing of an event with new values for both: "
+    "it spawns a machine for each choice among them, which goes on with that event and spawns no other by it",
 )
 def _(effort: Effort) -> Finding:
     nodes, length = (3, 3) if effort == "quick" else (4, 4)

@@ -144,15 +144,18 @@ def _(effort: Effort) -> Finding:
     return passed(ok and other, bound, "decided")
 
 
-@claim("vldb92.constr:prefix-empty", "prefix(E), if the sequence of primitive events may be empty", "construction")
+@claim(
+    "vldb92.constr:prefix-empty",
+    "prefix(E): the sequence that leads to an accepting state has one event at least",
+    "construction",
+    "the text says a sequence of primitive events; section 2.3 has E satisfied at an event that follows, so that it is "
+    "not the empty one, with which prefix(first) would take place at the first event",
+)
 def _(effort: Effort) -> Finding:
     E = parse("prefix(first)")
-    M = printed.machine(E, LETTERS, empty_sequences=True)
-    found = separated(E, M)
-    assert found is not None
     ok = separated(E, printed.machine(E, LETTERS)) is None
-    status: Status = "holds-corrected" if ok else "refuted"
-    return Finding(status, "decided", "prefix(first)", shown(E, found, M), "a sequence of one event or more")
+    other = separated(E, printed.machine(E, LETTERS, empty_sequences=True)) is not None
+    return passed(ok and other, "prefix(first), on all histories of a and b", "decided")
 
 
 ALL_UNARY: tuple[Callable[[expr.Expression], expr.Expression], ...] = (
@@ -224,7 +227,11 @@ for _name, _texts in IN_CASES.items():
 
 
 @claim(
-    "vldb92.thm2", "The marked automaton accepts where E takes place, with no variable free under a negation", "theorem"
+    "vldb92.thm2",
+    "The marked automaton accepts where E takes place, with no variable free under a negation",
+    "theorem",
+    "a variable by itself is any event that is equated with it; of a product of two automata one side makes an empty "
+    "move at a time",
 )
 def _(effort: Effort) -> Finding:
     E = parse("exists x (exists y (a = x = y and y = x))")
