@@ -320,8 +320,9 @@ def mapped_predicate(
     P: Predicate,
     attribute: Callable[[Attribute], Attribute] = lambda a: a,
     value: Callable[[Value], Value] = lambda v: v,
+    pattern: Callable[[str], str] = lambda p: p,
 ) -> Predicate:
-    """The predicate with other attributes and constants."""
+    """The predicate with other attributes, constants and patterns."""
 
     def term(t: Term) -> Term:
         match t:
@@ -342,8 +343,8 @@ def mapped_predicate(
                 return OneOf(term(t), tuple(map(value, values)))
             case InRange(t, low, high):
                 return InRange(term(t), value(low), value(high))
-            case Like(t, pattern):
-                return Like(term(t), pattern)
+            case Like(t, text):
+                return Like(term(t), pattern(text))
             case Not(inner):
                 return Not(predicate(inner))
             case Both(left_, right_) | Either(left_, right_):

@@ -13,7 +13,7 @@ from cerify.semantics.errors import IllFormed
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase", "row-pattern", "eql", "sigma"]
+LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase", "row-pattern", "eql", "sigma", "ceql"]
 DEFAULT: Final[LanguageName] = "cel"
 """The language of a query given as text, where none is named."""
 COMMON: Final[LanguageName] = "cel"
@@ -24,6 +24,12 @@ GROUP = "cerify.languages"  # of entry points: a language's name = module:instan
 
 def _load_cel() -> Language[Any]:
     from cerify.languages.cel import LANGUAGE
+
+    return LANGUAGE
+
+
+def _load_ceql() -> Language[Any]:
+    from cerify.languages.ceql import LANGUAGE
 
     return LANGUAGE
 
@@ -72,8 +78,13 @@ BUILT_IN: Mapping[str, Callable[[], Language[Any]]] = {
     "row-pattern": _load_row_pattern,
 }
 """The languages of this distribution that have a conformance suite, each with the function that imports it."""
-WITHOUT_SUITE: Mapping[str, Callable[[], Language[Any]]] = {"eql": _load_eql, "sigma": _load_sigma}
-"""The others: EQL has neither a suite nor hypotheses about engines, and the suite of Sigma runs where it is named."""
+WITHOUT_SUITE: Mapping[str, Callable[[], Language[Any]]] = {
+    "eql": _load_eql,
+    "sigma": _load_sigma,
+    "ceql": _load_ceql,
+}
+"""The others: EQL has neither a suite nor hypotheses about engines, the suite of Sigma runs where it is named, and that
+of CEL is CEQL's too."""
 MODULES: Mapping[str, Callable[[], Language[Any]]] = {**BUILT_IN, **WITHOUT_SUITE}
 
 

@@ -1,0 +1,169 @@
+"""From text to a query of CEQL, with errors that know their place in the text."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias, cast
+
+from lark import Token
+from lark.tree import Meta
+from lark.visitors import v_args
+
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.ceql.syntax import ANYWHERE, OPERATORS, RESERVED, CeqlQuery
+from cerify.semantics.errors import ParseError
+from cerify.semantics.parsing import PredicateBuilder, attribute_name, node, number_of, parsed, parser_of, span_of
+from cerify.semantics.predicates import Attribute, Comparator, Comparison, Not, OneOf, Predicate, Term, mapped_predicate
+from cerify.semantics.trees import spelt
+
+Clause: TypeAlias = tuple[str, Any]
+"""A field of the query and its value."""
+
+INFIX = spelt(OPERATORS, "infix")
+POSTFIX = spelt(OPERATORS, "postfix")
+COMPARATORS = {"==": "=", "<>": "!="}
+SECONDS = {"hour": 3600, "minute": 60, "second": 1}
+
+
+def parse(text: str) -> CeqlQuery:
+    """Return the query that the text writes.
+
+    Raises ParseError, or BudgetExceeded where it is nested too deeply.
+
+      >>> parse("select * from S where A ; B within 1 minute 30 seconds").window
+      TimeWindow(amount=90, unit='second')
+    """
+    return cast("CeqlQuery", parsed(text, parser_of("cerify.semantics.ceql"), _Builder()))
+
+
+@v_args(meta=True, inline=True)
+class _Builder(PredicateBuilder):
+    """One method for each alternative of the grammar, in the grammar's order."""
+
+    def query(self, meta: Meta, *parts: Any) -> CeqlQuery:
+        fields: dict[str, Any] = {}
+        for part in parts:
+            match part:
+                case Token():
+                    if (word := part.upper()) == "ANY":
+                        message = "ANY keeps some match at each event, and not said which; leave it out, or take MAX"
+                        raise ParseError(message, span_of(part))
+                    fields["strategy"] = None if word == "ALL" else word
+                case (name, value):
+                    fields[name] = value
+                case formula:
+                    fields["phi"] = formula
+        return CeqlQuery(**fields)
+
+    def everything(self, meta: Meta, star: Token) -> Clause:
+        return "variables", None
+
+    def nothing(self, meta: Meta) -> Clause:
+        return "variables", ()
+
+    def variables(self, meta: Meta, *names: Token) -> Clause:
+        return "variables", tuple(dict.fromkeys(map(str, names)))
+
+    def attributes_of(self, meta: Meta, variable: Token, *names: Token) -> Token:
+        raise ParseError(f"a match has events, not their attributes: SELECT {variable} alone", span_of(meta))
+
+    def streams(self, meta: Meta, *names: Token) -> Clause:
+        return "streams", tuple(map(str, names))
+
+    filtered = node(cel.Filter)
+
+    def infix(self, meta: Meta, left: cel.Formula, operator: Token, right: cel.Formula) -> cel.Formula:
+        return cast("cel.Formula", INFIX[operator.upper()](left, right, span=span_of(meta)))
+
+    bind = node(cel.In)
+
+    def iterated(self, meta: Meta, phi: cel.Formula, operator: Token) -> cel.Formula:
+        return cast("cel.Formula", POSTFIX[str(operator)](phi, span=span_of(meta)))
+
+    event = node(cel.EventAtom)
+
+    def event_of_stream(self, meta: Meta, stream: Token, type_: Token) -> cel.Formula:
+        message = f"a query is evaluated over one stream, whose events are not of {stream}: write {type_}"
+        raise ParseError(message, span_of(meta))
+
+    def any_other_event(self, meta: Meta, phi: cel.Formula) -> cel.Formula:
+        raise ParseError("CEL has no event of any other type: write the types, as A OR B", span_of(meta))
+
+    disjunction = node(cel.Disjunction)
+    conjunction = node(cel.Conjunction)
+    every = node(cel.Every)
+
+    def compared(self, meta: Meta, left: Term, *rest: Any) -> Predicate:
+        comparator, right = rest if len(rest) == 2 else (">", rest[0])
+        return Comparison(cast("Comparator", COMPARATORS.get(comparator, str(comparator))), left, right)
+
+    def none_of(self, meta: Meta, term: Term, *values: Any) -> Predicate:
+        return Not(OneOf(term, tuple(constant.value for constant in values)))
+
+    def like(self, meta: Meta, term: Term, token: Token) -> Predicate:
+        found = super().like(meta, term, token)  # type: ignore[call-arg, arg-type]
+        return mapped_predicate(found, pattern=lambda text: text.join(ANYWHERE))  # type: ignore[arg-type]
+
+    def interval(self, meta: Meta, term: Term, *numbers: Token) -> Predicate:
+        message = "an interval is written IN RANGE (1, 5), and one without an end with < or >"
+        raise ParseError(message, span_of(meta))
+
+    def arithmetic(self, meta: Meta, left: Term, operator: Token, right: Term) -> Term:
+        if operator == "%":
+            raise ParseError("CEL has no remainder of a division", span_of(operator))
+        return super().arithmetic(meta, left, operator, right)  # type: ignore[no-any-return, call-arg, arg-type]
+
+    def positive(self, meta: Meta, plus: Token, term: Term) -> Term:
+        return term
+
+    def keys(self, meta: Meta, *names: str) -> Clause:
+        return "keys", tuple(dict.fromkeys(names))
+
+    def key(self, meta: Meta, name: Token, *others: Token) -> str:
+        if others:
+            message = f"[{name}, {others[0]}] is one key under several names, which CEL does not have; "
+            message += f"a key of several values is [{name}], [{others[0]}]"
+            raise ParseError(message, span_of(meta))
+        return attribute_name(name)
+
+    def event_window(self, meta: Meta, number: Token) -> Clause:
+        return "window", cel.EventWindow(_whole(number, 0) + 1)
+
+    def time_window(self, meta: Meta, *parts: Token) -> Clause:
+        units = [unit.lower().removesuffix("s") for unit in parts[1::2]]
+        if sorted(units, key=list(SECONDS).index) != units or len(set(units)) < len(units):
+            raise ParseError("a time is written as 1 HOUR 2 MINUTES 3 SECONDS", span_of(meta))
+        amounts = list(map(number_of, parts[::2]))
+        if len(units) == 1:
+            return "window", cel.TimeWindow(amounts[0], cast("cel.Unit", units[0]))
+        total = sum(amount * SECONDS[unit] for amount, unit in zip(amounts, units, strict=True))
+        if math.isinf(total):
+            raise ParseError("a window is at most as long as a number of seconds can say", span_of(meta))
+        return "window", cel.TimeWindow(total, "second")
+
+    def attribute_window(self, meta: Meta, number: Token, attribute: Token) -> Clause:
+        return "window", cel.AttributeWindow(_whole(number, 1) - 1, attribute_name(attribute))
+
+    def policy(self, meta: Meta, word: Token) -> Clause:
+        return "policy", word.upper()
+
+    def limit(self, meta: Meta, number: Token) -> Clause:
+        message = "all matches are reported, and cerify match --limit stops after some; leave LIMIT out"
+        raise ParseError(message, span_of(meta))
+
+    def name(self, meta: Meta, token: Token) -> Token:
+        if token.type == "BACKQUOTED":
+            return token.update(type="NAME", value=token[1:-1].replace("``", "`"))
+        if token.upper() in RESERVED:
+            raise ParseError(f"{token} is a word of CEQL; as a name it is written `{token}`", span_of(token))
+        return token
+
+    def attribute(self, meta: Meta, name: Token) -> Term:
+        return Attribute(attribute_name(name))
+
+
+def _whole(token: Token, least: int) -> int:
+    number = number_of(token)
+    if not isinstance(number, int) or number < least:
+        raise ParseError(f"this window is a whole number of at least {least}", span_of(token))
+    return number

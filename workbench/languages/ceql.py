@@ -1,0 +1,165 @@
+"""CEQL, the language of the engine CORE, as a plug-in: a surface of CEL, by which everything is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cerify.automata.evaluator import Consumption, Evaluator
+from cerify.languages.cel import LANGUAGE as CEL
+from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Evaluation, Language, Made, Options
+from cerify.semantics.arguments import Budget
+from cerify.semantics.cel.syntax import Formula
+from cerify.semantics.ceql.parse import parse
+from cerify.semantics.ceql.syntax import CeqlQuery, show
+from cerify.semantics.errors import Unsupported
+from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.predicates import Problem
+from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.values import Value
+
+if TYPE_CHECKING:
+    from cerify.automata.cea.model import CEA
+    from cerify.draw.recording import Recording
+    from cerify.explanations.explanation import Explainer
+    from cerify.languages.language import Streamed
+
+M = TypeVar("M")
+CONSUMES = "CONSUME BY is no formula of CEL; leave it out to compare or explain what is matched before"
+
+
+class Ceql(Language[CeqlQuery]):
+    """CEQL."""
+
+    name = "ceql"
+    title = "CEQL"
+    trees = (CeqlQuery,)
+    settings = frozenset({"predicates"})
+    loops = ("SELECT * WHERE A+",)
+    mark = r"(?i)\bSELECT\b(?s:.*)\bWHERE\b(?s:.*)(?:;|:|\bFILTER\b)|\bCONSUME\s+BY\b"
+    decides_its_own = False
+    parse = staticmethod(parse)
+    show = staticmethod(show)
+
+    def problems(self, query: CeqlQuery, schema: Schema | None, /) -> list[Problem]:
+        return CEL.problems(query.formula, schema)
+
+    def require_typed(self, query: CeqlQuery, schema: Schema, /) -> None:
+        CEL.require_typed(query.formula, schema)
+
+    def missing_columns(self, query: CeqlQuery, columns: Any, /) -> Any:
+        return CEL.missing_columns(query.formula, columns)
+
+    def surprises(self, query: CeqlQuery, S: Stream | None, /) -> Iterator[Problem]:
+        return CEL.surprises(query.formula, S)
+
+    def children(self, query: CeqlQuery, /) -> tuple[CeqlQuery, ...]:
+        return ()
+
+    def size(self, query: CeqlQuery, /) -> int:
+        return CEL.size(query.formula)
+
+    def constants(self, query: CeqlQuery) -> list[Value]:
+        return CEL.constants(query.formula)
+
+    def constructs(self, query: CeqlQuery, /) -> frozenset[str]:
+        return CEL.constructs(query.formula) | ({"consume"} if query.policy != "NONE" else set())
+
+    @cached_property
+    def evaluators(self) -> Mapping[str, BuiltIn[CeqlQuery]]:
+        return {name: _by_formula(name, one) for name, one in CEL.evaluators.items()}
+
+    def waits(self, query: CeqlQuery) -> bool:
+        return False
+
+    def check(self, query: CeqlQuery, schema: Schema | None) -> Checked:
+        return CEL.check(query.formula, schema)
+
+    def in_cel(self, query: CeqlQuery, budget: Budget) -> Formula | Unsupported:
+        return query.formula if query.policy == "NONE" else Unsupported(CONSUMES)
+
+    @property
+    def translations(self) -> Mapping[str, Callable[[CeqlQuery, Reading], Any]]:
+        def in_cel(query: CeqlQuery, reading: Reading) -> Formula:
+            return self.cel_formula(query, Budget())
+
+        return {"cel": in_cel}
+
+    def explainer(self, query: CeqlQuery, S: Stream, text: str) -> Explainer[Any]:
+        return CEL.explainer(self.cel_formula(query, Budget()), S, text)
+
+    def streamed(self, query: CeqlQuery, schema: Schema | None, options: Options) -> Streamed | Unsupported:
+        consuming = _with_policy(query, options)
+        if isinstance(consuming, Unsupported):
+            return consuming
+        return CEL.streamed(query.formula, schema, consuming)
+
+    def automaton(self, query: CeqlQuery, schema: Schema | None, budget: Budget) -> CEA:
+        return CEL.automaton(self.cel_formula(query, budget), schema, budget)
+
+    def record(self, query: CeqlQuery, S: Stream, title: str, options: Options) -> Recording:
+        return CEL.record(self.cel_formula(query, options.budget), S, title, options)
+
+
+def _with_policy(query: CeqlQuery, options: Options) -> Options | Unsupported:
+    """The options with the consumption that the query asks for, or why there is none."""
+    if query.policy == "NONE":
+        return options
+    if query.policy == "PARTITION" and query.keys:
+        return Unsupported("CONSUME BY PARTITION takes events away from one key alone, which nothing here evaluates")
+    return replace(options, consumption=Consumption.ANY)
+
+
+def _by_formula(name: str, built_in: BuiltIn[Formula]) -> BuiltIn[CeqlQuery]:
+    """The evaluator of CEL as one of CEQL."""
+
+    def prepare(query: CeqlQuery, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
+        consuming = _with_policy(query, options)
+        if isinstance(consuming, Unsupported):
+            return consuming
+        evaluation = built_in.prepare(query.formula, schema, consuming)
+        if query.policy == "NONE" or isinstance(evaluation, Unsupported):
+            return evaluation
+        if name != DENOTATIONAL:
+            return Unsupported("CONSUME BY is evaluated by the definition, and batch by batch")
+        return _consuming(evaluation)
+
+    def of_formula(make: Made[Formula, M]) -> Made[CeqlQuery, M | Unsupported]:
+        def made(query: CeqlQuery, schema: Schema | None, options: Options) -> M | Unsupported:
+            consuming = _with_policy(query, options)
+            return consuming if isinstance(consuming, Unsupported) else make(query.formula, schema, consuming)
+
+        return made
+
+    batches: Made[CeqlQuery, Evaluator | Unsupported] | None = built_in.batches and of_formula(built_in.batches)
+    return BuiltIn(prepare, built_in.compiled, batches)
+
+
+def _consuming(evaluation: Evaluation) -> Evaluation:
+    """Forget, at each position with a match, all events up to it: what follows is evaluated as a stream of its own."""
+
+    def evaluate(S: Stream) -> Iterator[Match]:
+        start = 0
+        while start < len(S):
+            at = None
+            for match in evaluation(S.part(start, len(S) - start)):
+                if at not in (None, match.at):
+                    break
+                at = match.at
+                yield _shifted(match, start)
+            if at is None:
+                return
+            start += at + 1
+
+    return evaluate
+
+
+def _shifted(match: Match, by: int) -> Match:
+    """The match with its positions counted from `by` events before."""
+    bindings = match.bindings and tuple((name, tuple(i + by for i in held)) for name, held in match.bindings)
+    return replace(match, at=match.at + by, events=tuple(i + by for i in match.events), bindings=bindings)
+
+
+LANGUAGE = Ceql()
