@@ -10,7 +10,7 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.ceql.syntax import ANYWHERE, OPERATORS, RESERVED, CeqlQuery
+from cerify.semantics.ceql.syntax import ANYWHERE, NODES, OPERATORS, RESERVED, CeqlQuery
 from cerify.semantics.errors import ParseError
 from cerify.semantics.parsing import PredicateBuilder, attribute_name, node, number_of, parsed, parser_of, span_of
 from cerify.semantics.predicates import Attribute, Comparator, Comparison, Not, OneOf, Predicate, Term, mapped_predicate
@@ -70,17 +70,17 @@ class _Builder(PredicateBuilder):
     def streams(self, meta: Meta, *names: Token) -> Clause:
         return "streams", tuple(map(str, names))
 
-    filtered = node(cel.Filter)
+    filtered = node(NODES["filter"])
 
     def infix(self, meta: Meta, left: cel.Formula, operator: Token, right: cel.Formula) -> cel.Formula:
         return cast("cel.Formula", INFIX[operator.upper()](left, right, span=span_of(meta)))
 
-    bind = node(cel.In)
+    bind = node(NODES["in"])
 
     def iterated(self, meta: Meta, phi: cel.Formula, operator: Token) -> cel.Formula:
         return cast("cel.Formula", POSTFIX[str(operator)](phi, span=span_of(meta)))
 
-    event = node(cel.EventAtom)
+    event = node(NODES["event"])
 
     def event_of_stream(self, meta: Meta, stream: Token, type_: Token) -> cel.Formula:
         message = f"a query is evaluated over one stream, whose events are not of {stream}: write {type_}"
@@ -101,8 +101,8 @@ class _Builder(PredicateBuilder):
         return Not(OneOf(term, tuple(constant.value for constant in values)))
 
     def like(self, meta: Meta, term: Term, token: Token) -> Predicate:
-        found = super().like(meta, term, token)  # type: ignore[call-arg, arg-type]
-        return mapped_predicate(found, pattern=lambda text: text.join(ANYWHERE))  # type: ignore[arg-type]
+        found = super().like(meta, term, token)
+        return mapped_predicate(found, pattern=lambda text: text.join(ANYWHERE))
 
     def interval(self, meta: Meta, term: Term, *numbers: Token) -> Predicate:
         message = "an interval is written IN RANGE (1, 5), and one without an end with < or >"
@@ -111,7 +111,7 @@ class _Builder(PredicateBuilder):
     def arithmetic(self, meta: Meta, left: Term, operator: Token, right: Term) -> Term:
         if operator == "%":
             raise ParseError("CEL has no remainder of a division", span_of(operator))
-        return super().arithmetic(meta, left, operator, right)  # type: ignore[no-any-return, call-arg, arg-type]
+        return super().arithmetic(meta, left, operator, right)
 
     def positive(self, meta: Meta, plus: Token, term: Term) -> Term:
         return term

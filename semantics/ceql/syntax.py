@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, assert_never
 
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.predicates import Predicate, WrittenTerm, mapped_predicate, show_predicate
-from cerify.semantics.trees import Operators, printed
+from cerify.semantics.trees import Operators, index_by_name, printed
 
 Strategy: TypeAlias = Literal["STRICT", "NEXT", "LAST", "MAX"]
 Policy: TypeAlias = Literal["NONE", "ANY", "PARTITION"]
 
-AROUND: Mapping[Strategy, type[cel.Strategy]] = {
-    "STRICT": cel.Strict,
-    "NEXT": cel.Next,
-    "LAST": cel.Last,
-    "MAX": cel.Max,
-}
+NODES = {name: operator.node for name, operator in index_by_name(cel.OPERATORS).items()}
+STRATEGIES = {"STRICT": "strict", "NEXT": "nxt", "LAST": "last", "MAX": "max"}
+"""The names of the operators that SELECT may ask for."""
+
 LEVELS = {"filter": 0, "or": 1, "cseq": 2, "seq": 3, "plus": 4, "cplus": 4, "in": 4, "event": 4}
 OPERATORS: Operators = {
     operator.node: replace(operator, level=LEVELS[operator.name], text=operator.text.replace(" IN ", " AS "))
@@ -29,8 +26,11 @@ OPERATORS: Operators = {
 """The operators of CEL that CEQL has, as it writes them."""
 
 RESERVED = frozenset(
-    "ALL AND ANY AS BY CONSUME DISTINCT EVENT EVENTS FILTER FROM HOUR HOURS IN LAST LIKE LIMIT MAX MINUTE MINUTES NEXT "
-    "NONE NOT OR PARTITION RANGE SECOND SECONDS SELECT STREAM STRICT UNLESS WHERE WITHIN".split()
+    re.findall(
+        r"\w+",
+        "ALL AND ANY AS BY CONSUME DISTINCT EVENT EVENTS FILTER FROM HOUR HOURS IN LAST LIKE LIMIT MAX MINUTE MINUTES "
+        "NEXT NONE NOT OR PARTITION RANGE SECOND SECONDS SELECT STREAM STRICT UNLESS WHERE WITHIN",
+    )
 )
 """Words that are names only in backquotes."""
 
@@ -67,17 +67,17 @@ class CeqlQuery:
           >>> cel.show(parse("SELECT MAX A FROM S WHERE A ; B+ PARTITION BY [k] WITHIN 9 EVENTS").formula)
           'PROJECT[A](MAX(A ; B+ PER KEY [k] WITHIN 10 EVENTS))'
         """
-        phi = self.phi
+        phi, span = self.phi, self.phi.span
         if self.strategy == "STRICT":  # which looks at the events of one match, and in the stream of its key
-            phi = cel.Strict(phi, span=phi.span)
+            phi = NODES["strict"](phi, span=span)
         if self.keys:
-            phi = cel.PerKey(phi, self.keys, span=self.phi.span)
+            phi = NODES["perkey"](phi, self.keys, span=span)
         if self.window is not None:
-            phi = cel.Within(phi, self.window, span=self.phi.span)
-        if self.strategy not in (None, "STRICT"):
-            phi = AROUND[self.strategy](phi, span=self.phi.span)
+            phi = NODES["within"](phi, self.window, span=span)
+        if self.strategy is not None and self.strategy != "STRICT":
+            phi = NODES[STRATEGIES[self.strategy]](phi, span=span)
         if self.variables is not None:
-            phi = cel.Project(frozenset(self.variables), phi, span=self.phi.span)
+            phi = NODES["project"](frozenset(self.variables), phi, span=span)
         return phi
 
 

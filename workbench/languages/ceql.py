@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages.cel import LANGUAGE as CEL
-from cerify.languages.language import DENOTATIONAL, BuiltIn, Checked, Evaluation, Language, Made, Options
+from cerify.languages.language import (
+    DENOTATIONAL,
+    BuiltIn,
+    Checked,
+    DecisionQuestion,
+    Evaluation,
+    Language,
+    Made,
+    Options,
+    confirmed,
+)
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.ceql.parse import parse
@@ -23,6 +33,7 @@ from cerify.semantics.values import Value
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.recording import Recording
+    from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.languages.language import Streamed
 
@@ -79,6 +90,15 @@ class Ceql(Language[CeqlQuery]):
 
     def in_cel(self, query: CeqlQuery, budget: Budget) -> Formula | Unsupported:
         return query.formula if query.policy == "NONE" else Unsupported(CONSUMES)
+
+    def compare(self, left: CeqlQuery, right: CeqlQuery, question: DecisionQuestion) -> Verdict:
+        """Decided by the formulas of CEL."""
+        from cerify.equivalence.verdict import Undecided
+
+        phi, psi = self.in_cel(left, question.budget), self.in_cel(right, question.budget)
+        if isinstance(phi, Unsupported) or isinstance(psi, Unsupported):
+            return Undecided(CONSUMES)
+        return confirmed(CEL.compare(phi, psi, question), ((self, left), (self, right)), question)
 
     @property
     def translations(self) -> Mapping[str, Callable[[CeqlQuery, Reading], Any]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner
 
 import cerify
-from cerify.cli import cerify as commands
+from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.languages.ceql import LANGUAGE
 from cerify.semantics.cel.syntax import show as show_cel
 from cerify.semantics.ceql.parse import parse
@@ -113,16 +112,10 @@ def test_what_consumes_is_no_formula() -> None:
         LANGUAGE.explainer(parse("SELECT * WHERE A CONSUME BY ANY"), Stream(), "")
 
 
-def test_commands_take_ceql() -> None:
-    def run(*arguments: str) -> tuple[int, str]:
-        result = CliRunner().invoke(commands, arguments)
-        return result.exit_code, result.output
-
+def test_queries_are_compared_by_their_formulas() -> None:
     within, wider = (f"SELECT * FROM S WHERE A ; B PARTITION BY [k] WITHIN {n} EVENTS" for n in (1, 2))
-    assert run("equiv", within, wider, "--language", "ceql", "--contained")[0] == 0
-    assert run("equiv", wider, within, "--language", "ceql", "--contained")[0] == 1
-    assert (
-        run("equiv", within, "A ; B PER KEY [k] WITHIN 2 EVENTS", "--language", "ceql", "--language-right", "cel")[0]
-        == 0
-    )
-    assert "A ; B PER KEY [k] WITHIN 2 EVENTS" in run("translate", within, "--from", "ceql", "--to", "cel")[1]
+    assert isinstance(cerify.contained(*map(parse, (within, wider))), Contained)
+    assert isinstance(cerify.contained(*map(parse, (wider, within))), Different)
+    assert isinstance(cerify.equivalent(parse(within), parse(f"{within} CONSUME BY ANY")), Undecided)
+    formula = cerify.parse("A ; B PER KEY [k] WITHIN 2 EVENTS")
+    assert isinstance(cerify.equivalent(parse(within), formula), Equivalent)
