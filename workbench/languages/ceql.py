@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cerify.automata.evaluator import Consumption, Evaluator
@@ -13,11 +12,15 @@ from cerify.languages.language import (
     DENOTATIONAL,
     BuiltIn,
     Checked,
+    Deciders,
     DecisionQuestion,
     Evaluation,
+    Evaluators,
+    Explanations,
     Language,
     Made,
     Options,
+    Syntax,
     confirmed,
 )
 from cerify.semantics.arguments import Budget
@@ -32,6 +35,7 @@ from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
+    from cerify.automata.dfa.model import DFA
     from cerify.draw.recording import Recording
     from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explanation import Explainer
@@ -41,52 +45,73 @@ M = TypeVar("M")
 CONSUMES = "CONSUME BY is no formula of CEL; leave it out to compare or explain what is matched before"
 
 
-class Ceql(Language[CeqlQuery]):
-    """CEQL."""
+class CeqlSyntax(Syntax[CeqlQuery]):
+    """The syntax of CEQL."""
 
-    name = "ceql"
-    title = "CEQL"
     trees = (CeqlQuery,)
-    settings = frozenset({"predicates"})
-    loops = ("SELECT * WHERE A+",)
     mark = r"(?i)\bSELECT\b(?s:.*)\bWHERE\b(?s:.*)(?:;|:|\bFILTER\b)|\bCONSUME\s+BY\b"
-    decides_its_own = False
     parse = staticmethod(parse)
     show = staticmethod(show)
 
     def problems(self, query: CeqlQuery, schema: Schema | None, /) -> list[Problem]:
-        return CEL.problems(query.formula, schema)
+        return CEL.syntax.problems(query.formula, schema)
 
     def require_typed(self, query: CeqlQuery, schema: Schema, /) -> None:
-        CEL.require_typed(query.formula, schema)
+        CEL.syntax.require_typed(query.formula, schema)
 
-    def missing_columns(self, query: CeqlQuery, columns: Any, /) -> Any:
-        return CEL.missing_columns(query.formula, columns)
+    def missing_columns(self, query: CeqlQuery, columns: Collection[str], /) -> Iterable[Problem]:
+        return CEL.syntax.missing_columns(query.formula, columns)
 
-    def surprises(self, query: CeqlQuery, S: Stream | None, /) -> Iterator[Problem]:
-        return CEL.surprises(query.formula, S)
+    def surprises(self, query: CeqlQuery, S: Stream | None, /) -> Iterable[Problem]:
+        return CEL.syntax.surprises(query.formula, S)
 
     def children(self, query: CeqlQuery, /) -> tuple[CeqlQuery, ...]:
         return ()
 
     def size(self, query: CeqlQuery, /) -> int:
-        return CEL.size(query.formula)
+        return CEL.syntax.size(query.formula)
 
     def constants(self, query: CeqlQuery) -> list[Value]:
-        return CEL.constants(query.formula)
+        return CEL.syntax.constants(query.formula)
 
     def constructs(self, query: CeqlQuery, /) -> frozenset[str]:
-        return CEL.constructs(query.formula) | ({"consume"} if query.policy != "NONE" else set())
+        return CEL.syntax.constructs(query.formula) | ({"consume"} if query.policy != "NONE" else set())
 
-    @cached_property
-    def evaluators(self) -> Mapping[str, BuiltIn[CeqlQuery]]:
-        return {name: _by_formula(name, one) for name, one in CEL.evaluators.items()}
+    def check(self, query: CeqlQuery, schema: Schema | None) -> Checked:
+        return CEL.syntax.check(query.formula, schema)
+
+
+class CeqlEvaluators(Evaluators[CeqlQuery]):
+    """The evaluators of CEL, on the formula of a query."""
 
     def waits(self, query: CeqlQuery) -> bool:
         return False
 
-    def check(self, query: CeqlQuery, schema: Schema | None) -> Checked:
-        return CEL.check(query.formula, schema)
+    def streamed(self, query: CeqlQuery, schema: Schema | None, options: Options) -> Streamed | Unsupported:
+        consuming = _with_policy(query, options)
+        if isinstance(consuming, Unsupported):
+            return consuming
+        return CEL.evaluators.streamed(query.formula, schema, consuming)
+
+
+class CeqlExplanations(Explanations[CeqlQuery]):
+    """What explains and draws the formula of a query."""
+
+    def explainer(self, query: CeqlQuery, S: Stream, text: str) -> Explainer[Any]:
+        return CEL.explanations.explainer(self.language.deciders.cel_formula(query, Budget()), S, text)
+
+    def automaton(self, query: CeqlQuery, schema: Schema | None, budget: Budget) -> CEA | DFA:
+        return CEL.explanations.automaton(self.language.deciders.cel_formula(query, budget), schema, budget)
+
+    def record(self, query: CeqlQuery, S: Stream, title: str, options: Options) -> Recording:
+        formula = self.language.deciders.cel_formula(query, options.budget)
+        return CEL.explanations.record(formula, S, title, options)
+
+
+class CeqlDeciders(Deciders[CeqlQuery]):
+    """What compares queries of CEQL, by their formulas."""
+
+    decides_its_own = False
 
     def in_cel(self, query: CeqlQuery, budget: Budget) -> Formula | Unsupported:
         return query.formula if query.policy == "NONE" else Unsupported(CONSUMES)
@@ -98,7 +123,8 @@ class Ceql(Language[CeqlQuery]):
         phi, psi = self.in_cel(left, question.budget), self.in_cel(right, question.budget)
         if isinstance(phi, Unsupported) or isinstance(psi, Unsupported):
             return Undecided(CONSUMES)
-        return confirmed(CEL.compare(phi, psi, question), ((self, left), (self, right)), question)
+        verdict = CEL.deciders.compare(phi, psi, question)
+        return confirmed(verdict, ((self.language, left), (self.language, right)), question)
 
     @property
     def translations(self) -> Mapping[str, Callable[[CeqlQuery, Reading], Any]]:
@@ -106,21 +132,6 @@ class Ceql(Language[CeqlQuery]):
             return self.cel_formula(query, Budget())
 
         return {"cel": in_cel}
-
-    def explainer(self, query: CeqlQuery, S: Stream, text: str) -> Explainer[Any]:
-        return CEL.explainer(self.cel_formula(query, Budget()), S, text)
-
-    def streamed(self, query: CeqlQuery, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        consuming = _with_policy(query, options)
-        if isinstance(consuming, Unsupported):
-            return consuming
-        return CEL.streamed(query.formula, schema, consuming)
-
-    def automaton(self, query: CeqlQuery, schema: Schema | None, budget: Budget) -> CEA:
-        return CEL.automaton(self.cel_formula(query, budget), schema, budget)
-
-    def record(self, query: CeqlQuery, S: Stream, title: str, options: Options) -> Recording:
-        return CEL.record(self.cel_formula(query, options.budget), S, title, options)
 
 
 def _with_policy(query: CeqlQuery, options: Options) -> Options | Unsupported:
@@ -182,4 +193,13 @@ def _shifted(match: Match, by: int) -> Match:
     return replace(match, at=match.at + by, events=tuple(i + by for i in match.events), bindings=bindings)
 
 
-LANGUAGE = Ceql()
+LANGUAGE: Language[CeqlQuery] = Language(
+    name="ceql",
+    title="CEQL",
+    settings=frozenset({"predicates"}),
+    loops=("SELECT * WHERE A+",),
+    syntax=CeqlSyntax(),
+    evaluators=CeqlEvaluators({name: _by_formula(name, one) for name, one in CEL.evaluators.items()}),
+    explanations=CeqlExplanations(),
+    deciders=CeqlDeciders(),
+)

@@ -109,7 +109,7 @@ def test_consuming_per_key_is_refused() -> None:
 
 def test_what_consumes_is_no_formula() -> None:
     with pytest.raises(CerifyError, match="CONSUME BY"):
-        LANGUAGE.explainer(parse("SELECT * WHERE A CONSUME BY ANY"), Stream(), "")
+        LANGUAGE.explanations.explainer(parse("SELECT * WHERE A CONSUME BY ANY"), Stream(), "")
 
 
 def test_queries_are_compared_by_their_formulas() -> None:
