@@ -9,13 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate import keyed_kernels as kernels
-from cerify.automata.evaluate.list_kernels import enumerate_scoped
 from cerify.automata.evaluate.match_stores import ENTRIES, NODE, ROOTS, TreeStore, numbers, require_tree
 from cerify.automata.evaluate.scoped_kernels import NODES
 from cerify.automata.evaluate.tables import (
-    Enumeration,
     EventBatch,
-    MatchBatch,
     Numbers,
     TransitionTables,
     require,
@@ -108,10 +105,6 @@ class KeyedStore(TreeStore):
                 self._make_room(room, int(batch.low[index]) if self._bounded else 0)
             if ends > len(roots):
                 roots = np.empty((2 * ends, 2), np.int64)
-
-    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
-        found: Iterator[MatchBatch] = Enumeration(labelled).match_batches(enumerate_scoped, roots, self.tree)
-        return found
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         for roots in self.advance(batch, transitions):

@@ -291,6 +291,10 @@ class TreeStore(MatchStore):
         positions: NDArray[np.int64] = self.tree["event"][: self.nodes]
         return positions
 
+    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
+        found: Iterator[MatchBatch] = Enumeration(labelled).match_batches(enumerate_scoped, roots, self.tree)
+        return found
+
 
 def require_tree(tree: NDArray[Any], position: int) -> None:
     """Check that each node is above its children and before a position. Raises ValueError."""
@@ -399,10 +403,6 @@ class WindowedStore(TreeStore):
                 self._make_room(room, int(batch.low[index]))
             if ends > len(roots):
                 roots = np.empty((2 * ends, 2), np.int64)
-
-    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
-        found: Iterator[MatchBatch] = Enumeration(labelled).match_batches(enumerate_scoped, roots, self.tree)
-        return found
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         """Read events and yield the positions and the exact numbers of matches, like MatchStore.numbers.
