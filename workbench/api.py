@@ -133,9 +133,9 @@ def _parsed(language: Language[Any], text: str) -> Any:
         if there is not None and there.name not in others:
             hint = f"this looks like {there.syntax.looks_like(text)}: {_format_language_options([there.name])}"
         elif there is None and (found := _foreign_sign(language, text, error.span)) is not None:
-            sign, span = found
-            wrong = f"{text[span.start : span.end]!r} is not expected here; in {language.title} it is written {sign}"
-            raise ParseError(wrong + (f"; or {hint}" if hint else ""), span) from None
+            sentence, span = found
+            said = sentence.format(title=language.title, word=repr(text[span.start : span.end]))
+            raise ParseError(said + (f"; or {hint}" if hint else ""), span) from None
         if not hint:
             raise
         wrong, _, _ = error.message.partition("; expected ")  # with what was meant, the list of what fits is of no use

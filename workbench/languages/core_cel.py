@@ -22,6 +22,7 @@ from cerify.languages.language import (
     Language,
     Options,
     Syntax,
+    instead,
 )
 from cerify.semantics.arguments import Budget, Selection
 from cerify.semantics.core_cel.check import is_unary, problems, require_typed
@@ -63,9 +64,21 @@ class CoreSyntax(Syntax[Formula]):
     }
     mark = r"\b(FILTER|AS)\b"
     foreign: ClassVar = {
-        **FOREIGN,
-        ";": "T AS x ; H AS y, each type with a variable",
-        "+": "after a variable, as in (T AS x)+",
+        **{word: hint for word, hint in FOREIGN.items() if word not in {"BY", "SEC", "SECS", "MIN", "MINS"}},
+        **instead({"*": "(A AS x)+ for one or more events", "?": "(A AS x ; B AS y) OR A AS x for A ; B?"}),
+        **instead({"&": "AND between conditions", "+": "it after brackets, as in (T AS x)+"}),
+        **dict.fromkeys(("!", "UNLESS"), "{title} cannot ask for the absence of an event; use CEL: A ; (B UNLESS C)"),
+        "NOT": "NOT stands in brackets, as in FILTER x[not tmp > 3]; for the absence of an event use CEL",
+        "BETWEEN": "{title} has no BETWEEN; write two comparisons, as in x.tmp >= 1 AND x.tmp <= 3",
+        **dict.fromkeys(("WITHIN", "LIMIT DURATION"), "{title} has no windows; use CEL"),
+        "PARTITION": "{title} has no PARTITION BY; use CEL",
+        ".": "conditions on attributes stand after FILTER, as in (T AS x) FILTER x.tmp > 3",
+        "[": "a condition in brackets stands after FILTER, as in (T AS x) FILTER x[tmp > 3]",
+        ";": "each event needs a variable, as in T AS x ; H AS y",
+        **dict.fromkeys(
+            ("COUNT (", "SUM (", "AVG (", "MIN (", "MAX ("),
+            "{title} has no aggregates; use SASE+ or MATCH_RECOGNIZE",
+        ),
     }
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:

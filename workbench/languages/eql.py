@@ -19,6 +19,7 @@ from cerify.languages.language import (
     Options,
     Syntax,
     TestLogs,
+    instead,
 )
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
@@ -49,9 +50,13 @@ class EqlSyntax(Syntax[eql.EqlQuery]):
     trees = (eql.EqlQuery,)
     mark = r"\bmaxspan\s*=|^\s*sequence\b|^\s*sample\s+by\b|\bwhere\b[^\[]*(?:==|:\s*[\"(]|\blike~?|\btrue\b)"
     foreign: ClassVar[Mapping[str, str]] = {
-        **{"AND": "and", "OR": "or", "NOT": "not", "&&": "and", "||": "or", "=": "==", "<>": "!=", "IN": "in"},
-        **{"'": 'in double quotes, as in "cmd.exe"', "WHERE": "where", "SEQUENCE": "sequence", "IS": "== null"},
-        **{"->": "sequence [A where true] [B where true]", ";": "sequence [A where true] [B where true]"},
+        **{
+            word: f"keywords are written in small letters: {word.lower()}"
+            for word in ("AND", "OR", "NOT", "IN", "WHERE", "SEQUENCE")
+        },
+        **instead({"&&": "and", "||": "or", "=": "==", "<>": "!=", "IS": "== null"}),
+        **instead(dict.fromkeys(("->", ";"), "sequence [A where true] [B where true]")),
+        "'": 'a string stands in double quotes, as in "cmd.exe"',
     }
 
     def parse(self, text: str) -> eql.EqlQuery:

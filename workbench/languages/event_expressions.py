@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.languages.language import (
     DENOTATIONAL,
+    NO_COMMENTS,
     BuiltIn,
     Cases,
     Checked,
@@ -19,6 +20,7 @@ from cerify.languages.language import (
     Options,
     Syntax,
     ValuedMatch,
+    instead,
 )
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -56,11 +58,13 @@ class ExpressionSyntax(Syntax[Expression]):
     rebuilt = staticmethod(rebuilt)
     mark = r"\b(prior|relative|sequence|firstAfter)\+?\s*\("
     foreign: ClassVar = {
-        **{";": "prior(E, F)", ":": "sequence(E, F)", "->": "prior(E, F)", "UNLESS": "and !before(E)"},
-        **{"&": "and", "&&": "and", "||": "or", "=>": ">=", "=<": "<=", "==": "= once", "<>": "!="},
-        **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
-        "LIMIT": "without a limit: an expression takes place at each event that ends one",
-        **dict.fromkeys(("FILTER", "WHERE"), "in brackets after an event type, as in E[x > 3]"),
+        **instead(
+            {";": "prior(E, F)", ":": "sequence(E, F)", "->": "prior(E, F)", "UNLESS": "E and !before(F)"}, "have"
+        ),
+        **instead({"&": "and", "&&": "and", "||": "or", "=>": ">=", "=<": "<=", "==": "=", "<>": "!="}, "have"),
+        "LIMIT": "{title} have no LIMIT: the answer has every event at which the expression takes place",
+        **dict.fromkeys(("FILTER", "WHERE"), "a condition stands in brackets after an event type, as in E[x > 3]"),
+        **{sign: hint.replace(" has ", " have ") for sign, hint in NO_COMMENTS.items()},
     }
 
     def check(self, query: Expression, schema: Schema | None) -> Checked:

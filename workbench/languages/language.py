@@ -323,8 +323,9 @@ class Syntax(ABC, LanguagePart[F]):
 
     trees: the classes of the syntax trees, one of which the root of a query has. operators: the table of the operators,
     by the class of their trees. strategies: the operators of the selection strategies that can stand around a query;
-    ALL needs none. mark: a regular expression for what only texts of the language have; "" for none. foreign: words and
-    signs of other languages, in capitals, each with the one of this language.
+    ALL needs none. mark: a regular expression for what only texts of the language have; "" for none. foreign: hints for
+    words and signs of other languages, which are in capitals: what to write instead, or a sentence with the fields
+    title (of the language) and word.
     """
 
     trees: ClassVar[tuple[type[Any], ...]]
@@ -722,30 +723,37 @@ class Language(Generic[F]):
 # ---------------------------------------------------------------------------------------------------------------------
 # What the plug-ins of the languages of this distribution share: where their operations, operators and words are.
 
+
+def instead(words: Mapping[str, str], verb: str = "has") -> dict[str, str]:
+    """Return the hints (`Syntax.foreign`) for words that have a counterpart: what to write in place of each.
+
+    verb: "have" for a language whose title is a plural.
+    """
+    there = {word: one.replace("{", "{{").replace("}", "}}") for word, one in words.items()}
+    return {word: f"{{title}} {verb} no {{word}}; write {one}" for word, one in there.items()}
+
+
+NO_COMMENTS = dict.fromkeys(("--", "//", "/*", "#"), "{title} has no comments; remove this one")
 FOREIGN: Mapping[str, str] = {
-    **dict.fromkeys(("WHERE", "HAVING", "WHEN"), "FILTER"),
-    **dict.fromkeys(("THEN", "FOLLOWED", "BEFORE", "->", ".*"), ";"),
-    ",": "; between events, and AND between conditions",
-    ".": "once, between a variable and an attribute, in a condition after FILTER",
-    "*": "+, which takes one or more; no operator takes none",
-    "==": "= once",
-    "?": "OR, between what has the event and what has it not",
-    "NOT": "in brackets, as in FILTER T[not x > 3]; that nothing happens, with UNLESS",
-    "BETWEEN": "with two comparisons, as in T.x >= 1 AND T.x <= 3",
-    "!": "UNLESS, as in A ; B UNLESS C",
-    "EVERY": "without a word for it: all matches are reported",
-    "BY": "PARTITION BY [id], with brackets around the attribute",
-    **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
-    "&": "AND between conditions, and ALL where a match of either side is put together with one of the other",
-    "[": "after FILTER, as in T FILTER T[x > 3]",  # of core-CEL; CEL has T[x > 3] too
-    **dict.fromkeys(("SEC", "SECS"), "seconds"),
-    **dict.fromkeys(("MIN", "MINS"), "minutes"),
+    **instead(dict.fromkeys(("WHERE", "HAVING", "WHEN"), "FILTER")),
+    **instead(dict.fromkeys(("THEN", "FOLLOWED", "BEFORE", "->", ".*"), ";")),
+    **instead({"==": "=", "&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<="}),
+    **instead(dict.fromkeys(("SEC", "SECS"), "seconds") | dict.fromkeys(("MIN", "MINS"), "minutes")),
+    **instead({",": "; between events and AND between conditions", "?": "(A ; B) OR A for A ; B?"}),
+    **instead({"BETWEEN": "two comparisons, as in T.x >= 1 AND T.x <= 3", "LIMIT DURATION": "WITHIN 5 minutes"}),
+    **instead({"*": "+ for one or more events, and (A+ ; B) OR B for A* ; B"}),
+    **instead({"!": "A ; (B UNLESS C) for no C between A and B"}),
+    **instead({"&": "AND between conditions, and A ALL B for events of both patterns"}),
+    "NOT": "NOT stands in brackets, as in FILTER T[not x > 3]; for no C in between write A ; (B UNLESS C)",
+    ".": "conditions on attributes stand after FILTER, as in T FILTER T.x > 3",
+    "EVERY": "{title} has no {word}: it always reports all matches; leave the word out",
+    "BY": "PARTITION BY takes attributes in brackets, as in PARTITION BY [id]",
     **dict.fromkeys(
         ("COUNT (", "SUM (", "AVG (", "MIN (", "MAX ("),
-        "without aggregates, and a number of events as A{3}; SASE+ and MATCH_RECOGNIZE have aggregates",
+        "{title} has no aggregates; write A{{3}} for three events A, or use SASE+ or MATCH_RECOGNIZE",
     ),
-    "LIMIT DURATION": "WITHIN 5 minutes",
-    "LIMIT": "without a limit: all matches are reported, and cerify match --limit 3 stops after three",
-    **{"&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<=", '"': "'...' around a string"},
+    "LIMIT": "{title} has no LIMIT: it reports all matches; to stop after three, use cerify match --limit 3",
+    '"': "a string stands in single quotes, as in 'text'",
+    **NO_COMMENTS,
 }
-"""What the two languages of formulas say for the words and signs of others."""
+"""The hints of CEL for the words and signs of other languages; core-CEL changes some."""

@@ -22,6 +22,7 @@ from cerify.languages.language import (
     Options,
     OutputTable,
     Syntax,
+    instead,
     without_numba,
 )
 from cerify.semantics.arguments import Budget
@@ -99,12 +100,11 @@ class RowSyntax(Syntax[MatchRecognize]):
     constructs = staticmethod(features)
     mark = r"(?i)\b(MATCH_RECOGNIZE|PATTERN\s*\(|DEFINE|MEASURES|SELECT\b.*\bFROM)"
     foreign: ClassVar = {
-        "SELECT": "MATCH_RECOGNIZE (...) alone, the clause without SELECT ... FROM",
-        "->": "without a sign, as in PATTERN (A B)",
-        "::": "CAST(price AS DOUBLE)",
-        "DISTINCT": "NOT COALESCE(a = b, a IS NULL AND b IS NULL) for a IS DISTINCT FROM b",
-        **{"==": "= once", "=>": ">=", "=<": "<=", "&&": "AND"},
-        "LIMIT": "without a limit: the clause reports all matches; LIMIT belongs to the SELECT around it",
+        "SELECT": "write the clause MATCH_RECOGNIZE (...) alone, without SELECT ... FROM",
+        "->": "write nothing between two variables, as in PATTERN (A B)",
+        **instead({"::": "CAST(price AS DOUBLE)", "==": "=", "=>": ">=", "=<": "<=", "&&": "AND"}),
+        **instead({"DISTINCT": "NOT COALESCE(a = b, a IS NULL AND b IS NULL) for a IS DISTINCT FROM b"}),
+        "LIMIT": "a clause reports all matches; LIMIT belongs to the SELECT around it",
     }
 
     def looks_like(self, text: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 from cerify.automata.evaluator import Consumption, Evaluator
 from cerify.languages import LANGUAGES
 from cerify.languages.language import (
+    NO_COMMENTS,
     BuiltIn,
     Cases,
     Checked,
@@ -20,6 +21,7 @@ from cerify.languages.language import (
     Options,
     Syntax,
     confirmed,
+    instead,
     without_numba,
 )
 from cerify.semantics.arguments import Budget
@@ -57,17 +59,22 @@ class SaseSyntax(Syntax[Tree]):
     constructs = staticmethod(constructs)
     mark = r"(?i)\bSEQ\s*\(|\bPATTERN\b(?!\s*\()|\bskip_till_|\bstrict_contiguity\b"
     foreign: ClassVar = {
-        **{"FILTER": "WHERE", "SELECT": "RETURN", "->": ",", ";": ",", '"': "'...' around a string"},
-        **dict.fromkeys(("SEQ", "EVENT"), "PATTERN SEQ(A a, B b)"),
-        ",": "A a, B b, each type with a variable; between conditions it is AND",
-        **dict.fromkeys(("!", "NOT", "NOT (", "~ ("), "~B b in the pattern, where no B may come, without brackets"),
-        **{f"{name} {{": f"{name.lower()}_match(a, b) {{ ... }}" for name in ("SKIP_TILL_NEXT", "SKIP_TILL_ANY")},
-        "WHERE {": "with a strategy before it, as in WHERE skip_till_any_match(a, b) { ... }",
-        **dict.fromkeys(("--", "//", "/*", "#"), "without comments"),
-        "LIMIT DURATION": "WITHIN 5 minutes",
-        **{"LIMIT": "without a limit: all matches are reported", "=>": ">=", "=<": "<=", "==": "= once", "<>": "!="},
-        "*": "+, as in A+ a[], which takes one or more",
-        **{"&&": "AND", "||": "OR"},
+        **instead({"FILTER": "WHERE", "SELECT": "RETURN", "->": ",", ";": ",", "&&": "AND", "||": "OR"}),
+        **instead({"=>": ">=", "=<": "<=", "==": "=", "<>": "!=", "LIMIT DURATION": "WITHIN 5 minutes"}),
+        **instead({"*": "A+ a[] for one or more events"}),
+        **dict.fromkeys(("SEQ", "EVENT"), "a query begins with PATTERN, as in PATTERN SEQ(A a, B b)"),
+        ",": "write a variable after each type, as in SEQ(A a, B b), and AND between conditions",
+        **dict.fromkeys(
+            ("!", "NOT", "NOT (", "~ ("), "for no B in between write ~B b, without brackets, as in SEQ(A a, ~B b, C c)"
+        ),
+        **{
+            f"{name.upper()} {{": f"the strategy is called {name}_match, as in {name}_match(a, b) {{{{ ... }}}}"
+            for name in ("skip_till_next", "skip_till_any")
+        },
+        "WHERE {": "write a strategy before the bracket, as in WHERE skip_till_any_match(a, b) {{ ... }}",
+        "LIMIT": "{title} has no LIMIT: it reports all matches; to stop after three, use cerify match --limit 3",
+        '"': "a string stands in single quotes, as in 'text'",
+        **NO_COMMENTS,
     }
 
     def constants(self, query: Tree) -> list[Value]:

@@ -286,7 +286,7 @@ def test_output_columns_have_different_names(file: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("language", "text", "message"),
     [
-        ("cel", "A ; B LIMIT DURATION 5 minutes", "in CEL it is written WITHIN 5 minutes"),
+        ("cel", "A ; B LIMIT DURATION 5 minutes", "write WITHIN 5 minutes"),
         ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A . B))", "for any row write a variable that DEFINE leaves out"),
         ("row-pattern", "MATCH_RECOGNIZE (ORDER BY -x PATTERN (A B))", "in descending order: x DESC"),
         ("row-pattern", "MATCH_RECOGNIZE (LIMIT DURATION 5 PATTERN (A B))", "a clause has no LIMIT DURATION"),

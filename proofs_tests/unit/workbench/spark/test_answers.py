@@ -182,7 +182,7 @@ def test_a_keyword_argument_that_there_is_not_is_named(name: str) -> None:
     [
         ("PATTERN SEQ(A a, B b)", 'it is a query in another language: language="sase"'),
         ("MATCH_RECOGNIZE (PATTERN (A))", 'it is a query in another language: language="row-pattern"'),
-        ("A || B", "in CEL it is written OR"),
+        ("A || B", "CEL has no '||'; write OR"),
     ],
 )
 def test_a_query_of_another_language_is_named_as_elsewhere(text: str, message: str) -> None:
