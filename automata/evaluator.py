@@ -63,8 +63,8 @@ def unseal(saved: bytes, kind: str, query: str) -> bytes:
         named = False
     if not named:
         raise InputError(
-            f"these {len(saved)} bytes are no saved state of an evaluator, are one of an earlier version, or were "
-            "damaged after `save`; restore another state, or start again"
+            f"these {len(saved)} bytes are not a valid saved state: another version wrote them, or they "
+            "are damaged; restore another state, or start again"
         )
     if header.get("sha256") != _checksum(header, data):
         raise InputError("the saved state is damaged: its checksum differs; restore an earlier state, or start again")
@@ -243,7 +243,7 @@ class Evaluator(ABC):
         nothing has changed.
         """
         if self.position:
-            raise InputError("a state is restored into an evaluator that has read nothing yet; make a new one")
+            raise InputError("this evaluator has already read events; restore the state into a new one")
         data = unseal(saved, self.STATE, self.identity)
         try:
             self.load(data)
@@ -313,8 +313,8 @@ class Evaluator(ABC):
         for name, new in kinds_of_times(S, names):
             if found.setdefault(name, new) != new:
                 raise InputError(
-                    f"attribute {name!r}: its values were read as {found[name]}s in the batches before, and as "
-                    f"{new}s in this one; give compile a schema, which says what they are"
+                    f"attribute {name!r}: earlier batches have {found[name]}s, this batch has {new}s; give "
+                    "compile a schema"
                 )
         self._kinds = found
 
@@ -331,7 +331,7 @@ class Evaluator(ABC):
 
     def _require_open(self) -> None:
         if self.finished:
-            raise InputError("the stream of this evaluator is finished; make a new one for another stream")
+            raise InputError("this evaluator has finished its stream; make a new one for another stream")
 
 
 def _restored(

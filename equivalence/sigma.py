@@ -170,7 +170,7 @@ def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
     if any(isinstance(part, sigma.SigmaCorrelation) for part in rule.rules) or len(names) < len(rule.rules):
         raise Unsupported("a correlation of correlations is not written in CEL: its timespan begins at their alerts")
     if any(keys != rule.group_by for keys in rule.keys) or len(set(rule.values)) > 1:
-        raise Unsupported("PER KEY of CEL has the same attributes for all events; aliases have others")
+        raise Unsupported("aliases are not translated: PER KEY of CEL uses the same attributes for all events")
     least = _least(rule)
     parts = [_event(part, type_) for part in rule.rules if isinstance(part, sigma.SigmaDetection)]
     any_of = f"({' OR '.join(parts)})"
@@ -205,10 +205,10 @@ def _least(rule: sigma.SigmaCorrelation) -> int:
         or not {"gt", "gte"} & set(bounds)
         or rule.kind in ("value_sum", "value_avg", "value_percentile")
     ):
-        raise Unsupported("CEL says that something is there: write the condition of a count with gte or gt alone")
+        raise Unsupported("CEL can count events only from below: write the condition of a count with gte or gt alone")
     least = int(bounds["gte"]) if "gte" in bounds else int(bounds["gt"]) + 1
     if not 1 <= least <= (len(rule.rules) if rule.kind in sigma.TEMPORAL else 20):
-        raise Unsupported("a formula of CEL has a place for each event that is counted, and 20 at most here")
+        raise Unsupported("a count of more than 20 events is not translated: the CEL formula would name each event")
     return least
 
 

@@ -282,7 +282,7 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
     if not isinstance(event, Event):
         raise InputError(f"event {position} is {event!r}; write Event('T', {{'x': 1}}) or {{'type': 'T', 'x': 1}}")
     if not is_text(event.type):
-        raise InputError(f"event {position}: its type is {event.type!r}; it is to be a text")
+        raise InputError(f"event {position}: its type is {event.type!r}, which is not a string")
     if not isinstance(event.attributes, Mapping):
         raise InputError(f"event {position}: its attributes are {event.attributes!r}; write them as {{'x': 1}}")
     for name, value in event.attributes.items():

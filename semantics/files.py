@@ -194,7 +194,7 @@ def expand_pattern(path: str) -> list[str]:
         return [path]
     found = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
     if not found:
-        raise InputError(f"no file {path}, and none that it is a pattern of")
+        raise InputError(f"no file {path}, and no file matches it as a pattern")
     return found
 
 

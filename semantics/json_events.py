@@ -168,7 +168,9 @@ def stream_of_json(
 def json_of_event(event: Event) -> dict[str, Any]:
     """The JSON form of an event. Raises InputError for a number that JSON cannot write, or an attribute "type"."""
     if TYPE in event.attributes:
-        raise InputError(f"field {TYPE!r}: JSON has the event's type there, so that no attribute can have this name")
+        raise InputError(
+            f"field {TYPE!r}: this field holds the event type, so no attribute can have this name; rename the attribute"
+        )
     return {TYPE: event.type} | {name: _json_of_value(value, name) for name, value in event.attributes.items()}
 
 
@@ -186,7 +188,9 @@ def schema_of_json(obj: object) -> Schema:
             raise InputError(f"schema, event type {type_!r}: give an object of attributes and value types, as {form}")
     order = obj.get(ORDER)
     if order is not None and not isinstance(order, str):
-        raise InputError(f"schema, key {ORDER}: {kind_in_json(order)}, where the order of times is meant, as 'strict'")
+        raise InputError(
+            f"schema, key {ORDER}: found {kind_in_json(order)}, expected the order of times, such as 'strict'"
+        )
     return Schema(types, order=cast("Order | None", order))
 
 

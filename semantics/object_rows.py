@@ -199,7 +199,7 @@ class ObjectRows:
     def _see(self, name: str, attributes: dict[str, Any], row: int) -> None:
         """Check a value, put it into the form that values have, and note its class."""
         if name not in self._classes and not is_text(name):
-            raise InputError(f"{self.where(row)}: an attribute is called {name!r}; its name is to be a text")
+            raise InputError(f"{self.where(row)}: the attribute name {name!r} is not a string")
         value = attributes[name]
         class_ = type(value)
         if class_ is list or class_ is tuple:

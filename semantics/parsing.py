@@ -152,7 +152,7 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
         if text.rstrip().endswith(";"):
             wrong += "; leave the ; at its end out, or write what follows"
     if word == "-" and re.search(r"(?i)\bWITHIN\s*\Z", text[: span.start]):
-        return ParseError("no window is of a negative length; leave '-' out", span)
+        return ParseError("a window cannot have a negative length; leave '-' out", span)
     keywords = _keywords(accepted, parser)
     if (error_ := _other_case(word, span, keywords)) is not None:
         return error_

@@ -84,7 +84,7 @@ def parse_sequence_pattern(text: str) -> tuple[SequencePart, ...]:
     if len(parts) > _LONGEST:
         raise _located(f"a pattern has at most {_LONGEST} parts", text, 0, at)
     if not any(isinstance(part, OfCondition | AnyRow) for part in parts):
-        raise _located("the pattern asks for no row: write (?1) for a row of the first condition", text, 0, len(text))
+        raise _located("the pattern contains no row: write (?1) for a row of the first condition", text, 0, len(text))
     last = next(part for part in reversed(parts) if not isinstance(part, AnyRows))
     if isinstance(last, TimeClause):
         raise _located("a time clause stands before the row to which it measures: write (?N) after it", text, 0, at)

@@ -266,7 +266,9 @@ def _in_batches(
         if isinstance(made, Unsupported):
             return made
         if want.counting and not made.counts:
-            return Unsupported(f"the evaluator {name} of {language.title} counts these matches as it lists them")
+            return Unsupported(
+                f"the evaluator {name} of {language.title} cannot count these matches without listing them"
+            )
         made.needed = attributes_in(language, query)
         return None, made
     if name != DENOTATIONAL:
@@ -275,7 +277,7 @@ def _in_batches(
     if isinstance(refused, Unsupported):
         return refused
     if schema is None and language.evaluators.needs_schema(query):
-        return Unsupported("which attribute an argument means depends on all events to come; give a schema")
+        return Unsupported("which attribute an argument stands for depends on later events; give a schema")
     evaluator = DefinitionEvaluator(language, query, language.evaluators.waits(query), want.options, schema)
     evaluator.needed = attributes_in(language, query)
     return None, evaluator

@@ -156,7 +156,10 @@ class _Search:
                     if fits(test, chosen, allowed):
                         pending.append((tuple(_assume(P, {test: choice}) for P in residuals), chosen))
                 if len(pending) > self.budget.states:
-                    raise BudgetExceeded(f"{len(tests)} tests of several attributes have too many choices")
+                    raise BudgetExceeded(
+                        f"{len(tests)} comparisons of several attributes have too many combinations; compare fewer "
+                        "attributes with each other"
+                    )
             elif (solution := solve(known, allowed, self.solver)).possible:
                 yield tuple(P is True for P in residuals), solution.values
 

@@ -288,7 +288,8 @@ def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
         isinstance(phi, cel.Within) and not isinstance(phi.window, cel.EventWindow)
     ):
         raise Unsupported(
-            "an automaton looks at one event at a time, so it cannot carry a partition, or a window on values", phi.span
+            "an automaton looks at one event at a time, so it cannot evaluate a partition or a window on values",
+            phi.span,
         )
     if isinstance(phi, cel.Next | cel.Last) and (chain := chain_of(phi.phi)) is not None:
         return greatest_of_chain(phi, chain, algebra)
@@ -397,7 +398,7 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
             return union(_filter(A, left), _filter(A, right))
         case cel.Correlated() | cel.Named():
             raise Unsupported(
-                "an automaton looks at one event at a time, so it cannot carry a filter across events", condition.span
+                "an automaton looks at one event at a time, so it cannot evaluate a cross-event filter", condition.span
             )
         case _:
             assert_never(condition)

@@ -269,7 +269,9 @@ class _Rounds:
                 if (met := _met(kind, t.predicate)) is not None
             }
             if len(ways) > self.budget.states:
-                raise BudgetExceeded(f"rounds that are over can go on in more than {self.budget.states} ways")
+                raise BudgetExceeded(
+                    f"finished rounds of iterations can continue in more than {self.budget.states} ways"
+                )
         return ways
 
     def _under_way(
@@ -391,9 +393,8 @@ def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
     """
     for x, span in looks_ahead(phi)[:1]:
         raise Unsupported(
-            f"{x} need not hold an event of what is matched or compared here, so that any event, even a later one, may "
-            "pass the filter, and an automaton that reports a match when it ends does not look ahead: define "
-            f"{x} on every way through the filtered formula",
+            f"{x} may hold no event here, so the filter could depend on a later event, and an automaton "
+            f"does not look ahead: define {x} on every path through the filtered formula",
             span,
         )
     A = whole_stream(phi, budget)
@@ -507,7 +508,7 @@ def _filter(A: CEA, condition: core.Condition, held: Variables, budget: Budget) 
             return union(_filter(A, left, held, budget), _filter(A, right, held, budget))
         case core.CoreCorrelated():
             raise Unsupported(
-                "an automaton looks at one event at a time, so it cannot carry a filter across events", condition.span
+                "an automaton looks at one event at a time, so it cannot evaluate a cross-event filter", condition.span
             )
         case _:
             assert_never(condition)

@@ -203,7 +203,7 @@ class Expressions:
 
     def _too_large(self) -> NoReturn:
         raise BudgetExceeded(
-            f"{self._what} has more than {self._limit} nodes, or is not found soon; a smaller automaton may have less"
+            f"{self._what} has more than {self._limit} nodes, or takes too long; use a smaller automaton"
         )
 
 

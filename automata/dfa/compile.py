@@ -163,7 +163,9 @@ def _ground(E: expr.Expression, schema: Schema | None, budget: Budget) -> expr.E
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     body = E.body if isinstance(E, expr.Let) else E
     if own := ranging_variables(body):
-        raise Unsupported(f"one automaton cannot carry {', '.join(own)}: there is one for each value", body.span)
+        raise Unsupported(
+            f"one automaton cannot evaluate {', '.join(own)}: each value needs its own automaton", body.span
+        )
     return grounded(body, {}, definitions, order_under(schema), budget)
 
 
@@ -265,7 +267,7 @@ class _Compiler:
             case expr.ExpressionSeries(left, right):
                 return series(self._automaton(left), self._automaton(right), self.budget)
             case expr.Constraint() | expr.ExpressionNamed() | expr.Let():
-                raise Unsupported("an automaton cannot carry names and attribute variables", E.span)
+                raise Unsupported("an automaton cannot evaluate names and attribute variables", E.span)
             case _:
                 assert_never(E)
 
@@ -350,7 +352,10 @@ class _Compiler:
     def _prefix(self, A: DFA) -> DFA:
         """Accepting is every state from which events to come, one or more, lead to an accepting one."""
         if any(minterm.witness is None for minterm in self.alphabet.types):
-            raise Unsupported("z3 returned unknown for the masks; inside prefix, compare attributes with values")
+            raise Unsupported(
+                "z3 could not decide which events satisfy the conditions; inside prefix, compare attributes "
+                "with constants"
+            )
         viable = coaccessible_states(A)
         return built(self.alphabet, A.variables, 0, A.step, lambda q: q in viable, self.budget)
 

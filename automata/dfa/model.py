@@ -259,7 +259,8 @@ def stream_of(word: Word, events: Mapping[int, Event | None], schema: Schema | N
     for a in word:
         if (event := events[a]) is None:
             raise Unsupported(
-                "z3 returned unknown for an event that has to pass some masks only; compare attributes with values"
+                "z3 could not decide whether an event can satisfy exactly these conditions; compare "
+                "attributes with constants"
             )
         found.append(event)
     return Stream(found, schema)

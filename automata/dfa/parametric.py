@@ -81,7 +81,7 @@ def why_not(E: expr.Expression, schema: Schema | None, budget: Budget = Budget()
     """
     whole = inlined(E)
     if whole.variables and schema is None:
-        return Unsupported("without a schema only the whole stream decides which attribute an argument stands for")
+        return Unsupported("which attribute an argument stands for depends on the whole stream; give a schema")
     terms = {X: Attribute(MARK + X) for X in whole.variables}
     ground = tried_with_terms(whole.body, terms, lambda _: False, whole.definitions, order_under(schema), budget)
     return ground if isinstance(ground, Unsupported) else _about_values(ground, whole.variables)

@@ -69,7 +69,7 @@ class _SlotColumns:
     def _make_places(self, number: int) -> None:
         n = len(self.steps)
         if number * n * n > MOST_CELLS:
-            raise BudgetExceeded("there are too many keys for the places of the compiled loop; use the automaton")
+            raise BudgetExceeded("there are too many keys for the compiled loop; use the automaton")
         self.places = np.full((number, n, n), -1, np.int64)
         self.begun = np.empty((number, n), np.int64)
 
@@ -130,8 +130,9 @@ class _SlotColumns:
     def _require_in_order(self, times: Any, positions: Any) -> None:
         if self.lost != TIMELESS and (early := (times <= self.lost) & (times != TIMELESS)).any():
             raise InputError(
-                f"event {positions[int(early.argmax())]}: its time is so long before that of earlier events that these "
-                "were given up already; sort the log by time, or evaluate it as a whole by the definition"
+                f"event {positions[int(early.argmax())]}: its time is too long before that of an earlier "
+                "event, whose partial matches have expired; sort the log by time, or evaluate it as a whole "
+                "by the definition"
             )
 
 

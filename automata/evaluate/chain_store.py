@@ -64,8 +64,8 @@ class ChainStore(MatchStore):
         if keys > had:
             if keys * self._length > ENTRIES:
                 raise BudgetExceeded(
-                    f"the last {self._length} events of {keys} keys are more than the compiled evaluator has room for; "
-                    "with a shorter window there are fewer at a time"
+                    f"the last {self._length} events of {keys} keys do not fit in the compiled evaluator; use a "
+                    "shorter window"
                 )
             rows, home = np.zeros((keys, self._length), np.int64), np.full((keys, 2), -1, np.int64)
             rows[:had], home[:had] = self.rows, self.home

@@ -52,9 +52,8 @@ def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | 
     match inner:
         case CheckedPlan() | PerKeyPlan():
             return Unsupported(
-                "no evaluator of batches carries this formula: its matches are checked by asking what a part of it has "
-                f"over earlier intervals, for which all events are needed ({inner.refused.message}); collect the "
-                "stream and use cerify.match, which carries all",
+                "batch evaluation does not support this formula, because checking a match needs earlier "
+                f"events again ({inner.refused.message}); collect the stream and use cerify.match",
                 inner.refused.span,
             )
     return plan

@@ -107,8 +107,8 @@ FRONT = "lists grow at the front"
 def divided_twice() -> Unsupported:
     """Return the error for a partition under PER KEY on another attribute, which the compiled loops do not evaluate."""
     return Unsupported(
-        "the compiled loops carry PER KEY, and a partition on its own attributes, but none on another one; write both "
-        "as PER KEY [a, b] if that is meant, or use evaluator='automaton', which carries it"
+        "the compiled loops cannot evaluate PER KEY together with PARTITION BY on another attribute; "
+        "write PER KEY [a, b] for both, or use evaluator='automaton'"
     )
 
 

@@ -75,7 +75,9 @@ def analyze_bindings(phi: cel.Formula) -> BindingAnalysis:
         case cel.All(left, right):
             h, k = analyze_bindings(left), analyze_bindings(right)
             if len(h.possible) * len(k.possible) > MAX_SETS:
-                raise BudgetExceeded("ALL may give an event too many sets of variables; bind fewer below it", phi.span)
+                raise BudgetExceeded(
+                    "ALL may bind an event to too many sets of variables; bind fewer variables below it", phi.span
+                )
             together = frozenset(a | b for a in h.possible for b in k.possible)
             return BindingAnalysis(h.definite | k.definite, h.binds or k.binds, h.possible | k.possible | together)
         case cel.Start(psi) | cel.Within(psi, _):  # a valuation of these binds an event
@@ -139,8 +141,9 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
     for node in cel.subformulas(psi):
         if isinstance(node, cel.Filter) and correlated(node.condition):
             return Unsupported(
-                "an evaluator of batches carries a filter across events only if all events of a match agree on an "
-                "attribute by it, as by PARTITION BY; collect the stream and use cerify.match, which carries all",
+                "compiled loops support a cross-event filter only if it makes all events of a match equal on one "
+                "attribute, as PARTITION BY does; use evaluator='automaton', or collect the stream and use "
+                "cerify.match",
                 node.span,
             )
     return strip_windows(psi)
@@ -583,7 +586,11 @@ def evaluation_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan |
         if isinstance(psi, cel.Filter):
             for atom in cel.atoms(psi.condition):
                 if isinstance(atom, cel.Named):
-                    return Unsupported(f"no automaton carries a registered predicate such as {atom.name}", atom.span)
+                    return Unsupported(
+                        f"an automaton cannot evaluate a registered predicate such as {atom.name}; use "
+                        "evaluator='denotational'",
+                        atom.span,
+                    )
                 one_event_at_a_time = one_event_at_a_time and isinstance(atom, cel.Every)
         elif isinstance(psi, cel.Within | cel.PartitionBy | cel.PerKey):
             one_event_at_a_time = False

@@ -54,8 +54,7 @@ class KeyedStore(TreeStore):
             shape = keys, states, NODES + states + 2
             if np.prod(shape, dtype=object) > ENTRIES:
                 raise BudgetExceeded(
-                    f"{keys} keys in {states} states are more than the compiled evaluator has room for; "
-                    "with a shorter window there are fewer at a time"
+                    f"{keys} keys in {states} states do not fit in the compiled evaluator; use a shorter window"
                 )
             rows = np.zeros(shape, np.int32)
             rows[:had_keys, :had_states, :had_width] = self.rows

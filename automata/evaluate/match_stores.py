@@ -155,8 +155,8 @@ class UnwindowedStore(MatchStore):
             base, known = batch.base, before
         if base != batch.base:
             raise BudgetExceeded(
-                "more than 2^61 partial matches before this batch, and their exact number is available only if all "
-                "batches were counted by this evaluator: it is not part of a saved state, so count from the first batch"
+                "there were more than 2^61 partial matches before this batch, and a saved state does not "
+                "have their exact number; count from the first batch"
             )
         runs, finals = [*known, *[0] * (self.runs.size - len(known))], transitions.finals.tolist()
         states, ended, steps = range(self.runs.size), transitions.ended.tolist(), []
@@ -343,8 +343,7 @@ class WindowedStore(TreeStore):
             shape = keys, states, scoped_kernels.NODES + states + 2
             if np.prod(shape, dtype=object) > ENTRIES:
                 raise BudgetExceeded(
-                    f"{keys} keys in {states} states are more than the compiled evaluator has room for; "
-                    "with a shorter window there are fewer at a time"
+                    f"{keys} keys in {states} states do not fit in the compiled evaluator; use a shorter window"
                 )
             rows = np.zeros(shape, np.int32)
             rows[:, :, 0] = scoped_kernels.OUT

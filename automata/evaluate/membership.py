@@ -62,14 +62,13 @@ class Spending:
         self._left -= 1
         if self._left < 0:
             raise BudgetExceeded(
-                f"filters that compare events were tried on more than {self._budget.valuations} events of partial "
-                "matches; what makes them fewer is WITHIN, PARTITION BY, a filter on single events; or take a larger "
-                "budget"
+                f"cross-event filters were tried on more than {self._budget.valuations} events of partial "
+                "matches; add WITHIN, PARTITION BY or a filter on single events, or raise the budget"
             )
         if self._left % STEPS == 0:
             check_time()
             if self._until is not None and time.monotonic() > self._until:
-                raise BudgetExceeded(f"filters that compare events took more than {self._budget.seconds} seconds")
+                raise BudgetExceeded(f"cross-event filters took more than {self._budget.seconds} seconds")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

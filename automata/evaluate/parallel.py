@@ -209,7 +209,9 @@ def parallel(
 ) -> ParallelEvaluator:
     """An evaluator of the same query with `workers` threads. Raises Unsupported for evaluators of other kinds."""
     if not isinstance(evaluator, CompiledCelEvaluator):
-        raise Unsupported("workers are threads of the compiled loops of CEL; leave them out, or use evaluator='kernel'")
+        raise Unsupported(
+            "only the compiled loops of CEL have workers; leave the option out, or use evaluator='kernel'"
+        )
     return ParallelEvaluator(evaluator, workers, reach_of(evaluator.phi))
 
 

@@ -144,17 +144,17 @@ def _inside(core: Formula) -> Unsupported | None:
     for psi in cel.subformulas(core):
         if isinstance(psi, cel.PerKey):
             return Unsupported(
-                "an evaluator of batches carries PER KEY around the whole formula only, also under FILTER, IN, WITHIN "
-                "and PARTITION BY; here it stands deeper: collect the stream and use cerify.match, which carries all",
+                "batch evaluation supports PER KEY only around the whole formula, also under FILTER, IN, "
+                "WITHIN and PARTITION BY; collect the stream and use cerify.match",
                 psi.span,
             )
         if isinstance(psi, cel.PartitionBy) or (
             isinstance(psi, cel.Within) and not isinstance(psi.window, cel.EventWindow)
         ):
             return Unsupported(
-                "an evaluator of batches carries a partition, or a window on values, around the whole formula only, "
-                "also under FILTER, IN, START, STRICT and on the left of UNLESS; here it stands deeper: collect the "
-                "stream and use cerify.match, which carries all",
+                "batch evaluation supports a partition or a window on values only around the whole formula, "
+                "also under FILTER, IN, START, STRICT and on the left of UNLESS; collect the stream and use "
+                "cerify.match",
                 psi.span,
             )
     return None

@@ -505,6 +505,6 @@ class MatchStore(ABC):
             size *= self.growth
         size = min(size, self.most)
         if size < self.nodes + more:
-            raise BudgetExceeded(f"the partial matches take more than {self.most} nodes; a shorter window takes fewer")
+            raise BudgetExceeded(f"the partial matches need more than {self.most} nodes; use a shorter window")
         if size > self.tree.shape[-1]:
             self.tree = enlarged(self.tree, self.nodes, size)

@@ -206,7 +206,10 @@ class NegatedComponents:
                 break
             self._rows *= 2
             if self._rows > 2 * self.budget.states:
-                raise BudgetExceeded(f"more than {self.budget.states} series of a negated component at a time")
+                raise BudgetExceeded(
+                    f"a negated component has more than {self.budget.states} partial series at a time; set a "
+                    "shorter window, or raise the budget"
+                )
         self.inexact |= bool(numbers[op.ERROR] == op.INEXACT)
         return found.those(stands == 1)
 
@@ -567,7 +570,7 @@ def tried_bindings(q: sase.SaseQuery, S: Stream, reading: Reading, budget: Budge
 
 
 def _inexact() -> Unsupported:
-    return Unsupported("a number beyond 2^53, which the compiled evaluator does not carry exactly")
+    return Unsupported("the compiled evaluator is not exact for numbers beyond 2^53; use evaluator='automaton'")
 
 
 def _certain(found: T | Unsupported) -> T:

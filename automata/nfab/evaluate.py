@@ -228,8 +228,8 @@ class BlockRunner:
         """
         if self.expires and not self._times.ascends(event.get(TIME)):
             raise InputError(
-                f"event {self.position}: with WITHIN every event needs a time, of one kind, not before the last one; "
-                "sort the stream, or pass it as a whole"
+                f"event {self.position}: with WITHIN every event needs a time, and times must have one type "
+                "and not decrease; sort the stream, or pass it as a whole"
             )
         if self.absences is not None:
             if self.expires and not self.absences.needs_all:

@@ -217,9 +217,13 @@ SPARE = 4_096  # events that may be stored without being needed
 def block_of(q: sase.Tree) -> sase.SaseQuery | Unsupported:
     """The query if it is one block over the input, or why it is not evaluated in batches."""
     if not isinstance(q, sase.SaseQuery) or q.source not in (None, sase.INPUT_STREAM):
-        return Unsupported("in batches one query block is evaluated, over the input; collect the stream for others")
+        return Unsupported(
+            "batch evaluation supports one query block that reads the input; collect the stream for other queries"
+        )
     if q.returned.non_overlap:
-        return Unsupported("NON-OVERLAP compares matches with later ones; collect the stream")
+        return Unsupported(
+            "batch evaluation does not support NON-OVERLAP, which compares matches with later ones; collect the stream"
+        )
     return q
 
 

@@ -171,7 +171,9 @@ def _registered(name: str, operation: Operation) -> Fold:
         except Exception as error:  # a user's function may raise anything
             raise _failed(name, error) from error
         if value is not None and not isinstance(value, get_args(Value)):
-            raise IllFormed(f"the aggregate {name} gave {value!r}; it has to give a number, string, bool, time or None")
+            raise IllFormed(
+                f"the aggregate {name} returned {value!r}; it must return a number, string, bool, time or None"
+            )
         return value
 
     return Fold(operation.identity, step, result)

@@ -51,12 +51,14 @@ STATES = 62  # bits of a number
 def why_not(q: sase.SaseQuery) -> Unsupported | None:
     """Return why the compiled evaluator does not take the query, whatever the stream; None if it takes it."""
     if sum(1 + k.kleene for k in q.pattern) > STATES:
-        return Unsupported(f"the compiled evaluator has room for {STATES} states; use the readable one")
+        return Unsupported(f"the compiled evaluator has at most {STATES} states; use the readable one")
     conditions = [conjunct.condition for block in q.where for conjunct in block.conjuncts]
     mentioned = [a for p in conditions if not isinstance(p, sase.Equivalence) for a in mentions(p)]
     for a in (a for a in mentioned if isinstance(a, sase.SaseAggregate)):
         if a.function not in AGGREGATES:
-            return Unsupported(f"the compiled evaluator does not carry {a.function}, your own; use the readable one")
+            return Unsupported(
+                f"the compiled evaluator does not support your own aggregate {a.function}; use the readable one"
+            )
         if a.parameter and a.parameter > MOST_RANKED:
             return Unsupported(f"the compiled evaluator has {a.function} up to {MOST_RANKED}; use the readable one")
     return None

@@ -143,8 +143,9 @@ def not_first(phi: Choice, span: Span | None) -> Unsupported:
     """The error for a strategy that need not begin where the stream does."""
     name = NAMES[type(phi)]
     return Unsupported(
-        f"{name} stands after a ; or in an iteration: core-CEL compares there with complex events that begin earlier "
-        f"in the stream, CEL does not; only a {name} that the formula begins with can be translated",
+        f"{name} after a ; or in an iteration means something else in core-CEL: it also compares "
+        f"complex events that begin earlier; only a {name} at the beginning of the formula can be "
+        "translated",
         span,
     )
 
@@ -364,8 +365,8 @@ class _Translation:
     def looks_ahead(self, constraint: PendingConstraint, unbound: Variables) -> Unsupported:
         """The refusal of a filter on variables that need not hold an event."""
         return Unsupported(
-            f"{self.show_all(unbound)} need not hold an event of the match here, so that any event, even a later one, "
-            "may pass the filter, and CEL does not look ahead: define it on every way through the filtered formula",
+            f"{self.show_all(unbound)} may hold no event here, so the filter could depend on a later "
+            "event, and CEL does not look ahead: define it on every path through the filtered formula",
             constraint.atom.span,
         )
 
@@ -599,7 +600,7 @@ def _require_intervals(phi: cel.Formula, operands: tuple[cel.Formula, ...]) -> N
     for psi in operands:
         if not _is_interval(psi):
             raise Unsupported(
-                "a contiguous operator whose operand may leave gaps: core-CEL has STRICT, which leaves none anywhere",
+                "an operand of : or :+ may have gaps; core-CEL has only STRICT, which allows none",
                 psi.span or phi.span,
             )
 
@@ -655,8 +656,8 @@ def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
         return replace(found, phi=core.CoreFilter(found.phi, atom))
     if inside & found.chosen:
         raise Unsupported(
-            "the filter stands around a strategy and speaks of events that not every match has once; "
-            "in core-CEL it would have to stand inside, where the strategy chooses among what passes",
+            "a filter around a strategy is about events that some matches have not exactly once; inside "
+            "the strategy, where core-CEL needs it, it would change what the strategy chooses",
             atom.span,
         )
     raise Unsupported("the filter compares events of two branches, of which a match need have neither", atom.span)

@@ -48,7 +48,7 @@ def two_lengths(p: rows.Pattern, predicates: Mapping[str, Predicate], budget: Bu
     """
     A = compile_pattern(p, budget)
     if any(way.start or way.end for ways in (A.first, *A.follow) for way in ways):
-        raise Unsupported("^ and $ look at where the table begins and ends, which CEL and SASE+ do not", p.span)
+        raise Unsupported("CEL and SASE+ have no counterpart of ^ and $", p.span)
     names = [*predicates]
     letters = [
         (frozenset(names[i] for i in one.chosen), one.witness)
@@ -125,12 +125,15 @@ def _event_text(event: Event) -> str:
 
 def _require_plain(q: MatchRecognize) -> None:
     if q.window is not None:
-        raise Unsupported("a clause of WINDOW has a match, or none, for each row of the table", q.span)
+        raise Unsupported(
+            "CEL and SASE+ have no counterpart of WINDOW, which has one match or none for each row", q.span
+        )
     if q.skip.to != "next row":
         raise Unsupported("matches of CEL overlap: write AFTER MATCH SKIP TO NEXT ROW", q.skip.span)
     if q.partition:
         raise Unsupported(
-            "rows that are adjacent in a partition need not be so in the stream, to which CEL's `:` looks",
+            "PARTITION BY cannot be translated: adjacent rows of a partition may be apart in the stream, "
+            "where CEL's `:` needs neighbours",
             q.partition[0].span,
         )
     if q.order:
@@ -196,7 +199,7 @@ class _Translation:
             case rows.Exclusion(inner):
                 return self.formula(inner)
             case rows.Anchor():
-                raise Unsupported("CEL does not see where the stream begins and ends", p.span)
+                raise Unsupported("CEL has no counterpart of ^ and $", p.span)
             case _:
                 assert_never(p)
 
@@ -337,7 +340,7 @@ def _filtered(part: _Part, condition: cel.Condition) -> _Part:
         case cel.Conjunction(left, right):
             return _filtered(_filtered(part, left), right)
         case _:
-            raise Unsupported("the filter is not one on the events of one variable, each by itself", condition.span)
+            raise Unsupported("only filters on single events of one variable are translated", condition.span)
 
 
 def _mapped(part: _Part, change: Callable[[_Leaf], _Leaf]) -> _Part:

@@ -83,8 +83,9 @@ def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
     if NEXT in skipping and (correlated or tests):
         span = correlated[0].span if correlated else tests[0][1]
         raise Unsupported(
-            "what skip_till_next_match passes over is here seen by comparing it with the match; CEL's UNLESS, and an "
-            "event expression, look at events without the match: use skip_till_any_match, or conditions on one event",
+            "the condition compares events, so what skip_till_next_match skips depends on the match; "
+            "UNLESS of CEL and event expressions cannot see the match: use skip_till_any_match, or "
+            "conditions on one event",
             span,
         )
     for n, k in enumerate(q.pattern):
@@ -97,7 +98,7 @@ def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
             q.where[0].span if q.where else q.span,
         )
     if NEXT in skipping and reading.kleene_skips != "own" and any(k.kleene for k in q.pattern):
-        raise Unsupported("the translation of skip_till_next_match is for the reading kleene_skips=own", q.span)
+        raise Unsupported("skip_till_next_match is translated only under the reading kleene_skips=own", q.span)
     return SaseShape(
         q.pattern, strategies, single, correlated, tuple(x for x, _ in tests), q.within, reading.window == "closed"
     )
@@ -113,7 +114,9 @@ def _require_plain(q: sase.SaseQuery, layout: EdgeLayout) -> None:
         if k.negated:
             raise Unsupported("a negated component is not translated: write it with UNLESS by hand", k.span)
         if k.variable in layout.cuts:
-            raise Unsupported("`!` stops an array by what comes next; leave it out", k.span)
+            raise Unsupported(
+                "`!` has no translation, since it stops an array depending on the next event; leave it out", k.span
+            )
     if q.having is not None:
         raise Unsupported("HAVING filters results, and the other language has none", q.span)
     if q.returned.non_overlap:
@@ -149,8 +152,8 @@ def _require_one_of_many(p: ShapeCondition, q: sase.SaseQuery) -> None:
     many = [a for a in mentions(p.condition) if isinstance(a, sase.Reference) and a.place == "current"]
     if len(many) > 1:
         raise Unsupported(
-            "the condition mentions a[i] twice and another event too; in a filter of CEL the two would range over the "
-            "events of a each on its own: split the condition",
+            "the condition mentions a[i] twice and another event; a CEL filter would compare all pairs "
+            "of events of a: split the condition",
             p.span,
         )
 
@@ -171,8 +174,8 @@ def _require_stop(
         return
     if how != "skip_till_any_match" or reading.stream_end == "waits":
         raise Unsupported(
-            "an array in last place goes on until it stops, which the events after it decide: on A A the first A is no "
-            "match, on A alone it is. A formula knows no events to come: give a condition on the last event, or the "
+            "an array in last place ends depending on later events, and a formula cannot see these (on A "
+            "A the first A is no match, on A alone it is): give a condition on the last event, or the "
             "reading last_kleene=every",
             k.span,
         )
@@ -440,7 +443,7 @@ def _after(before: expr.Expression | None, phi: cel.Formula, contiguous: bool) -
             E = expr.ExpressionAnd(_after(None, psi, False), expr.ExpressionNot(_after(None, too_early, False)))
             return E if before is None else expr.Relative((before, E))
         case _:
-            raise Unsupported("an event expression has no window, and keeps no event to compare another one with")
+            raise Unsupported("event expressions have no windows and cannot compare two events")
 
 
 def _event(phi: cel.Formula) -> expr.Expression:
@@ -450,5 +453,5 @@ def _event(phi: cel.Formula) -> expr.Expression:
         masks.append(phi.condition.predicate)
         phi = phi.phi
     if not isinstance(phi, cel.EventAtom):
-        raise Unsupported("an event expression has no window, and keeps no event to compare another one with")
+        raise Unsupported("event expressions have no windows and cannot compare two events")
     return expr.Primitive(phi.type, mask=reduce(Both, reversed(masks)) if masks else None)

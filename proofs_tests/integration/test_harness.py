@@ -159,7 +159,7 @@ def test_a_line_that_nobody_asked_for_fails_the_next_case() -> None:
         time.sleep(0.2)
         third = engine.run(case("third"))
     assert third.outcome == "protocol"
-    assert "nobody asked for" in third.detail
+    assert "answers no request" in third.detail
 
 
 def test_memory_is_capped_for_an_engine_that_answers_at_once() -> None:
@@ -286,7 +286,7 @@ def test_an_engine_is_restarted_so_often_and_no_more() -> None:
         (["no-such-engine-anywhere"], "cannot be started: no-such-engine-anywhere: No such file"),
         ([str(RUDE)], "cannot be started"),
         (rude("dies at once"), "did not start.*no licence"),
-        (rude("starts with nonsense"), "did not start.*(not JSON.*it wrote|that nobody asked for): hello"),
+        (rude("starts with nonsense"), "did not start.*(not JSON.*it wrote|that answers no request): hello"),
         (rude("never starts"), "did not start.*no answer within 1 s"),
     ],
 )

@@ -95,7 +95,7 @@ def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicate
         reason = f"{type(error).__name__}: {error}".removesuffix(": ")
         raise IllFormed(f"the predicate {atom.name} failed with {reason}", atom.span) from error
     if not isinstance(answer, bool):
-        raise IllFormed(f"the predicate {atom.name} answered {answer!r}; it has to answer True or False", atom.span)
+        raise IllFormed(f"the predicate {atom.name} returned {answer!r}; it must return True or False", atom.span)
     return answer
 
 

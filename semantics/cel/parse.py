@@ -96,7 +96,9 @@ class _Builder(PredicateBuilder):
     def between(self, meta: Meta, *numbers: Token) -> Bounds:
         least, most = map(_rounds, numbers)
         if most < least:
-            raise ParseError(f"from {least} to {most} rounds: the second number is at least the first", span_of(meta))
+            raise ParseError(
+                f"from {least} to {most} rounds: the second number must not be less than the first", span_of(meta)
+            )
         return least, most
 
     event = node(cel.EventAtom)

@@ -301,8 +301,8 @@ def _in_atom(atom: core.Atom, around: Types, schema: Schema | None) -> Iterator[
     for x in sorted(mentioned(atom) - around.keys()):
         known = ", ".join(sorted(around)) or "no variable"
         message = (
-            f"{x} need not hold an event of the match here, so that any event, even a later one, may pass the filter; "
-            f"bound here are {known}: define {x} on every way through the filtered formula, or around it"
+            f"{x} may hold no event of the match here, so the filter could depend on a later event; "
+            f"bound here: {known}. Define {x} on every path through the filtered formula, or around it"
         )
         yield Problem("unbound", message, atom.span)
     for x, name in used:

@@ -228,7 +228,7 @@ class CoreInterpreter:
         else:
             return
         raise BudgetExceeded(
-            f"more than {limit}; the interpreter follows the definition and looks at all valuations, so give it a "
-            f"shorter stream or a larger budget (so far {self._counted} valuations, over {len(self._meanings)} "
-            "positions of formulas)"
+            f"more than {limit}; the interpreter follows the definition and is slow by design: use a "
+            f"shorter stream, or raise the budget (so far {self._counted} valuations, over "
+            f"{len(self._meanings)} positions of formulas)"
         )

@@ -86,8 +86,7 @@ def _compared(test: pred.Predicate, span: Span | None) -> Iterator[tuple[str, Va
                 yield from ((name, low), (name, high))
             case pred.Comparison() | pred.OneOf() | pred.InRange() | pred.Like():
                 raise Unsupported(
-                    "prefix needs to know which events may come; it does for masks that compare an attribute with a "
-                    "value, so write the mask with such comparisons",
+                    "prefix must know which events may come, so compare attributes only with constants inside it",
                     span,
                 )
             case pred.Anything() | pred.OfType():
@@ -176,8 +175,7 @@ def letters(
                 definition = definitions[G.name]
                 if own := find_scope_variables(definition.body, definition.parameters):
                     raise Unsupported(
-                        f"{G.name} takes place for each value of {', '.join(own)}, and there are any number of them; "
-                        "make them parameters",
+                        f"inside prefix, {G.name} has infinitely many values of {', '.join(own)}; make them parameters",
                         G.span,
                     )
                 values = bind_parameters(definition.parameters, G.arguments, inner)

@@ -78,10 +78,12 @@ class _Scope:
             case expr.Primitive(name, (), None) if name in bound | self.free:
                 return expr.ExpressionVariable(name, span=E.span)
             case expr.Primitive(name) if name in bound | self.free:
-                raise ParseError(f"{name} stands for an event here; it has neither arguments nor a mask", E.span)
+                raise ParseError(
+                    f"{name} stands for an event here, so it has no arguments and no condition in brackets", E.span
+                )
             case expr.Primitive(name, given, mask) if name in self.known:
                 if mask is not None:
-                    raise ParseError(f"{name} is a named expression, which has no mask", E.span)
+                    raise ParseError(f"{name} is a named expression, which cannot have a condition in brackets", E.span)
                 if len(given) != self.known[name]:
                     raise ParseError(f"{name} has {self.known[name]} parameters; given are {len(given)}", E.span)
                 return expr.ExpressionNamed(name, given, span=E.span)
@@ -141,10 +143,12 @@ class _Builder(PredicateBuilder):
 
     def definition(self, meta: Meta, head: expr.Primitive, body: expr.Expression) -> expr.ExpressionDefinition:
         if head.mask is not None:
-            raise ParseError(f"what is defined has no mask: write {head.type}(X, ...) := ...", head.span)
+            raise ParseError(
+                f"a definition cannot have a condition in brackets: write {head.type}(X, ...) := ...", head.span
+            )
         parameters = tuple(argument for argument in head.arguments if isinstance(argument, str))
         if parameters != head.arguments:
-            raise ParseError("the parameters of what is defined are names, as in complete(I) := ...", head.span)
+            raise ParseError("the parameters of a definition are names, as in complete(I) := ...", head.span)
         return expr.ExpressionDefinition(head.type, parameters, body, span=span_of(meta))
 
     or_ = node(expr.ExpressionOr)
@@ -159,8 +163,8 @@ class _Builder(PredicateBuilder):
             return expr.Equated(E, side, span=span_of(meta))  # or a constraint X = Y: see resolve.py
         if not (isinstance(E, expr.Primitive) and not E.arguments and E.mask is None):
             raise ParseError(
-                "an expression can be equated with a correlation variable, as in E = x; "
-                "of attributes only variables are compared, as in X != Y",
+                "= compares an expression with a correlation variable, as in E = x, and != two attribute "
+                "variables, as in X != Y",
                 span_of(meta),
             )
         right = Attribute(side) if isinstance(side, str) else side

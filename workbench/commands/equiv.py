@@ -161,7 +161,7 @@ def _require_comparable(left: str, right: str) -> None:
             command = f"; translate it first: cerify translate --from {name} --to {{}}"
             hint = next((command.format(to) for to in (other, COMMON) if to in lang.deciders.translations), "")
             raise click.UsageError(
-                f"a query in {lang.title} is not compared with one in {LANGUAGES[other].title}{hint}"
+                f"a query in {lang.title} cannot be compared with one in {LANGUAGES[other].title}{hint}"
             )
 
 

@@ -87,7 +87,7 @@ def read_rule(source: str) -> DetectionRule:
     except _Unreadable as error:
         raise InputError(f"{error.place}: {error.message}") from None
     if rule is None:
-        raise InputError(f"{source}: the rule is in another language than EQL")
+        raise InputError(f"{source}: the rule is not written in EQL")
     return rule
 
 
@@ -100,7 +100,7 @@ def with_rule_of(query: str, language: str, takes_statements: bool = False) -> t
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
     if path.suffix in SUFFIXES and (path.is_file() or not re.search(r"[\s\[(]", query)):
         if not path.is_file():
-            raise InputError(f"no file {query}; a query whose text ends so is written in brackets")
+            raise InputError(f"no file {query}; to give a query that ends like a file name, put it in brackets")
         rule = read_rule(query)
         return rule.text, rule.language
     takes_rows = language in LANGUAGES and "row_reading" in LANGUAGES[language].settings

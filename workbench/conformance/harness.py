@@ -145,7 +145,7 @@ class EngineProcess:
     def ask(self, text: str, seconds: float, meanwhile: Callable[[], object] | None = None) -> bytes:
         """The next line after this one was sent. Raises EngineFailure. meanwhile: is called when it has been sent."""
         if (early := self.early()) is not None:
-            raise EngineFailure("protocol", f"wrote a line that nobody asked for: {excerpt(early)}")
+            raise EngineFailure("protocol", f"wrote a line that answers no request: {excerpt(early)}")
         self._stderr.clear()
         self._sent.clear()
         self._to_write.put(text.encode() + b"\n")
@@ -529,7 +529,7 @@ class Engine:
         with contextlib.suppress(InputError):
             if self._is_second(protocol.parse_message(text, "answer"), text):
                 return
-        raise EngineFailure("protocol", f"wrote a line that nobody asked for: {excerpt(text)}")
+        raise EngineFailure("protocol", f"wrote a line that answers no request: {excerpt(text)}")
 
     def _is_second(self, answer: dict[str, Any], text: bytes) -> bool:
         """Whether the process has answered the case before; it is ended then, for it may hold more lines."""

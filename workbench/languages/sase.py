@@ -196,7 +196,10 @@ class SaseDeciders(Deciders[Tree]):
         from cerify.equivalence.rewrite.translate_sase import sase_to_cel
 
         if question.order == "any" and self.needs_order(query):
-            return Unsupported("a window of SASE+ is one of CEL only where times do not decrease: ask for that order")
+            return Unsupported(
+                "a SASE+ window can be compared with a CEL window only if times do not decrease: ask with the "
+                "order non-decreasing"
+            )
         try:
             require_wellformed(query)
             return sase_to_cel(query, times=float)

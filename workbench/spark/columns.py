@@ -424,8 +424,8 @@ def _value(purpose: str, one: Column) -> Column:
     """The Column. Raises InputError for a sort order, which has no values; Spark says so only when rows are read."""
     if SORT_ORDER.search(str(one)):
         raise InputError(
-            f"{purpose}: {one} is a sort order, and rows are read from the least value to the greatest; "
-            "give a Column of values, for a descending order of numbers -F.col(…)"
+            f"{purpose}: {one} is a sort order, but rows are always read in ascending order; give a "
+            "Column of values, such as -F.col(…) for descending numbers"
         )
     return one
 

@@ -660,7 +660,7 @@ def same_plan(plan: StreamPlan, kept: KeyState) -> KeyState:
     """The state, which may be one of the release before. Raises InputError if it is that of another query."""
     if kept.plan not in plan.fingerprints:
         raise InputError(
-            "the checkpoint is of another query, or of other columns; continue with the query it was made with, or "
+            "the checkpoint belongs to another query or other columns; continue with its own query, or "
             "start with a new checkpoint"
         )
     return replace(kept, plan=plan.fingerprint)

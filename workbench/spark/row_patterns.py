@@ -294,7 +294,7 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
             if any(
                 isinstance(e, syntax.Collection) and e.function == "ARRAY_AGG" for e in subtrees(measure.expression)
             ):
-                raise Unsupported("ARRAY_AGG is not carried on Spark; LISTAGG is", measure.span)
+                raise Unsupported("ARRAY_AGG is not supported on Spark; use LISTAGG", measure.span)
         measures = tuple((one.name, type_of(one.expression, types_of(types))) for one in q.measures)
         fast = plan(language, q, None, Want(Options(budget=budget), "kernel"))
         chosen = fast if fast.evaluator is not None else plan(language, q, None, Want(Options(budget=budget)))

@@ -292,8 +292,8 @@ class GatheredRun(SparkRun):
         self._events += table.num_rows
         if self._events > EVENTS:
             raise BudgetExceeded(
-                f"this query is evaluated over its stream as a whole, which is gathered up to {EVENTS} events; "
-                "partition by a finer key, or write the query without what looks at the whole stream"
+                f"this query needs its whole stream in memory, at most {EVENTS} events; partition by a finer "
+                "key, or remove what looks at the whole stream"
             )
         self._parts.append(table)
         return NOTHING

@@ -644,7 +644,7 @@ def test_a_damaged_state_is_refused_without_words_of_numpy() -> None:
     """numpy advises to load unknown bytes with allow_pickle=True, which runs what they say."""
     evaluator = CompiledCelEvaluator(parse("A ; B"))
     for damaged in (b"", b"\x80\x04", evaluator.save()[:40]):
-        with pytest.raises(InputError, match="no saved state of an evaluator, are one of an earlier version, or were"):
+        with pytest.raises(InputError, match="not a valid saved state: another version wrote them, or"):
             evaluator.fresh().restore(damaged)
         with pytest.raises(InputError, match="damaged") as raised:
             evaluator.fresh().restore(sealed(evaluator, damaged))

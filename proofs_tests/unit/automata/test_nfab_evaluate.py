@@ -507,7 +507,7 @@ def test_at_the_end_there_is_no_state() -> None:
     E = cerify.compile("PATTERN SEQ(A a, ~B b) WITHIN 5 seconds", language="sase")
     E.push([Event("A", {"time": 1})])
     assert len(E.finish()) == 1
-    with pytest.raises(InputError, match="the stream of this evaluator is finished"):
+    with pytest.raises(InputError, match="this evaluator has finished its stream"):
         E.save()
     assert copy.copy(E).finished
 

@@ -235,7 +235,7 @@ def test_damaged_nodes_are_found(query: str, field: str, value: int, message: st
 def test_what_batches_do_not_carry() -> None:
     scope = batch_scope(parse("A ; (B PER KEY [k])"))
     assert isinstance(scope, Unsupported)
-    assert "PER KEY around the whole formula only" in scope.message
+    assert "PER KEY only around the whole formula" in scope.message
     assert isinstance(batch_scope(parse("START(A PER KEY [k])")), Unsupported)
     phi = parse("A ; B PARTITION BY [x] PER KEY [k]")
     ReadableCelEvaluator(phi)

@@ -69,7 +69,7 @@ def test_a_breach_of_the_protocol_is_not_shrunk_to_another_one() -> None:
     def rude(phi: Formula, S: Stream, output: Output) -> Collection[Match]:
         if len(S) > 1 and not isinstance(phi, cel.EventAtom):
             raise NoAnswer(f"protocol: matches[{len(S)}].at: not a position; it wrote: {{'at': {len(S)}}}")
-        raise NoAnswer("protocol: wrote a line that nobody asked for: hello")
+        raise NoAnswer("protocol: wrote a line that answers no request: hello")
 
     plan = CampaignPlan(FunctionEvaluator(right), rude, CORE, cases=20, seed=1, nodes=6, events=5)
     found = [d for d in campaign(plan, stop_after=99).disagreements if len(d.found[1]) > 1 and size(d.found[0]) > 1]

@@ -765,8 +765,8 @@ def test_two_interpreters_know_different_predicates() -> None:
         ("A FILTER ok(A)", {"ok": None}, IllFormed, "ok is None; it has to be a function"),
         ("A FILTER ok(A, A)", {"ok": rising}, IllFormed, "ok is given 2 variables, and its function takes (events:"),
         ("A FILTER ok(A)", {"ok": lambda events: 1 / 0}, IllFormed, "ok failed with ZeroDivisionError: div"),
-        ("A FILTER ok(A)", {"ok": lambda events: 1}, IllFormed, "ok answered 1; it has to answer True or False"),
-        ("A FILTER ok(A)", {"ok": lambda events: None}, IllFormed, "ok answered None"),
+        ("A FILTER ok(A)", {"ok": lambda events: 1}, IllFormed, "ok returned 1; it must return True or False"),
+        ("A FILTER ok(A)", {"ok": lambda events: None}, IllFormed, "ok returned None"),
     ],
 )  # fmt: skip
 def test_errors_name_the_predicate_and_its_place(

@@ -605,8 +605,8 @@ def test_a_formula_without_unbound_variables_does_not_look_ahead(number: int) ->
 def test_problems_say_how_to_mend_it() -> None:
     [unbound] = problems(parse("(T AS x OR H AS y) FILTER x.tmp > 40"))
     assert unbound.message == (
-        "x need not hold an event of the match here, so that any event, even a later one, may pass the filter; "
-        "bound here are no variable: define x on every way through the filtered formula, or around it"
+        "x may hold no event of the match here, so the filter could depend on a later event; "
+        "bound here: no variable. Define x on every path through the filtered formula, or around it"
     )
     [unsafe] = problems(parse("T AS x ; T AS x"))
     assert "give one of them another name" in unsafe.message

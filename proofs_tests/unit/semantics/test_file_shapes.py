@@ -94,7 +94,7 @@ def test_several_files_are_one_stream(write: Write, tmp_path: Path) -> None:
     write("a3.csv", "type,x\nC,1\n")
     assert [event.type for event in read(str(tmp_path / "a*"))] == ["A", "B", "C"]
     assert len(cerify.match("A ; B ; C", str(tmp_path / "a*"))) == 1
-    with pytest.raises(InputError, match=r"no file .*b\*, and none that it is a pattern of"):
+    with pytest.raises(InputError, match=r"no file .*b\*, and no file matches it as a pattern"):
         read(str(tmp_path / "b*"))
 
 

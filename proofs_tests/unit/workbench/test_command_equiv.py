@@ -51,8 +51,8 @@ def test_a_search_up_to_a_length_proves_nothing(options, reason, run) -> None:  
 @pytest.mark.parametrize(
     ("left", "right", "message"),
     [
-        ("cel", "event-expression", "event expressions is not compared with one in CEL\n"),
-        ("event-expression", "sase", "event expressions is not compared with one in SASE+"),
+        ("cel", "event-expression", "event expressions cannot be compared with one in CEL\n"),
+        ("event-expression", "sase", "event expressions cannot be compared with one in SASE+"),
     ],
 )
 def test_languages_that_are_not_compared_are_an_error_of_use(left, right, message, run) -> None:  # type: ignore[no-untyped-def]
@@ -90,7 +90,7 @@ def test_an_open_window_of_sase_is_told_from_a_closed_one_of_cel(run) -> None:  
 def test_a_window_of_sase_needs_an_order_of_times(run) -> None:  # type: ignore[no-untyped-def]
     query = ANY_MATCH.replace("{}", "10")
     code, said, _ = run("equiv", query, query, "--language", "sase", "--order", "any")
-    assert (code, "only where times do not decrease" in said) == (3, True)
+    assert (code, "only if times do not decrease" in said) == (3, True)
 
 
 def test_without_a_proof_no_certificate_is_written(run, tmp_path) -> None:  # type: ignore[no-untyped-def]

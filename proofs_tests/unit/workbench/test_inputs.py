@@ -216,8 +216,8 @@ NO_TEXT = pa.array([b"\xff"]).view(pa.string())  # as it may come from a socket
     [
         ([{"x": 1}], "event 0: no field 'type' for the event type"),
         ([{"type": None}], "event 0: its type is None"),
-        ([{"type": "A", 5: 1}], "event 0: an attribute is called 5; its name is to be a text"),
-        ([{"type": "A", "x": 1}, {"type": "A", "\ud800": 1}], "event 1: an attribute is called"),
+        ([{"type": "A", 5: 1}], "event 0: the attribute name 5 is not a string"),
+        ([{"type": "A", "x": 1}, {"type": "A", "\ud800": 1}], "event 1: the attribute name"),
         ([{"type": "A", "x": np.array([1, 2])}], "event 0, attribute 'x': a value of type ndarray"),
         ([5], r"event 0 is 5; write Event\('T', {'x': 1}\) or {'type': 'T', 'x': 1}"),
         (pa.table({"x": [1]}), "no column 'type' for the event type; the columns are x"),
