@@ -13,7 +13,6 @@ from cerify.semantics.arguments import format_names
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.packages import installed, np
 
-MOST_STEPS = 32
 _BUCKET_BITS = 10
 """With more keys than two to this power, rows are moved by the high bits of their key first.
 

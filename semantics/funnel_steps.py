@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import (
@@ -32,6 +32,7 @@ _IN_QUOTES = re.compile(r'"((?:[^"]|"")+)"\s*(?=\[|\Z)')
 class FunnelStep:
     """A step: events of a type, None for any, that satisfy a predicate, None for no condition. text is as written."""
 
+    WORD: ClassVar[str] = "Step"
     text: str
     type: str | None
     predicate: Predicate | None
@@ -41,6 +42,7 @@ class FunnelStep:
 class FunnelWindow:
     """The longest time from the first step to the last, itself allowed. text is as written."""
 
+    WORD: ClassVar[str] = "Span"
     text: str
     window: Window
 
@@ -60,6 +62,7 @@ class FunnelWindow:
 class FunnelQuestion:
     """A funnel as it was asked: see `cerify.funnel`."""
 
+    WORD: ClassVar[str] = "Funnel"
     steps: tuple[FunnelStep, ...]
     by: str | None = None
     window: FunnelWindow | None = None

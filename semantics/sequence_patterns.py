@@ -98,17 +98,43 @@ def show_sequence_pattern(parts: Sequence[SequencePart]) -> str:
 
 def sequence_match(parts: Sequence[SequencePart], rows: Rows) -> bool:
     """Tell whether some rows of the key match the pattern."""
-    return next(_matches(parts, rows), None) is not None
+    return next(_matches(_search(parts, rows)), None) is not None
 
 
 def sequence_count(parts: Sequence[SequencePart], rows: Rows) -> int:
     """Return the number of matches one after the other: the first, then the first after its last row, and so on."""
-    return sum(1 for _ in _matches(parts, rows))
+    return sum(1 for _ in _matches(_search(parts, rows)))
 
 
-def _matches(parts: Sequence[SequencePart], rows: Rows) -> Iterator[tuple[int, int]]:
-    kept = sorted((row for row in rows if row.steps), key=lambda row: row.time)
-    search, start = _Search(parts, kept), 0
+def sequence_rows(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] | None:
+    """Return the rows that the parts `(?N)` of the first match take, None without a match.
+
+    Rows are numbered from 0, in the order of their times and without those of no condition.
+
+    >>> view, cart = FunnelRow(0, frozenset({1})), FunnelRow(5, frozenset({2}))
+    >>> sequence_rows(parse_sequence_pattern("(?1).*(?2)"), [view, FunnelRow(1, frozenset()), cart])
+    (0, 1)
+    """
+    search = _search(parts, rows)
+    return next(_matches(search), None) and search.taken
+
+
+def longest_attempt(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] | None:
+    """Return the rows that the parts `(?N)` take where the most are taken, the first of such; None without one.
+
+    ClickHouse's sequenceMatchEvents answers so for a key without a match. Rows are numbered as in `sequence_rows`.
+    """
+    search = _search(parts, rows)
+    next(_matches(search), None)
+    return search.longest or None
+
+
+def _search(parts: Sequence[SequencePart], rows: Rows) -> _Search:
+    return _Search(parts, sorted((row for row in rows if row.steps), key=lambda row: row.time))
+
+
+def _matches(search: _Search) -> Iterator[tuple[int, int]]:
+    kept, start = search.rows, 0
     while start < len(kept):
         ends = (end for end in (search.first_end(begin) for begin in range(start, len(kept))) if end is not None)
         end = next(ends, None)
@@ -123,17 +149,19 @@ class _Search:
     parts: Sequence[SequencePart]
     rows: Sequence[FunnelRow]
     looked: int = 0
+    taken: tuple[int, ...] = ()  # by the match that was found
+    longest: tuple[int, ...] = ()  # of what any attempt took
 
     def first_end(self, begin: int) -> int | None:
         """Return the row after the preferred match that begins at a row, or None."""
-        return next(self._ends(0, begin, begin), None)
+        return next(self._ends(0, begin, begin, ()), None)
 
-    def _ends(self, part: int, at: int, base: int) -> Iterator[int]:
+    def _ends(self, part: int, at: int, base: int, taken: tuple[int, ...]) -> Iterator[int]:
         """Yield the ends of the matches of the parts from one on, the preferred first.
 
         base is the row from which a time clause measures: that of the part before. After `.*` that is the row where it
         has stopped, and before it the row where the whole search was, which is why a time clause beside `.*` measures
-        another pair of rows than one would think.
+        another pair of rows than one would think. taken: the rows of the conditions before.
         """
         while True:
             self.looked += 1
@@ -142,22 +170,27 @@ class _Search:
                     f"a pattern that looks at more than {_SEARCHED} rows of one key; give shorter histories"
                 )
             if part == len(self.parts):
+                self.taken = taken
                 yield at
                 return
             this = self.parts[part]
             if at == len(self.rows):
                 if all(isinstance(left, AnyRows) for left in self.parts[part:]):
+                    self.taken = taken
                     yield at
                 return
             if isinstance(this, OfCondition | AnyRow):
-                if isinstance(this, OfCondition) and this.number not in self.rows[at].steps:
-                    return
+                if isinstance(this, OfCondition):
+                    if this.number not in self.rows[at].steps:
+                        return
+                    taken = (*taken, at)
+                    self.longest = max(self.longest, taken, key=len)  # of two as long, the first
                 part, at, base = part + 1, at + 1, at
                 continue
             if isinstance(this, AnyRows) or COMPARE_TIMES[this.sign](
                 self.rows[at].time, self.rows[base].time + this.distance
             ):
-                yield from self._ends(part + 1, at, at)
+                yield from self._ends(part + 1, at, at, taken)
             at += 1
 
 

@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from cerify.automata.funnels import (
-    MODES,
-    MOST_STEPS,
     FunnelRows,
     find_chains,
     find_mode_levels,
@@ -28,12 +26,13 @@ from cerify.automata.funnels import (
     sorted_by_time,
 )
 from cerify.equivalence.rewrite.translate.funnel_cel import query_text
-from cerify.semantics.arguments import did_you_mean, format_names, require_kind
+from cerify.semantics.arguments import did_you_mean, format_names
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import TIME, TYPE, Events, Stream
 from cerify.semantics.files import as_stream
-from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute, parse_step, parse_window
+from cerify.semantics.funnel_queries import make_funnel_question
+from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute
 from cerify.semantics.packages import np, pa, pc
 from cerify.semantics.predicates import mentions
 from cerify.semantics.values import show_time
@@ -138,6 +137,15 @@ class Funnel:
         names = [*values.dictionary.to_pylist(), None]
         order = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
         return {names[code]: self._count(begun[codes == code]) for code in order if (codes == code).any()}
+
+    def by_key(self) -> list[tuple[Any, int, tuple[int, ...]]]:
+        """Return of each key its value, its level, and the positions of its steps, none in a mode of ClickHouse."""
+        values = self._key_values.take(pa.array(self._present)).to_pylist()
+        levels, chains = self._levels[self._present].tolist(), self._chains
+        return [
+            (value, level, () if chains is None else tuple(sorted(chains[code, :level].tolist())))
+            for value, level, code in zip(values, levels, self._present, strict=True)
+        ]
 
     def to_arrow(self) -> pa.Table:
         """Return a table with a row for each key: the key, its level, and the position and time of each step.
@@ -316,13 +324,17 @@ def funnel(
     >>> [(count.step, count.keys) for count in funnel(rows, ["view", "cart"], by="user").counts]
     [('view', 2), ('cart', 1)]
     """
-    question = _question(steps, by, within, start, order, between, mode)
+    question = make_funnel_question(steps, by, within, start, order, between, mode)
     S = _read_stream(events, question)
     _warn_of_steps(question, S)
-    return _answered(question, S, events if isinstance(events, str | Path) else None)
+    return answer_question(question, S, events if isinstance(events, str | Path) else None)
 
 
-def _answered(question: FunnelQuestion, S: Stream, source: str | Path | None) -> Funnel:
+def answer_question(question: FunnelQuestion, S: Stream, source: str | Path | None = None) -> Funnel:
+    """Return the answer to a funnel on a stream; source is the file that it comes from.
+
+    Raises IllFormed, InputError.
+    """
     axis, times = _axis_of(question, S)
     codes, keys, key_values = _codes(S, question.by)
     masks = _masks(question, S)
@@ -357,43 +369,6 @@ def _answered(question: FunnelQuestion, S: Stream, source: str | Path | None) ->
     )  # fmt: skip
 
 
-def _question(
-    steps: Sequence[str],
-    by: str | None,
-    within: str | timedelta | None,
-    start: str,
-    order: str,
-    between: str | None,
-    mode: str | None,
-) -> FunnelQuestion:
-    if isinstance(steps, str) or not isinstance(steps, Sequence):
-        raise IllFormed(f'steps are a list, as ["view", "cart"], not {steps!r}')
-    if not 1 <= len(steps) <= MOST_STEPS:
-        raise IllFormed(f"a funnel has 1 to {MOST_STEPS} steps, not {len(steps)}")
-    require_kind("by", by, str | None, "the name of an attribute")
-    if by == TYPE:
-        raise IllFormed(f"by={TYPE!r}: the events of a key would be of one type; name an attribute")
-    for name, value, known in (("start", start, ("best", "first")), ("order", order, ("stream", "time", "strict"))):
-        if value not in known:
-            raise IllFormed(f"{name}: expected {' or '.join(known)}, not {value!r}{did_you_mean(str(value), known)}")
-    if mode is not None:
-        if mode not in MODES:
-            raise IllFormed(f"there is no mode {mode!r}{did_you_mean(mode, MODES)}; there is {format_names(MODES)}")
-        if within is None:
-            raise IllFormed("a mode of ClickHouse's windowFunnel needs a window: within='7 days'")
-        if start != "best" or order != "stream" or between is not None:
-            raise IllFormed("a mode has its own start and order: leave start, order and between out")
-    return FunnelQuestion(
-        tuple(map(parse_step, steps)),
-        None if by is None else parse_attribute(by),
-        None if within is None else parse_window(within),
-        "first" if start == "first" else "best",
-        "time" if order == "time" else "strict" if order == "strict" else "stream",
-        None if between is None else parse_step(_negated(between)),
-        mode,
-    )
-
-
 def _read_stream(events: Events | str | Path, question: FunnelQuestion) -> Stream:
     """Return the stream of the events; of a file of Parquet only the attributes that the funnel needs."""
     if not isinstance(events, str | Path):
@@ -405,14 +380,6 @@ def _read_stream(events: Events | str | Path, question: FunnelQuestion) -> Strea
         wanted.add(question.window.window.attribute)
     S = as_stream(events, attributes=wanted)
     return S if wanted - {TIME} <= {*S.table.column_names} else as_stream(events)
-
-
-def _negated(between: str) -> str:
-    require_kind("between", between, str, 'a text as "not refund"')
-    word, _, step = between.strip().partition(" ")
-    if word.lower() != "not" or not step.strip():
-        raise IllFormed(f'between: expected "not STEP", as "not refund", and not {between!r}')
-    return step
 
 
 def _warn_of_steps(question: FunnelQuestion, S: Stream) -> None:

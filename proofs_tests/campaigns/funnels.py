@@ -2,8 +2,8 @@
 
 The columns' evaluator is held against the definition for each reading. With `--python PATH`, an interpreter of an
 environment that has chdb (`pip install chdb pyarrow`), the definitions of ClickHouse's readings are held against
-ClickHouse, which answers for all keys in one query: windowFunnel in each mode, sequenceMatch and sequenceCount for a
-list of patterns and for random ones, and retention.
+ClickHouse, which answers for all keys in one query: windowFunnel in each mode, sequenceMatch, sequenceCount and
+sequenceMatchEvents for a list of patterns and for random ones, and retention.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ import numpy as np
 from cerify.automata.funnels import FunnelRows, find_chains, find_mode_levels, group_rows
 from cerify.semantics.errors import ParseError
 from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, Rows, deepest_chain, retention
-from cerify.semantics.sequence_patterns import parse_sequence_pattern, sequence_count, sequence_match
+from cerify.semantics.sequence_patterns import (
+    SequencePart,
+    longest_attempt,
+    parse_sequence_pattern,
+    sequence_count,
+    sequence_match,
+    sequence_rows,
+)
 
 WINDOWS = (0, 3, 10)
 PATTERNS = (
@@ -149,7 +156,17 @@ def clickhouse_differences(python: str, random: Random, keys: int, n: int = 4) -
         parts = parse_sequence_pattern(pattern)
         calls[f"sequenceMatch('{pattern}')"] = lambda rows, parts=parts: int(sequence_match(parts, rows))
         calls[f"sequenceCount('{pattern}')"] = lambda rows, parts=parts: sequence_count(parts, rows)
+        calls[f"sequenceMatchEvents('{pattern}')"] = lambda rows, parts=parts: sequence_events(parts, rows)
     yield from _differences(python, calls, [random_rows(random, 3) for _ in range(max(1, keys // 10))], 3)
+
+
+def sequence_events(parts: Sequence[SequencePart], rows: Rows) -> list[int]:
+    """Return what sequenceMatchEvents answers: the times of the conditions of the match, or of the longest attempt."""
+    kept = sorted((row for row in rows if row.steps), key=lambda row: row.time)
+    found = sequence_rows(parts, rows)
+    if found is None:
+        found = longest_attempt(parts, rows) or ()
+    return [kept[i].time for i in found]
 
 
 def _differences(

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cerify.conformance.cases import load
+from cerify.conformance.cases import NAMED_SUITES, load
 from cerify.conformance.prediction import AXES
 from cerify.languages import LANGUAGES
 from proofs_tests.tools.engine_comparison import COMPARED, answer_text, comparison
@@ -184,7 +184,8 @@ def history(runs: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
 def feature_tables(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> Iterator[str]:
     """A table for each language: its features, and the engines that claim one of them."""
     languages: dict[str, list[str]] = {}
-    for feature, language in {case.feature: case.language for case in load(None)}.items():
+    suites = (None, *(path.stem for path in sorted(NAMED_SUITES.glob("*.jsonl"))))
+    for feature, language in {case.feature: case.language for name in suites for case in load(name)}.items():
         languages.setdefault(language, []).append(feature)
     for language, features in languages.items():
         cells = {
@@ -258,8 +259,8 @@ hand. A cell has how many of the claimed cases passed; then, for the others, the
 or a choice of the engine. What an engine does not claim is skipped by its adapter, whose page says why. Features that
 no engine claims are left out, and of a language the engines that claim none of its features.
 
-Findings: [bobocep](bobocep/README.md), [Calcite](calcite/README.md), [CORE](core/README.md),
-[epigrep](epigrep/README.md), [EQL for Python](eql/README.md), [Esper](esper/README.md),
+Findings: [bobocep](bobocep/README.md), [Calcite](calcite/README.md), [ClickHouse](clickhouse/README.md),
+[CORE](core/README.md), [epigrep](epigrep/README.md), [EQL for Python](eql/README.md), [Esper](esper/README.md),
 [Flink CEP](flink/README.md), [GoogleSQL](googlesql/README.md), [OpenCEP](opencep/README.md),
 [pandas-match-recognize](pandas/README.md), [pycer](pycer/README.md), [rustevex](rustevex/README.md),
 [SASE](sase/README.md), [Siddhi](siddhi/README.md), [stix2-matcher](stix2/README.md), [Trino](trino/README.md),

@@ -327,6 +327,9 @@ def _sigma_converter(
 
 
 PACKAGE_ADAPTERS: Mapping[str, PackageAdapter] = {
+    "clickhouse": PackageAdapter(
+        "clickhouse_adapter.py", "ClickHouse (chdb 4.4)", "Apache-2.0", ("chdb==4.4.0",), ("3.13", "3.12", "3.11")
+    ),
     "bobocep": PackageAdapter("bobocep_adapter.py", "bobocep 1.2", "MIT", ("bobocep==1.2.2",)),
     "epigrep": PackageAdapter("epigrep_adapter.py", "epigrep 0.2", "MIT", ("epigrep==0.2.0",)),
     "eql": PackageAdapter("eql_adapter.py", "EQL for Python 1.0", "AGPL-3.0", ("eql==1.0.1",)),

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from cerify.conformance.harness import Engine, Limits, Losses
-from cerify.conformance.model import Case
+from cerify.conformance.model import Case, evaluated_output, of_output
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
 from cerify.hypotheses.interpretation import Axis, Choices, EngineQuestion, Stage, Template, questions
@@ -475,7 +475,7 @@ def identified(
         predictor = Predictor(language)
         numbers, origin = (
             count(),
-            Case("", "identify", "", language, "", None, [], predictor.interpretation.compared, []),
+            Case("", "identify", "", language, "", None, [], evaluated_output(predictor.interpretation.compared), []),
         )
         stopped, malformed, errors = list[str](), list[str](), list[str]()
 
@@ -501,7 +501,9 @@ def identified(
                 case _ if result.matches is not None:
                     if result.detail:
                         malformed.append(result.detail)
-                    return predictor.compared_part(result.matches)
+                    return predictor.compared_part(
+                        of_output(result.matches, language, predictor.interpretation.compared)
+                    )
                 case _:
                     return "no answer"
 

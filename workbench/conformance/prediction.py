@@ -167,7 +167,8 @@ class MatchPredictor:
             phi = self.language.syntax.parse(query)
             self.interpretation.require(phi)
             bearing = concerned(self.interpretation.axes, self.interpretation.operators(phi))
-            values = itemgetter(*(axis.name for axis in bearing))
+            names = [axis.name for axis in bearing]
+            values: Callable[[Choices], Chosen] = itemgetter(*names) if names else lambda choices: ()
             windowed, keys = self.interpretation.has_window(phi), self.interpretation.keys(phi)
             self._parsed[query] = Parsed(phi, bearing, values, windowed, keys)
         return self._parsed[query]
@@ -199,6 +200,6 @@ class Predictor(MatchPredictor):
 
     def compared_part(self, matches: Iterable[Match]) -> EngineAnswer:
         """Return the part of the matches of an answer that a profile compares."""
-        if self.interpretation.compared == "valuations":
-            return frozenset(matches)
-        return frozenset((m.at, m.events) for m in matches)
+        if self.interpretation.compared == "matches":
+            return frozenset((m.at, m.events) for m in matches)
+        return frozenset(matches)

@@ -366,16 +366,16 @@ class Interpretation:
     """The axes of a language and its interpreter.
 
     operators gives the names of the operators in a syntax tree. require raises IllFormed for a tree that found does not
-    take. compared: whether a profile compares matches by position and events ("matches"), or wholly. strategies: those
-    of the operators that are selection strategies. keys: the attributes by which a syntax tree has partitions. stages:
-    of questions by which an engine is identified.
+    take. compared: whether a profile compares matches by position and events ("matches"), by results ("groups"), or
+    wholly. strategies: those of the operators that are selection strategies. keys: the attributes by which a syntax
+    tree has partitions. stages: of questions by which an engine is identified.
     """
 
     axes: Mapping[str, Axis]
     found: Found
     operators: Callable[[Any], frozenset[str]]
     require: Callable[[Any], None] = lambda query: None
-    compared: Output = "matches"
+    compared: Literal["matches", "valuations", "groups"] = "matches"
     strategies: frozenset[str] = frozenset()
     keys: Callable[[Any], tuple[str, ...]] = lambda query: ()
     stages: tuple[Stage, ...] = ()

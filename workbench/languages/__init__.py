@@ -13,7 +13,9 @@ from cerify.semantics.errors import IllFormed
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-LanguageName: TypeAlias = Literal["cel", "core-cel", "event-expression", "sase", "row-pattern", "eql", "sigma", "ceql"]
+LanguageName: TypeAlias = Literal[
+    "cel", "core-cel", "event-expression", "sase", "row-pattern", "eql", "sigma", "ceql", "funnel"
+]
 DEFAULT: Final[LanguageName] = "cel"
 """The language of a query given as text, where none is named."""
 COMMON: Final[LanguageName] = "cel"
@@ -70,6 +72,12 @@ def _load_sigma() -> Language[Any]:
     return LANGUAGE
 
 
+def _load_funnel() -> Language[Any]:
+    from cerify.languages.funnel import LANGUAGE
+
+    return LANGUAGE
+
+
 BUILT_IN: Mapping[str, Callable[[], Language[Any]]] = {
     "cel": _load_cel,
     "core-cel": _load_core_cel,
@@ -82,9 +90,10 @@ WITHOUT_SUITE: Mapping[str, Callable[[], Language[Any]]] = {
     "eql": _load_eql,
     "sigma": _load_sigma,
     "ceql": _load_ceql,
+    "funnel": _load_funnel,
 }
-"""The others: EQL has neither a suite nor hypotheses about engines, the suite of Sigma runs where it is named, and that
-of CEL is CEQL's too."""
+"""The others: EQL has neither a suite nor hypotheses about engines, the suites of Sigma and of funnels run where they
+are named, and that of CEL is CEQL's too."""
 MODULES: Mapping[str, Callable[[], Language[Any]]] = {**BUILT_IN, **WITHOUT_SUITE}
 
 

@@ -4,6 +4,7 @@ import json
 import re
 import warnings
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,10 +15,25 @@ import pytest
 
 import cerify
 from cerify import cli, funnel
+from cerify.adapter import Skip
+from cerify.conformance.cases import load, tree_of, tree_of_text
+from cerify.conformance.engines import ADAPTERS
+from cerify.conformance.model import of_output
+from cerify.conformance.oracle import stream_of
+from cerify.conformance.prediction import AXES, INTERPRETATIONS, MatchPredictor
 from cerify.draw.funnel import funnel_document
+from cerify.equivalence.generate.funnels import PROFILES, random_case
 from cerify.funnels import show_duration
+from cerify.hypotheses.interpretation import choices_of
+from cerify.languages import LANGUAGES
+from cerify.languages.funnel import operators
+from cerify.query_json import query_of_json
 from cerify.semantics.errors import IllFormed, InputError, ParseError, QueryWarning, Unsupported
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.funnel_queries import SequenceQuestion
 from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, deepest_chain
+from cerify.semantics.sequence_patterns import longest_attempt, parse_sequence_pattern, sequence_rows
+from proofs_tests.tools.engine_board import FINDINGS
 from proofs_tests.unit.semantics.test_funnels import rows_of
 
 GUIDE = Path(__file__).parent.parent.parent.parent / "docs" / "guide" / "funnels.md"
@@ -336,3 +352,139 @@ def test_a_drawing_has_its_bars() -> None:
 def test_durations() -> None:
     shown = [show_duration(seconds) for seconds in (0, 0.5, 59.9, 61, 3600, 90061, -90061)]
     assert shown == ["0 s", "0.5 s", "59.9 s", "1 min 1 s", "1 h", "1 d 1 h", "-1 d 1 h"]
+
+
+# ---- queries ----
+# Funnels and sequences as a language, and ClickHouse as an engine that is asked in it.
+
+FUNNEL = LANGUAGES["funnel"]
+STORED = json.loads((FINDINGS / "results/clickhouse-26.9.2.1.json").read_text())
+POLICY = json.loads((FINDINGS / "policies/clickhouse-funnel.json").read_text())["axes"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("FUNNEL view, cart[price > 3 and x=1], pay WITHIN 7 days BY user", "cart[price > 3 and x = 1], pay WITHIN"),
+        ('FUNNEL "to, cart", "BY"[x in {1, 2}], [p>3] WITHIN 10 [price]', 'FUNNEL "to, cart", "BY"[x in {1, 2}], [p'),
+        ("FUNNEL add to cart, b START first ORDER strict", 'FUNNEL "add to cart", b START first ORDER strict'),
+        ('FUNNEL a BETWEEN not "re fund"[x = 1] BY "u b"', 'FUNNEL a BY "u b" BETWEEN not "re fund"[x = 1]'),
+        ("FUNNEL a,b WITHIN 3 seconds MODE strict_order,allow_reentry", "MODE strict_order,allow_reentry"),
+        ("SEQUENCE '(?1)(?t<=3)(?2)' OF view, pay BY user", "SEQUENCE '(?1)(?t<=3)(?2)' OF view, pay BY user"),
+    ],
+)
+def test_texts_of_funnels_are_read_back(text: str, shown: str) -> None:
+    query = FUNNEL.syntax.parse(text)
+    assert shown in FUNNEL.syntax.show(query)
+    again = FUNNEL.syntax.parse(FUNNEL.syntax.show(query))
+    assert FUNNEL.syntax.show(again) == FUNNEL.syntax.show(query)
+    assert query_of_json(tree_of(again), "funnel") == again
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("FUNNEL a, b WITHIN", "something is missing after WITHIN"),
+        ("FUNNEL a,, b", "something is missing here"),
+        ("FUNNEL a BY k BY k", "BY stands twice"),
+        ("FUNNEL a OF b", "OF belongs to SEQUENCE"),
+        ('FUNNEL "a, b', "does not end"),
+        ("A ; B", "begins with FUNNEL"),
+        ("SEQUENCE '(?1)' OF a WITHIN 3 seconds", "a sequence has no WITHIN"),
+        ("SEQUENCE (?1) OF a", "a sequence is SEQUENCE"),
+        ("SEQUENCE '(?3)' OF a, b", "asks for condition 3, and there are 2"),
+        ("FUNNEL a, b MODE strict", "there is no mode 'strict'"),
+        ("FUNNEL a BY type", "by='type'"),
+    ],
+)
+def test_texts_of_no_funnel_are_refused(text: str, message: str) -> None:
+    with pytest.raises((ParseError, IllFormed), match=re.escape(message)):
+        FUNNEL.syntax.parse(text)
+
+
+def test_both_evaluators_of_the_language_answer_alike() -> None:
+    kinds = set()
+    for seed in range(400):
+        query, S = random_case(Random(seed), PROFILES[("funnels", "chains", "modes")[seed % 3]], 3, 9)
+        if not isinstance(query, SequenceQuestion):
+            assert sorted(FUNNEL.evaluators.matches(query, S, "kernel")) == sorted(
+                FUNNEL.evaluators.matches(query, S)
+            ), FUNNEL.syntax.show(query)
+            kinds |= operators(query)
+    assert kinds >= {"funnel", "start", "order", "between", "within-events", "strict_order", "condition"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "match", "attempt"),  # as sequenceMatchEvents of ClickHouse 26.9 answers, in times
+    [
+        ("(?1)(?2)(?3)", "0:A 1:B 2:C", (0, 1, 2), (0, 1, 2)),
+        ("(?1).*(?2)(?3)", "0:A 1:B 2:A 3:B 4:C", (0, 3, 4), (0, 3, 4)),
+        ("(?1).*(?2)(?3)", "0:A 1:B 2:A 3:B 4:A", None, (0, 1)),
+        ("(?1)(?2)", "0:B 1:A 2:C 3:A", None, (1,)),
+        (".(?2)", "0:A 1:B", (1,), (1,)),
+        ("(?2)(?2)", "0:A 1:C", None, None),
+    ],
+)
+def test_rows_of_sequences(pattern: str, text: str, match: Any, attempt: Any) -> None:
+    parts = parse_sequence_pattern(pattern)
+    assert (sequence_rows(parts, rows_of(text)), longest_attempt(parts, rows_of(text))) == (match, attempt)
+
+
+def test_the_choices_of_clickhouse_explain_each_case_that_it_failed() -> None:
+    failed = {case for feature in STORED["features"].values() for case in feature["not_passed"]}
+    known = {case for one in json.loads((FINDINGS / "clickhouse/findings.json").read_text()) for case in one["cases"]}
+    assert failed == known
+    assert len(failed) == 29
+    axes = choices_of({name: one["value"] for name, one in POLICY.items()}, AXES["funnel"])
+    for case in load("funnel"):
+        assert sorted(FUNNEL.evaluators.matches(FUNNEL.syntax.parse(case.query), stream_of(case))) == case.matches, (
+            case.id
+        )
+        if case.id in failed:
+            query, S = FUNNEL.syntax.parse(case.query), stream_of(case)
+            found = INTERPRETATIONS["funnel"].matches(query, S, axes, "valuations")
+            assert of_output(found, "funnel", "groups") != of_output(case.matches, "funnel", "groups"), case.id
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        (
+            "FUNNEL view[x in {1, 2}], [not x > 3] WITHIN 1 hour MODE strict_order,allow_reentry",
+            "windowFunnel(3600, 'strict_order', 'allow_reentry')"
+            "(time, type = 'view' AND (`x` IN (1, 2)), (NOT (`x` > 3)))",
+        ),
+        ("FUNNEL a, b WITHIN 9 seconds", "windowFunnel(9)(time, type = 'a', type = 'b')"),
+        ("SEQUENCE '(?1).(?2)' OF a, \"b'c\"", "sequenceMatchEvents('(?1).(?2)')(time, type = 'a', type = 'b\\'c')"),
+        ("FUNNEL a, b", None),
+        ("FUNNEL a, b WITHIN 9 seconds START first", None),
+        ("SEQUENCE '(?1)' OF a", None),
+    ],
+)
+def test_calls_of_the_adapter_of_clickhouse(text: str, call: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ADAPTERS / "python"))
+    adapter = import_module("clickhouse_adapter")
+    tree = tree_of_text("funnel", text)
+    if call is None:
+        with pytest.raises(Skip):
+            adapter.call_of(tree, None)
+    else:
+        assert adapter.call_of(tree, None) == call
+
+
+def test_a_query_is_held_against_a_schema() -> None:
+    schema = cerify.Schema({"view": {"user": "string", "time": "int"}, "pay": {"price": "int"}})
+    found = cerify.check("FUNNEL view, pya[prise > 3] WITHIN 7 days BY usr", language="funnel", schema=schema)
+    assert [problem.message for problem in found.problems] == [
+        "no event has the type 'pya'",
+        "no event has the attribute 'prise'",
+        "no event has the attribute 'usr'",
+    ]
+    assert found.fragment["constructs"] == ["condition", "funnel", "partition", "within-time"]
+
+
+def test_a_query_on_which_no_axis_bears_is_predicted() -> None:
+    predictor = MatchPredictor("funnel")
+    S = Stream([Event("a", {"time": 1})])
+    found = predictor.matches("FUNNEL a WITHIN 1 second MODE strict_once", S, "one", predictor.default, "groups")
+    assert {match.result and match.result.attributes["level"] for match in found if not isinstance(match, str)} == {1}

@@ -1,0 +1,343 @@
+"""Funnels as queries: the text of a funnel or of a sequence, and its answer on a stream, a row for each key.
+
+    FUNNEL view, cart[price > 3], pay WITHIN 7 days BY user
+    FUNNEL view, pay WITHIN 1 hour BY user MODE strict_once
+    SEQUENCE '(?1).*(?2)' OF view, pay BY user
+
+A funnel has the parts that `cerify.funnel` takes: WITHIN, BY, START first, ORDER time or strict, BETWEEN not STEP, and
+MODE, a reading of ClickHouse's windowFunnel. Its row has the level of a key; that of a sequence, which only keys with a
+match have, the positions of the events that its conditions took. The levels are those of semantics/funnels.py, the
+matches those of semantics/sequence_patterns.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any, ClassVar, TypeAlias
+
+from cerify.semantics.arguments import did_you_mean, format_names, require_kind
+from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
+from cerify.semantics.errors import IllFormed, InputError, ParseError, Span, errors_in
+from cerify.semantics.events import TIME, TYPE, Event, Match, Stream, result_of
+from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute, parse_step, parse_window
+from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, Time, deepest_chain
+from cerify.semantics.predicates import satisfied, show_predicate
+from cerify.semantics.sequence_patterns import longest_attempt, parse_sequence_pattern, sequence_rows
+from cerify.semantics.values import Value, microseconds
+
+MOST_STEPS = 32
+SECOND = 1_000_000
+CLAUSES = ("WITHIN", "BY", "START", "ORDER", "BETWEEN", "MODE")
+_WORD = re.compile(rf"(?<![\w.])({'|'.join((*CLAUSES, 'OF'))})(?![\w.])")
+
+
+@dataclass(frozen=True)
+class SequenceQuestion:
+    """A pattern of ClickHouse's sequenceMatch over the conditions that steps write, for each key."""
+
+    WORD: ClassVar[str] = "Sequence"
+    pattern: str
+    steps: tuple[FunnelStep, ...]
+    by: str | None = None
+
+
+KeyedQuestion: TypeAlias = FunnelQuestion | SequenceQuestion
+_Key: TypeAlias = tuple[bool, Value | None]  # whether it is a boolean, since True is 1; and its value
+StepHolds: TypeAlias = Callable[[FunnelStep, Event], bool | None]
+"""Whether an event is of a step; None hides the event from all steps."""
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def parse_keyed_question(text: str) -> KeyedQuestion:
+    """Return the funnel or the sequence that a text writes. Raises ParseError, IllFormed.
+
+    >>> parse_keyed_question("FUNNEL view, pay WITHIN 1 hour BY user").by
+    'user'
+    """
+    with errors_in(text):
+        word = re.match(r"\s*(FUNNEL|SEQUENCE)(?![\w.])", text)
+        if word is None:
+            raise ParseError("a funnel begins with FUNNEL, and a sequence with SEQUENCE", Span(0, min(len(text), 1)))
+        parts, clauses = _parts_of(text, word.end())
+        if word[1] == "FUNNEL":
+            if "OF" in clauses:
+                raise ParseError("OF belongs to SEQUENCE", clauses["OF"][1])
+            given = {name.lower(): part for name, (part, _) in clauses.items()}
+            return make_funnel_question(parts, **given)
+        for name, (_, span) in clauses.items():
+            if name not in ("OF", "BY"):
+                raise ParseError(f"a sequence has no {name}", span)
+        pattern = re.fullmatch(r"'([^']*)'", ", ".join(parts))
+        if pattern is None or "OF" not in clauses:
+            raise ParseError("a sequence is SEQUENCE '(?1)(?2)' OF view, pay BY user", Span(word.end(), len(text)))
+        of, span = clauses["OF"]
+        steps = tuple(map(parse_step, _parts_of(of, 0)[0]))
+        if not 1 <= len(steps) <= MOST_STEPS:
+            raise IllFormed(f"a sequence has 1 to {MOST_STEPS} conditions, not {len(steps)}", span)
+        most = max((int(n) for n in re.findall(r"\(\?([0-9]{1,9})\)", pattern[1])), default=0)
+        if most > len(steps):
+            raise IllFormed(f"the pattern asks for condition {most}, and there are {len(steps)}")
+        parse_sequence_pattern(pattern[1])
+        return SequenceQuestion(pattern[1], steps, _attribute(clauses["BY"][0] if "BY" in clauses else None))
+
+
+def show_keyed_question(question: KeyedQuestion) -> str:
+    """Return the text of a funnel or of a sequence, which parses back to it."""
+    steps = ", ".join(map(_show_step, question.steps))
+    by = None if question.by is None else _quoted(question.by)
+    if isinstance(question, SequenceQuestion):
+        return f"SEQUENCE '{question.pattern}' OF {steps}" + ("" if by is None else f" BY {by}")
+    clauses = (
+        ("WITHIN", question.window and question.window.text),
+        ("BY", by),
+        ("START", question.start if question.start != "best" else None),
+        ("ORDER", question.order if question.order != "stream" else None),
+        ("BETWEEN not", question.between and _show_step(question.between)),
+        ("MODE", question.mode),
+    )
+    return " ".join([f"FUNNEL {steps}", *(f"{word} {part}" for word, part in clauses if part)])
+
+
+def make_funnel_question(
+    steps: Sequence[str],
+    by: str | None = None,
+    within: str | timedelta | None = None,
+    start: str = "best",
+    order: str = "stream",
+    between: str | None = None,
+    mode: str | None = None,
+) -> FunnelQuestion:
+    """Return the funnel with these parts, as `cerify.funnel` takes them. Raises IllFormed, ParseError."""
+    if isinstance(steps, str) or not isinstance(steps, Sequence):
+        raise IllFormed(f'steps are a list, as ["view", "cart"], not {steps!r}')
+    if not 1 <= len(steps) <= MOST_STEPS:
+        raise IllFormed(f"a funnel has 1 to {MOST_STEPS} steps, not {len(steps)}")
+    require_kind("by", by, str | None, "the name of an attribute")
+    for name, value, known in (("start", start, ("best", "first")), ("order", order, ("stream", "time", "strict"))):
+        if value not in known:
+            raise IllFormed(f"{name}: expected {' or '.join(known)}, not {value!r}{did_you_mean(str(value), known)}")
+    if mode is not None:
+        if mode not in FUNNEL_MODES:
+            hint = did_you_mean(mode, FUNNEL_MODES)
+            raise IllFormed(f"there is no mode {mode!r}{hint}; there is {format_names(FUNNEL_MODES)}")
+        if within is None:
+            raise IllFormed("a mode of ClickHouse's windowFunnel needs a window: within='7 days'")
+        if start != "best" or order != "stream" or between is not None:
+            raise IllFormed("a mode has its own start and order: leave start, order and between out")
+    return FunnelQuestion(
+        tuple(map(parse_step, steps)),
+        _attribute(by),
+        None if within is None else parse_window(within),
+        "first" if start == "first" else "best",
+        "time" if order == "time" else "strict" if order == "strict" else "stream",
+        None if between is None else parse_step(_negated(between)),
+        mode,
+    )
+
+
+def _attribute(by: str | None) -> str | None:
+    if by == TYPE:
+        raise IllFormed(f"by={TYPE!r}: the events of a key would be of one type; name an attribute")
+    return None if by is None else parse_attribute(by)
+
+
+def _negated(between: str) -> str:
+    require_kind("between", between, str, 'a text as "not refund"')
+    word, _, step = between.strip().partition(" ")
+    if word.lower() != "not" or not step.strip():
+        raise IllFormed(f'between: expected "not STEP", as "not refund", and not {between!r}')
+    return step
+
+
+def _parts_of(text: str, start: int) -> tuple[list[str], dict[str, tuple[str, Span]]]:
+    """Return the parts between commas from a place on, and what stands after each word of a clause, with its place."""
+    parts: list[str] = []
+    clauses: dict[str, tuple[str, Span]] = {}
+    word, begun, at, depth = "", start, start, 0
+
+    def finish(end: int) -> None:
+        part = text[begun:end].strip()
+        if word in clauses:
+            raise ParseError(f"{word} stands twice", Span(begun, end))
+        if not part:
+            raise ParseError(f"something is missing {f'after {word}' if word else 'here'}", Span(begun, end))
+        if word:
+            clauses[word] = part, Span(begun, end)
+        else:
+            parts.append(part)
+
+    while at < len(text):
+        character = text[at]
+        found = _WORD.match(text, at) if not depth else None
+        if character in "'\"":
+            closing = text.find(character, at + 1)
+            if closing == -1:
+                raise ParseError("the text in quotation marks does not end", Span(at, len(text)))
+            at = closing + 1
+            continue
+        depth += (character in "([{") - (character in ")]}")
+        if found is not None:
+            finish(at)
+            word, begun, at = found[1], found.end(), found.end()
+            continue
+        if character == "," and depth <= 0 and not word:
+            finish(at)
+            begun = at + 1
+        at += 1
+    finish(len(text))
+    return parts, clauses
+
+
+def _show_step(step: FunnelStep) -> str:
+    """Return the text of a step, its type in quotation marks where it would be read as something else."""
+    name = "" if step.type is None else _quoted(step.type)
+    return name + ("" if step.predicate is None else f"[{show_predicate(step.predicate)}]")
+
+
+def _quoted(name: str) -> str:
+    plain = re.fullmatch(r"[A-Za-z_][\w.]*", name) and name not in (*CLAUSES, "OF")
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def is_of_step(step: FunnelStep, event: Event) -> bool:
+    """Tell whether an event is of a step."""
+    if step.type is not None and step.type != event.type:
+        return False
+    return step.predicate is None or satisfied(step.predicate, lambda attribute: event.get(attribute.name), event.type)
+
+
+def answer_by_key(
+    question: KeyedQuestion,
+    S: Stream,
+    mode: str | None = None,
+    holds: StepHolds = is_of_step,
+    attempts: bool = False,
+) -> Iterator[Match]:
+    """Yield the rows of the answer as matches at the end of the stream, whose result has the key and the rest.
+
+    mode: the reading of funnels without a mode. holds: whether an event is of a step. attempts: a key without a match
+    of a sequence has the longest beginning of one. A key all of whose events are hidden has the level None. Raises
+    InputError for times that go back, and for values that are no times.
+    """
+    found_rows, hidden = _rows_by_key(question, S, holds)
+    for key, rows in found_rows.items():
+        if isinstance(question, SequenceQuestion):
+            parts = parse_sequence_pattern(question.pattern)
+            found = sequence_rows(parts, [row for _, row in rows])
+            if found is None and attempts:
+                found = longest_attempt(parts, [row for _, row in rows])
+            if found is None:
+                continue
+            ordered = sorted((p for p in rows if p[1].steps), key=lambda one: one[1].time)
+            taken = [ordered[i][0] for i in found]
+            yield _row(S, sorted(taken), {"key": key[1], "positions": taken})
+            continue
+        level, chain = _level(question, [row for _, row in rows], mode, S)
+        yield _row(
+            S, sorted(rows[i][0] for i in chain), {"key": key[1], "level": level if rows or not hidden[key] else None}
+        )
+
+
+def _row(S: Stream, events: list[int], result: Mapping[str, Any]) -> Match:
+    return Match(len(S) - 1, tuple(events), (), result_of(result))
+
+
+def _level(question: FunnelQuestion, rows: list[FunnelRow], mode: str | None, S: Stream) -> tuple[int, Sequence[int]]:
+    window = None if question.window is None else question.window.on_axis(_unit(question, S), _is_floating(rows))
+    n, mode = len(question.steps), question.mode or mode
+    if mode is not None:
+        return FUNNEL_MODES[mode](rows, n, window if window is not None else _span(rows)), ()
+    chain = deepest_chain(rows, n, ChainReading(window, question.start == "first", question.order == "strict"))
+    return len(chain), chain
+
+
+def _span(rows: list[FunnelRow]) -> Time:
+    times = [row.time for row in rows]
+    return max(times, default=0) - min(times, default=0)
+
+
+def _is_floating(rows: list[FunnelRow]) -> bool:
+    return any(isinstance(row.time, float) for row in rows)
+
+
+def _unit(question: FunnelQuestion, S: Stream) -> int:
+    name = _axis(question)
+    return SECOND if name is not None and any(isinstance(event.get(name), datetime) for event in S) else 1
+
+
+def _axis(question: KeyedQuestion) -> str | None:
+    """Return the attribute that measures the window and the order, None for positions."""
+    if isinstance(question, SequenceQuestion):
+        return TIME
+    needed = question.order != "stream" or question.mode is not None
+    match None if question.window is None else question.window.window:
+        case AttributeWindow(_, attribute):
+            if question.order != "stream" and attribute != TIME:
+                raise IllFormed(f"a window on {attribute} goes with the order of the stream: leave order out")
+            return attribute
+        case TimeWindow():
+            return TIME
+        case EventWindow() if needed:
+            raise IllFormed("a window of EVENTS goes by positions: give one of time, or leave order and mode out")
+    return TIME if needed else None
+
+
+def _rows_by_key(
+    question: KeyedQuestion, S: Stream, holds: StepHolds
+) -> tuple[dict[_Key, list[tuple[int, FunnelRow]]], Counter[_Key]]:
+    """Return the rows of each key with their positions, in the order they are read in; and how many are hidden."""
+    axis, found, hidden = _axis(question), dict[_Key, list[tuple[int, FunnelRow]]](), Counter[_Key]()
+    barring = None if isinstance(question, SequenceQuestion) else question.between
+    for p, event in enumerate(S):
+        key = None if question.by is None else event.get(question.by)
+        if question.by is not None and (key is None or key != key):
+            continue
+        rows = found.setdefault((isinstance(key, bool), key), [])
+        time = p if axis is None else _number(event.get(axis), axis)
+        if time is None:
+            continue
+        held = [holds(step, event) for step in question.steps]
+        if None in held:
+            hidden[isinstance(key, bool), key] += 1
+            continue
+        steps = frozenset(i for i, one in enumerate(held, start=1) if one)
+        rows.append((p, FunnelRow(time, steps, barring is not None and bool(holds(barring, event)))))
+    in_order = isinstance(question, SequenceQuestion) or question.order != "stream" or question.mode is not None
+    if in_order:
+        return {key: sorted(rows, key=lambda one: one[1].time) for key, rows in found.items()}, hidden
+    if axis is not None:
+        for rows in found.values():
+            _require_order([row for row in rows if row[1].steps or row[1].barred], axis)
+    return found, hidden
+
+
+def _number(value: Value | None, axis: str) -> Time | None:
+    match value:
+        case None:
+            return None
+        case datetime():
+            return microseconds(value)
+        case bool() | str():
+            raise InputError(f"the attribute {axis!r} has the value {value!r}; a funnel needs numbers or timestamps")
+        case float() if value != value:
+            return None
+    return value
+
+
+def _require_order(rows: list[tuple[int, FunnelRow]], axis: str) -> None:
+    for (before, one), (after, other) in pairwise(rows):
+        if other.time < one.time:
+            raise InputError(
+                f"event {after} has a smaller {axis} than event {before} of the same key; with ORDER time the events "
+                "of a key are read by time"
+            )

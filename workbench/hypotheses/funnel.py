@@ -1,0 +1,93 @@
+"""What engines make of funnels, as axes: the readings of ClickHouse, and conditions that are unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cerify.automata.evaluator import Output
+from cerify.hypotheses.interpretation import (
+    CONDITIONS,
+    Axis,
+    Choices,
+    ConditionVariant,
+    Interpretation,
+    Stage,
+    Template,
+    axes,
+    events,
+)
+from cerify.languages.funnel import operators
+from cerify.semantics.arguments import Budget
+from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.funnel_queries import KeyedQuestion, answer_by_key
+from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep
+from cerify.semantics.funnels import FUNNEL_MODES
+
+CHAIN = "chain"
+AXES = axes(
+    Axis(
+        "mode",
+        (CHAIN, *FUNNEL_MODES),
+        ("funnel",),
+        "a funnel without a mode: is the best chain of different events in the order of the stream; is windowFunnel, "
+        "rows of equal times in any order, one of them in several steps; is windowFunnel with different rows; compares "
+        "a row with the newest one of the step before alone; is the best chain whose times increase; ends at a row of "
+        "no step, and at one that is not due; ends at a row of no step; ends at the first repeat",
+    ),
+    Axis(
+        "unmatched",
+        ("none", "attempt"),
+        ("sequence",),
+        "a key without a match of a sequence: has no row; has the rows of the longest beginning of a match",
+    ),
+    Axis(
+        "absent",
+        ("false", "hidden"),
+        ("condition",),
+        "a comparison with an absent attribute: is false; is unknown, and hides the event from all steps, so that a "
+        "key with no other event has no level",
+    ),
+)
+
+
+def find_matches(q: KeyedQuestion, S: Stream, choices: Choices, output: Output, budget: Budget) -> Iterable[Match]:
+    """Return the rows of an engine with these choices. Raises InputError, BudgetExceeded."""
+    as_defined = {axis.name: axis.default for axis in CONDITIONS}
+    variant = ConditionVariant(as_defined | ({"absent": "unknown"} if choices["absent"] == "hidden" else {}))
+
+    def holds(step: FunnelStep, event: Event) -> bool | None:
+        if step.type is not None and step.type != event.type:
+            return False
+        if step.predicate is None:
+            return True
+        if variant.as_defined:
+            return variant.satisfied(step.predicate, lambda attribute: event.get(attribute.name), event.type)
+        return variant.truth(step.predicate, lambda attribute: event.get(attribute.name), event.type)
+
+    mode = None if choices["mode"] == CHAIN or not isinstance(q, FunnelQuestion) else choices["mode"]
+    with budget.timed():
+        return list(answer_by_key(q, S, mode, holds, choices["unmatched"] == "attempt"))
+
+
+_VALUES = events("a", k=(1,), x=(0, 1, 2, 3), after=(0, 1))
+STAGES = (
+    Stage(
+        ("mode",),
+        (
+            Template("FUNNEL a, b WITHIN 9 seconds BY k", events("a b n", k=(1,), after=(0, 1)), 3),
+            Template("FUNNEL a, b, c WITHIN 9 seconds BY k", events("a b c n", k=(1,), after=(1,)), 4),
+            Template("FUNNEL a, b WITHIN 9 seconds BY k", events("a b", k=(1,), after=(0, 1)), 4),
+            Template("FUNNEL a[x < 2], [x in {1, 2}] WITHIN 9 seconds BY k", _VALUES, 2),
+        ),
+    ),
+    Stage(("unmatched",), (Template("SEQUENCE '(?1)(?2)' OF a, b BY k", events("a b", k=(1,), after=(1,)), 4),)),
+    Stage(
+        ("absent",),
+        (
+            Template("SEQUENCE '(?1)(?2)' OF a, b, b[x > 0] BY k", events("a b", k=(1,), x=(None, 0), after=(1,)), 4),
+            Template("FUNNEL a, b, b[x > 0] WITHIN 9 seconds BY k", events("a b", k=(1,), x=(None, 1), after=(1,)), 4),
+        ),
+    ),
+)
+
+INTERPRETATION = Interpretation(AXES, find_matches, operators, compared="groups", stages=STAGES)

@@ -1,0 +1,170 @@
+"""Funnels and sequences by key, as a plug-in: what engines with a function for funnels are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from cerify.automata.evaluator import Consumption
+from cerify.languages.language import BuiltIn, Cases, Checked, Evaluators, Language, Options, Syntax
+from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
+from cerify.semantics.errors import IllFormed, Unsupported
+from cerify.semantics.events import TIME, Match, Schema, Stream, result_of
+from cerify.semantics.funnel_queries import (
+    KeyedQuestion,
+    SequenceQuestion,
+    answer_by_key,
+    parse_keyed_question,
+    show_keyed_question,
+)
+from cerify.semantics.funnel_steps import FunnelQuestion
+from cerify.semantics.predicates import Problem, find_nearest_name, mentions
+
+if TYPE_CHECKING:
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.hypotheses.interpretation import Interpretation
+
+
+class FunnelSyntax(Syntax[KeyedQuestion]):
+    """The syntax of funnels and sequences by key."""
+
+    trees = (FunnelQuestion, SequenceQuestion)
+    mark = r"^\s*(?:FUNNEL|SEQUENCE)\b"
+
+    def parse(self, text: str) -> KeyedQuestion:
+        return parse_keyed_question(text)
+
+    def show(self, query: KeyedQuestion, /) -> str:
+        return show_keyed_question(query)
+
+    def problems(self, query: KeyedQuestion, schema: Schema | None, /) -> list[Problem]:
+        if schema is None:
+            return []
+        known = schema.attributes
+        types = [step.type for step in query.steps if step.type is not None and step.type not in schema.types]
+        found = [
+            Problem("event_type", f"no event has the type {name!r}", None, find_nearest_name(name, schema.types))
+            for name in dict.fromkeys(types)
+        ]
+        return found + [
+            Problem("attribute", f"no event has the attribute {name!r}", None, find_nearest_name(name, known))
+            for name in dict.fromkeys(_attributes(query))
+            if name not in known and name != TIME
+        ]
+
+    def require_typed(self, query: KeyedQuestion, schema: Schema, /) -> None:
+        for problem in self.problems(query, schema):
+            raise IllFormed(problem.hinted)
+
+    def check(self, query: KeyedQuestion, schema: Schema | None) -> Checked:
+        used = sorted(operators(query))
+        kind = "sequence" if isinstance(query, SequenceQuestion) else "funnel"
+        steps = f"{len(query.steps)} step{'s' * (len(query.steps) > 1)}"
+        said = {"kind": kind, "steps": len(query.steps), "constructs": used}
+        return Checked(said, f"a {kind} of {steps}: {', '.join(used)}", self.problems(query, schema))
+
+    def children(self, query: KeyedQuestion, /) -> tuple[KeyedQuestion, ...]:
+        return ()
+
+    def size(self, query: KeyedQuestion, /) -> int:
+        """The number of steps, and of clauses."""
+        return len(query.steps) + len(operators(query))
+
+    def constructs(self, query: KeyedQuestion, /) -> frozenset[str]:
+        return operators(query)
+
+
+class FunnelCases(Cases[KeyedQuestion]):
+    """The random cases of funnels."""
+
+    def generator(self) -> Generator[KeyedQuestion]:
+        from cerify.equivalence.generate.funnels import FUNNELS
+
+        return FUNNELS
+
+
+def operators(query: KeyedQuestion) -> frozenset[str]:
+    """Return the names of what a query has: sequence, funnel or the parts of its mode, clauses, and conditions."""
+    found = {"condition"} if any(step.predicate is not None for step in query.steps) else set[str]()
+    if query.by is not None:
+        found.add("partition")
+    if isinstance(query, SequenceQuestion):
+        return frozenset(found | {"sequence"})
+    found |= {"funnel"} if query.mode is None else set(query.mode.split(","))
+    found |= {"between"} if query.between is not None else set()
+    found |= {"start"} if query.start != "best" else set()
+    found |= {"order"} if query.order != "stream" else set()
+    match None if query.window is None else query.window.window:
+        case TimeWindow():
+            found.add("within-time")
+        case EventWindow():
+            found.add("within-events")
+        case AttributeWindow():
+            found.add("within-attribute")
+    return frozenset(found)
+
+
+def _attributes(query: KeyedQuestion) -> Iterable[str]:
+    """Yield the attributes that a query names."""
+    steps = [*query.steps, *([query.between] if isinstance(query, FunnelQuestion) and query.between else [])]
+    for step in steps:
+        if step.predicate is not None:
+            yield from (attribute.name for attribute in mentions(step.predicate))
+    if query.by is not None:
+        yield query.by
+    window = query.window.window if isinstance(query, FunnelQuestion) and query.window is not None else None
+    if isinstance(window, AttributeWindow):
+        yield window.attribute
+
+
+def _why_not(query: KeyedQuestion, schema: Schema | None, options: Options) -> Unsupported | None:
+    if options.consumption is not Consumption.NONE:
+        return Unsupported("funnels consume nothing; leave the consumption out")
+    return None
+
+
+def _why_not_by_columns(query: KeyedQuestion, schema: Schema | None, options: Options) -> Unsupported | None:
+    if isinstance(query, SequenceQuestion):
+        return Unsupported("sequences are evaluated by their definition")
+    return _why_not(query, schema, options)
+
+
+def _denotational(query: KeyedQuestion, S: Stream, options: Options) -> Iterable[Match]:
+    with options.budget.timed():
+        return list(answer_by_key(query, S))
+
+
+def _by_columns(query: KeyedQuestion, S: Stream, options: Options) -> Iterable[Match]:
+    """Return the answer by the loops over columns that `cerify.funnel` has."""
+    from cerify.funnels import answer_question
+
+    assert isinstance(query, FunnelQuestion)
+    if len(S) == 0:
+        return []
+    found = answer_question(query, S)
+    return [
+        Match(len(S) - 1, chain, (), result_of({"key": key, "level": level})) for key, level, chain in found.by_key()
+    ]
+
+
+def _interpretation() -> Interpretation:
+    from cerify.hypotheses.funnel import INTERPRETATION
+
+    return INTERPRETATION
+
+
+LANGUAGE: Language[KeyedQuestion] = Language(
+    name="funnel",
+    title="funnels",
+    answer="the answer of a funnel is a row for each key",
+    results=True,
+    syntax=FunnelSyntax(),
+    evaluators=Evaluators(
+        {
+            "denotational": BuiltIn.from_matches(_denotational, _why_not),
+            "kernel": BuiltIn.from_matches(_by_columns, _why_not_by_columns),
+        }
+    ),
+    cases=FunnelCases(),
+    hypotheses=_interpretation,
+)
