@@ -206,6 +206,27 @@ def _quoted(name: str) -> str:
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
+def query_constructs(query: KeyedQuestion) -> frozenset[str]:
+    """Return the names of what a query has: sequence, funnel or the parts of its mode, clauses, and conditions."""
+    found = {"condition"} if any(step.predicate is not None for step in query.steps) else set[str]()
+    if query.by is not None:
+        found.add("partition")
+    if isinstance(query, SequenceQuestion):
+        return frozenset(found | {"sequence"})
+    found |= {"funnel"} if query.mode is None else set(query.mode.split(","))
+    found |= {"between"} if query.between is not None else set()
+    found |= {"start"} if query.start != "best" else set()
+    found |= {"order"} if query.order != "stream" else set()
+    match None if query.window is None else query.window.window:
+        case TimeWindow():
+            found.add("within-time")
+        case EventWindow():
+            found.add("within-events")
+        case AttributeWindow():
+            found.add("within-attribute")
+    return frozenset(found)
+
+
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 

@@ -16,10 +16,9 @@ from cerify.hypotheses.interpretation import (
     axes,
     events,
 )
-from cerify.languages.funnel import operators
 from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.funnel_queries import KeyedQuestion, answer_by_key
+from cerify.semantics.funnel_queries import KeyedQuestion, answer_by_key, query_constructs
 from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep
 from cerify.semantics.funnels import FUNNEL_MODES
 
@@ -90,4 +89,4 @@ STAGES = (
     ),
 )
 
-INTERPRETATION = Interpretation(AXES, find_matches, operators, compared="groups", stages=STAGES)
+INTERPRETATION = Interpretation(AXES, find_matches, query_constructs, compared="groups", stages=STAGES)

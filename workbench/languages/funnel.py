@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from cerify.automata.evaluator import Consumption
 from cerify.languages.language import BuiltIn, Cases, Checked, Evaluators, Language, Options, Syntax
-from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
+from cerify.semantics.cel.syntax import AttributeWindow
 from cerify.semantics.errors import IllFormed, Unsupported
-from cerify.semantics.events import TIME, Match, Schema, Stream, result_of
+from cerify.semantics.events import TIME, Match, Schema, Stream
 from cerify.semantics.funnel_queries import (
     KeyedQuestion,
     SequenceQuestion,
     answer_by_key,
     parse_keyed_question,
+    query_constructs,
     show_keyed_question,
 )
 from cerify.semantics.funnel_steps import FunnelQuestion
@@ -57,7 +58,7 @@ class FunnelSyntax(Syntax[KeyedQuestion]):
             raise IllFormed(problem.hinted)
 
     def check(self, query: KeyedQuestion, schema: Schema | None) -> Checked:
-        used = sorted(operators(query))
+        used = sorted(query_constructs(query))
         kind = "sequence" if isinstance(query, SequenceQuestion) else "funnel"
         steps = f"{len(query.steps)} step{'s' * (len(query.steps) > 1)}"
         said = {"kind": kind, "steps": len(query.steps), "constructs": used}
@@ -68,10 +69,10 @@ class FunnelSyntax(Syntax[KeyedQuestion]):
 
     def size(self, query: KeyedQuestion, /) -> int:
         """The number of steps, and of clauses."""
-        return len(query.steps) + len(operators(query))
+        return len(query.steps) + len(query_constructs(query))
 
     def constructs(self, query: KeyedQuestion, /) -> frozenset[str]:
-        return operators(query)
+        return query_constructs(query)
 
 
 class FunnelCases(Cases[KeyedQuestion]):
@@ -81,27 +82,6 @@ class FunnelCases(Cases[KeyedQuestion]):
         from cerify.equivalence.generate.funnels import FUNNELS
 
         return FUNNELS
-
-
-def operators(query: KeyedQuestion) -> frozenset[str]:
-    """Return the names of what a query has: sequence, funnel or the parts of its mode, clauses, and conditions."""
-    found = {"condition"} if any(step.predicate is not None for step in query.steps) else set[str]()
-    if query.by is not None:
-        found.add("partition")
-    if isinstance(query, SequenceQuestion):
-        return frozenset(found | {"sequence"})
-    found |= {"funnel"} if query.mode is None else set(query.mode.split(","))
-    found |= {"between"} if query.between is not None else set()
-    found |= {"start"} if query.start != "best" else set()
-    found |= {"order"} if query.order != "stream" else set()
-    match None if query.window is None else query.window.window:
-        case TimeWindow():
-            found.add("within-time")
-        case EventWindow():
-            found.add("within-events")
-        case AttributeWindow():
-            found.add("within-attribute")
-    return frozenset(found)
 
 
 def _attributes(query: KeyedQuestion) -> Iterable[str]:
@@ -123,28 +103,9 @@ def _why_not(query: KeyedQuestion, schema: Schema | None, options: Options) -> U
     return None
 
 
-def _why_not_by_columns(query: KeyedQuestion, schema: Schema | None, options: Options) -> Unsupported | None:
-    if isinstance(query, SequenceQuestion):
-        return Unsupported("sequences are evaluated by their definition")
-    return _why_not(query, schema, options)
-
-
 def _denotational(query: KeyedQuestion, S: Stream, options: Options) -> Iterable[Match]:
     with options.budget.timed():
         return list(answer_by_key(query, S))
-
-
-def _by_columns(query: KeyedQuestion, S: Stream, options: Options) -> Iterable[Match]:
-    """Return the answer by the loops over columns that `cerify.funnel` has."""
-    from cerify.funnels import answer_question
-
-    assert isinstance(query, FunnelQuestion)
-    if len(S) == 0:
-        return []
-    found = answer_question(query, S)
-    return [
-        Match(len(S) - 1, chain, (), result_of({"key": key, "level": level})) for key, level, chain in found.by_key()
-    ]
 
 
 def _interpretation() -> Interpretation:
@@ -159,12 +120,7 @@ LANGUAGE: Language[KeyedQuestion] = Language(
     answer="the answer of a funnel is a row for each key",
     results=True,
     syntax=FunnelSyntax(),
-    evaluators=Evaluators(
-        {
-            "denotational": BuiltIn.from_matches(_denotational, _why_not),
-            "kernel": BuiltIn.from_matches(_by_columns, _why_not_by_columns),
-        }
-    ),
+    evaluators=Evaluators({"denotational": BuiltIn.from_matches(_denotational, _why_not)}),
     cases=FunnelCases(),
     hypotheses=_interpretation,
 )
