@@ -196,7 +196,7 @@ def test_filters_that_make_all_events_agree_are_evaluated_as_partitions(monkeypa
     evaluator = CompiledCelEvaluator(phi)
     assert evaluator.scope.attributes == ("k",)
     expected = streaming.matches(phi, S)
-    monkeypatch.setattr(compiled.streaming, "found", None)  # so that nothing is left to Python
+    monkeypatch.setattr(compiled.streaming, "find_planned", None)  # so that nothing is left to Python
     assert evaluator.push_stream(S) == compiled.matches(phi, S) == expected != []
     with pytest.raises(Unsupported, match=r"collect the stream and use cerify\.match"):
         CompiledCelEvaluator(parse("(A ; B) FILTER A.k < B.k"))
