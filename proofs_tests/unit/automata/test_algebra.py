@@ -308,13 +308,13 @@ def test_a_pattern_without_case_contains_a_text_in_any_case() -> None:
     assert isinstance(contained("A FILTER A[x like '(?i)pow']", "A FILTER A[x = 'Pow']"), Different)
 
 
-@pytest.mark.parametrize("pattern", ["(a|b)*a(a|b){14}", "((a|b)*a(a|b){9})?", ".*a.{8}", "a{49}b{49}c{49}"])
+@pytest.mark.parametrize("pattern", ["(a|b)*a(a|b){14}", "((a|b)*a(a|b){9})?", ".*a.{8}"])
 def test_a_pattern_whose_automaton_is_large_is_not_decided(pattern: str) -> None:
     """greenery would build it, for hours where its size is exponential in that of the pattern."""
     assert not decidable(pattern)
 
 
-@pytest.mark.parametrize("pattern", ["a" * 1000, "|".join(["ab"] * 300), "[" + "acegik" * 100 + "]"])
+@pytest.mark.parametrize("pattern", ["a" * 2000, "|".join(["ab"] * 900), "[" + "acegik" * 300 + "]"])
 def test_a_long_pattern_is_not_decided(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """greenery took ten seconds to parse one of 100,000 characters, which no budget ended."""
     monkeypatch.setattr(greenery, "parse", None)
@@ -529,8 +529,13 @@ def test_a_number_between_two(low: Value, high: Value, value_type: ValueType | N
 
 
 def test_what_is_absent_neither_equals_nor_differs_from_itself() -> None:
-    tests = [Comparison("=", X, X), Comparison("!=", X, X), Comparison("<=", X, X), Comparison("<", X, X)]
-    found = pieces([*tests, Comparison(">", X, Constant(3))], None)
+    tests = [
+        Comparison("=", VALUES_X, VALUES_X),
+        Comparison("!=", VALUES_X, VALUES_X),
+        Comparison("<=", VALUES_X, VALUES_X),
+        Comparison("<", VALUES_X, VALUES_X),
+    ]
+    found = pieces([*tests, Comparison(">", VALUES_X, Constant(3))], None)
     assert {truth: type(value).__name__ for truth, value in found.items()} == {
         (True, False, True, False, False): "int",
         (True, False, True, False, True): "int",
