@@ -19,7 +19,8 @@ STATUSES = ("holds", "holds-corrected", "refuted", "text-damaged", "open")
 EVIDENCE = ("proof", "decided", "exhaustive", "solver", "random", "measured", "example")
 INTRODUCTION = """# The claims of the papers
 
-Every numbered or displayed claim of the five papers, and what a check of it says. *holds*: the claim passes as it is
+Every numbered or displayed claim of the five papers, what is claimed of [later work](theory/related.md), and what a
+check of it says. *holds*: the claim passes as it is
 printed. *holds-corrected*: as printed it fails, with a counterexample, and a correction passes the same check.
 *refuted*: it fails. *text-damaged*: as the copy at hand has it, it fails, and damage of that copy would explain it;
 this is no erratum. *open*: nothing decides it yet; the last column says why. What fails is told in
