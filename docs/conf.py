@@ -66,8 +66,8 @@ chapters = {  # the pages below a page, in the table of contents
     "guide/spark": "guide/spark-clusters guide/spark-connectors guide/spark-scale guide/spark-streaming "
     "guide/spark-audit guide/spark-campaign",
     "theory/README": "theory/definitions theory/cel theory/core-cel theory/expressions theory/sase-plus "
-    "theory/rows theory/row-patterns theory/compilers theory/evaluation theory/equivalence theory/expressiveness theory/related "
-    "theory/independence theory/mechanised",
+    "theory/rows theory/row-patterns theory/compilers theory/evaluation theory/equivalence theory/expressiveness "
+    "theory/related theory/independence theory/mechanised",
     "theory/independence": "theory/complete-tests",
     "theory/mechanised": "theory/proved theory/strategies theory/compilation theory/star theory/event-expressions "
     "theory/sase",
