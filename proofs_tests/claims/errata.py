@@ -40,6 +40,7 @@ TEXTS = {
     "sase07": "the technical report, as text that was read from its pages; Queries 2 to 5 are lost",
     "icde08": "the short paper of four pages, as text that was read from its pages",
     "vldb92": "a scan of the proceedings, as text that was read from it",
+    "vldb22": "the abstract, and the source of the engine",
     "icdt22": "the abstract",
 }
 """Which copy of a paper was read."""

@@ -106,7 +106,7 @@ def _of(paper: str) -> Iterator[str]:
     yield from (f"## {paper}", "")
     counts = Counter(quick(claim.id)["status"] for claim in of_paper(paper))
     counted = ", ".join(f"*{status}* {counts[status]}" for status in STATUSES if counts[status])
-    yield from (f"{PAPERS[paper]}. {counts.total()} claims: {counted}.", "")
+    yield from (f"{PAPERS[paper]}. {counts.total()} claim{'s' * (counts.total() != 1)}: {counted}.", "")
     if paper in NOTES:
         yield from (NOTES[paper], "")
     for erratum in ALL_ERRATA:

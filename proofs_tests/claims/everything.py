@@ -39,6 +39,7 @@ PAPERS = {
     "sase07": "SASE+ (2007)",
     "icde08": "On Supporting Kleene Closure over Event Streams (2008)",
     "vldb92": "Composite Event Specification in Active Databases (1992)",
+    "vldb22": "CORE: a Complex Event Recognition Engine (2022)",
     "icdt22": "Discovering Event Queries from Traces (2022)",
 }
 
@@ -74,6 +75,7 @@ LISTED: tuple[str, ...] = (
     *_under(
         "vldb92", "corr:first corr:second slashplus-corr discount-corr constr-corr thm2 corr-general attr attr-spawn"
     ),
+    *_under("vldb22", "partition"),
     *_under("icdt22", "swg"),
     *_under("vldb92", "racket:points racket:prefix airport:AT_A airport:LAST_B airport:UB airport:ELAB"),
 )

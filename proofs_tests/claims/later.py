@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 
 from cerify.automata.evaluate.compiled import matches
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
+from cerify.semantics.ceql import syntax as ceql
+from cerify.semantics.ceql.parse import parse as parse_ceql
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
@@ -101,3 +105,55 @@ def _(effort: Effort) -> Finding:
 
 
 plant("icdt22.swg", "only an A stands in a gap", sys.modules[__name__], "_any", broken.always("A"))
+
+
+# ---- vldb22: CORE ----
+
+PARTITIONED = ("A : B", "A+ ; B", "A :+", "A ; B", "(A ; B)+", "A ; B OR B : A")
+
+
+def _by_streams_of_keys(formula: str, S: Stream, width: int) -> set[tuple[int, ...]]:
+    """Return the matches in the stream of each key, at their positions in the whole one, if not too wide."""
+    found: set[tuple[int, ...]] = set()
+    for key in {event.get("k") for event in S}:
+        places = [n for n, event in enumerate(S) if event.get("k") == key]
+        phi = parse_ceql(f"SELECT * FROM S WHERE {formula}").formula
+        alone = Stream([S[n] for n in places])
+        for C in (C for n in range(len(alone)) for C in complex_events(phi, alone, n)):
+            events = tuple(places[n] for n in sorted(C))
+            if events[-1] - events[0] <= width:
+                found.add(events)
+    return found
+
+
+@claim(
+    "vldb22.partition",
+    "PARTITION BY evaluates a query on the stream of each key; WITHIN n EVENTS is a distance of positions",
+    "definition",
+    "as the engine's source has it, where every event has the key; of the paper the abstract was read",
+)
+def _(effort: Effort) -> Finding:
+    length, cases = (3 if effort == "quick" else 5), 0
+    formulas = PARTITIONED[: 3 if effort == "quick" else None]
+    rows = [Event(type_, {"k": key}) for type_ in TYPES for key in (1, 2)]
+    for formula, width in product(formulas, (1, 2)):
+        phi = parse_ceql(f"SELECT * FROM S WHERE {formula} PARTITION BY [k] WITHIN {width} EVENTS").formula
+        for events in product(rows, repeat=length):
+            S = Stream(events)
+            got = {match.events for match in matches(phi, S)}
+            if got != (wanted := _by_streams_of_keys(formula, S, width)):
+                shown = [f"{event.type}{event.get('k')}" for event in S]
+                seen = {"stream": shown, "formula": sorted(got), "streams of keys": sorted(wanted)}
+                return Finding("refuted", "exhaustive", formula, seen)
+            cases += 1
+    bound = f"{len(formulas)} formulas, two widths, all streams of {length} events of 2 types and 2 keys: {cases} cases"
+    return Finding("holds", "exhaustive", bound)
+
+
+plant(
+    "vldb22.partition",
+    "PARTITION BY is that of CEL, a filter on the whole stream",
+    ceql,
+    "NODES",
+    lambda nodes: {**nodes, "perkey": lambda phi, keys, span: cel.PartitionBy(phi, keys[0], span=span)},
+)
