@@ -316,7 +316,13 @@ class SymbolicMeaning:
             case cel.Disjunction(left, right):
                 return z3.Or(self._condition(left, mu), self._condition(right, mu))
             case cel.Named(name, _):
-                raise Unsupported(f"the registered predicate {name} has values on known events only", condition.span)
+                raise Unsupported(
+                    (
+                        f"the registered predicate {name} cannot be evaluated on unknown events; compare the queries "
+                        "without it"
+                    ),
+                    condition.span,
+                )
             case _:
                 assert_never(condition)
 

@@ -52,8 +52,8 @@ def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | 
     match inner:
         case CheckedPlan() | PerKeyPlan():
             return Unsupported(
-                "batch evaluation does not support this formula, because checking a match needs earlier "
-                f"events again ({inner.refused.message}); collect the stream and use cerify.match",
+                "batch evaluation does not support this formula, because checking a match needs all "
+                f"earlier events ({inner.refused.message}); collect the stream and use cerify.match",
                 inner.refused.span,
             )
     return plan

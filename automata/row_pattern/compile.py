@@ -509,8 +509,10 @@ def predicate_of(e: rows.Expression, own: Collection[str]) -> pred.Predicate:
             return pred.OneOf(_term(operand, own), tuple(value for one in items for value in rows.constants(one)))
         case _:
             raise Unsupported(
-                "only comparisons of columns and constants, BETWEEN, IN, AND and OR are translated, and no order of "
-                "booleans",
+                (
+                    "only comparisons of columns and constants, BETWEEN, IN, AND and OR are translated, and "
+                    "Booleans not by order"
+                ),
                 e.span,
             )
 
@@ -522,9 +524,11 @@ def _term(e: rows.Expression, own: Collection[str]) -> pred.Term:
         case rows.RowColumn(name, A) if (A is None or A in own) and name.lower() != TYPE:
             return pred.Attribute(name)
         case rows.RowColumn(_, A) if A is not None and A not in own:
-            raise Unsupported("the condition looks at another row than the one that it is about", e.span)
+            raise Unsupported(
+                "only conditions on the current row are translated, and this one looks at another row", e.span
+            )
         case _:
-            raise Unsupported("the condition is not one on the columns of the row alone", e.span)
+            raise Unsupported("only conditions on columns of the current row are translated", e.span)
 
 
 def expression_of(predicate: pred.Predicate) -> rows.Expression:

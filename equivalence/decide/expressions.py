@@ -75,7 +75,7 @@ def pairings(
     for X, where in left.items():
         value_types = {schema.attributes[name] for _, name in attributes_of({X: where}, schema)}
         if len(value_types) != 1:
-            raise Unsupported(f"{X} does not have its values from attributes of one type", E.span)
+            raise Unsupported(f"the attributes that {X} stands for have different types", E.span)
         types[names[X]] = value_types.pop()
     wider = Schema({T: {**attributes, **types} for T, attributes in schema.types.items()})
     for chosen_ones in product(left, repeat=len(right)):
@@ -97,12 +97,10 @@ def _fresh(X: str, schema: Schema) -> str:
 
 def _as_attributes(E: expr.Expression, names: Mapping[str, str], schema: Schema, budget: Budget) -> expr.Expression:
     def decide(comparison: Comparison) -> bool:
-        raise Unsupported(
-            "they do not differ over a few values, but there is no proof where there are constraints", E.span
-        )
+        raise Unsupported("no difference was found over a few values, and with constraints there is no proof", E.span)
 
     if any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E)):
-        raise Unsupported("they do not differ over a few values, but there is no proof where there is prefix", E.span)
+        raise Unsupported("no difference was found over a few values, and with prefix there is no proof", E.span)
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     terms = {X: Attribute(name) for X, name in names.items()}
     return with_terms(body_of(E), terms, decide, definitions, order_under(schema), budget)
@@ -208,7 +206,7 @@ def _over_a_few(E: expr.Expression, schema: Schema | None, budget: Budget) -> St
     A = compile_expression(over_values(E, schema, values_for(E, E), budget), schema, budget)
     events = types_under(A.alphabet, schema, budget)
     if (word := accepted_word(A, events, budget)) is None:
-        raise Unsupported("it takes place on no history with a few values; there may be others", E.span)
+        raise Unsupported("no history with a few values was found on which it takes place; there may be others", E.span)
     return stream_of(word, events, schema)
 
 

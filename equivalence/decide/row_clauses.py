@@ -134,7 +134,9 @@ class SeparationSearch:
             }
         )
         if len(asked) > MOST_CONDITIONS:
-            raise BudgetExceeded(f"more than {MOST_CONDITIONS} conditions have to be looked at in one row")
+            raise BudgetExceeded(
+                f"one row has more than {MOST_CONDITIONS} conditions; split the clause, or use fewer conditions"
+            )
         for truths in product((True, False), repeat=len(asked)):
             letter = frozenset(zip(asked, truths, strict=True))
             known = known_after(facts, now.known, letter, now.begins)

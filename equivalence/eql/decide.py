@@ -183,7 +183,9 @@ class _Comparison:
             groups = [g for g in groups if not g & names] + [names.union(*(g for g in groups if g & names))]
         options = [self._values_of_key(g & tested) if g & tested else [self._value_of_key(g)] for g in groups]
         if prod(map(len, options)) > MOST_KEY_CLASSES:
-            raise BudgetExceeded("the conditions tell too many values of the key apart")
+            raise BudgetExceeded(
+                "the conditions distinguish too many values of the key; compare it with fewer constants"
+            )
         for values in product(*options):
             yield {name: value for group, value in zip(groups, values, strict=True) for name in sorted(group)}
 

@@ -98,7 +98,9 @@ class FilterAlphabet:
         while (letter := self._next()) is not None:
             found.append(letter)
             if len(found) > MOST_LETTERS:
-                raise BudgetExceeded(f"more than {MOST_LETTERS} sets of steps that one event can be at")
+                raise BudgetExceeded(
+                    f"an event can be in more than {MOST_LETTERS} combinations of steps; compare rules with fewer steps"
+                )
             self._solver.add(z3.Or([p != (i in letter.passes) for i, p in enumerate(self._passes)]))
         self._solver.pop()
         return found

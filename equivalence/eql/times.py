@@ -43,7 +43,7 @@ def times_of(moments: Sequence[Moment], window: int, rules: Sequence[SlotFollowe
     for unit in UNITS:
         if window % unit == 0 and (times := _solve_times(len(moments), young, old, window // unit)) is not None:
             return [t * unit for t in times]
-    raise BudgetExceeded("the window is too narrow for the times that a log would need")
+    raise BudgetExceeded("maxspan is too short to construct a log that shows a difference")
 
 
 def _ages(

@@ -274,7 +274,7 @@ def run_streams(
     with progress() as shown, interruptible(), Engine(argv, limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
         if language.name not in engine.info.languages:
-            raise InputError(f"the engine does not speak {language.name}, but {', '.join(engine.info.languages)}")
+            raise InputError(f"the engine does not speak {language.name}; it speaks {', '.join(engine.info.languages)}")
         output = "valuations" if language.results else "matches"
         found = search(engine, language, query, longest, output, lambda done, total: shown("asking", done, total))
     (_print_streams_json if as_json else _print_streams)(name, query, found)

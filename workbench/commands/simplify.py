@@ -399,7 +399,7 @@ def translate_command(
     """
     if to_dialect is not None or dialect is not None:
         if not all("row_reading" in LANGUAGES[name].settings for name in (from_, to) if name in LANGUAGES):
-            raise click.UsageError("dialects are of MATCH_RECOGNIZE: give --from and --to row-pattern")
+            raise click.UsageError("only MATCH_RECOGNIZE has dialects: give --from and --to row-pattern")
         return _translate_dialect(query, dialect or "standard", to_dialect or "standard", as_json)
     query, from_ = with_rule_of(query, from_)
     if from_ == to:
@@ -500,4 +500,4 @@ def _show_and_reparse(psi: Any, language: Language[Any]) -> str:
         pass
     except BudgetExceeded:
         raise BudgetExceeded(f"in the other language it would be nested more than {MAX_DEPTH} operators deep") from None
-    raise Unsupported("a type, variable or attribute is called like a word of the other language; give it another name")
+    raise Unsupported("a type, variable or attribute has the name of a keyword of the other language; rename it")

@@ -257,7 +257,7 @@ def _block_of(q: Tree, options: Options) -> SaseQuery | Unsupported:
 
     require_wellformed(q)
     if options.consumption is not Consumption.NONE:
-        return Unsupported("matches of SASE+ consume nothing: write NON-OVERLAP after RETURN, or `!` after an array")
+        return Unsupported("SASE+ has no consumption: write NON-OVERLAP after RETURN, or `!` after an array")
     return block_of(q)
 
 

@@ -314,7 +314,7 @@ def test_a_state_is_of_one_query_and_one_way_to_run_it(tmp_path: Path) -> None:
             other.restore(path.read_bytes())
     used = CompiledCelEvaluator(parse(QUERY))
     used.push(timed(10))
-    with pytest.raises(InputError, match="read nothing"):
+    with pytest.raises(InputError, match="already read events"):
         used.restore(path.read_bytes())
 
 
@@ -593,7 +593,7 @@ def test_a_restored_evaluator_says_why_it_cannot_count_on() -> None:
     assert evaluator.count(pa.table({"type": ["A"] * 70})) == 2**70 - 1
     again = restored(evaluator)
     assert evaluator.count(pa.table({"type": ["A"]})) == 2**70
-    with pytest.raises(BudgetExceeded, match="not part of a saved state"):
+    with pytest.raises(BudgetExceeded, match="a saved state does not have"):
         again.count(pa.table({"type": ["A"]}))
 
 
