@@ -68,7 +68,7 @@ NOT_SHOWN = (  # by the playground: options of commands, and of calls
     ),
     *("budget=", "bound=", "schema=", "level=", "reading=", "aggregates=", "order_by="),
 )
-ID = re.compile(r"`((?:tods21|cep17|sase07|icde08|vldb92)\.[^`]+)`")
+ID = re.compile(r"`((?:tods21|cep17|sase07|icde08|vldb92|vldb22|icdt22)\.[^`]+)`")
 
 sys.path.insert(0, str(DOCS / "_ext"))
 from source_names import names_in  # noqa: E402  (what the book takes for the names in a source file)
