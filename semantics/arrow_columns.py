@@ -148,7 +148,7 @@ def _converted(source: Any, unread: dict[str, str] | None) -> pa.Table:
         return source
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
-    if type(source).__module__.startswith("pandas.") and hasattr(source, "columns"):
+    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):  # from 3 on that alone
         return _of_pandas(source) if unread is None else _parts_of_pandas(source, unread)
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)

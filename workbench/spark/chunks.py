@@ -30,7 +30,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME
 from cerify.spark.answers import DIGITS, Answering, Output, answer_batches, batches_of, number_columns
-from cerify.spark.columns import TIMES, WHOLE, column
+from cerify.spark.columns import TIMES, WHOLE, column, utc_micros
 from cerify.spark.rows import NOTHING, Classes, Columns, SparkRun, gathered, rows_of, shift_positions
 from cerify.spark.runs import ExpressionRun, SparkQuery, automaton_of, reach_of_query, start
 from cerify.spark.session import CHUNKS, release
@@ -122,8 +122,7 @@ def spread(place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValu
 def place_of(df: DataFrame, columns: Columns) -> Column:
     """The place of an event by the first column of the order; microseconds for times."""
     name = columns.order[0]
-    place: Column = column(name)
-    return F.unix_micros(place.cast("timestamp")) if isinstance(df.schema[name].dataType, TIMES) else place
+    return utc_micros(df.schema, name) if isinstance(df.schema[name].dataType, TIMES) else column(name)
 
 
 def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:

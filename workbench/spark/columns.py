@@ -206,6 +206,17 @@ def column(name: str) -> Any:
     return F.col(quoted(name))
 
 
+def utc_micros(rows: T.StructType, name: str) -> Any:
+    """The microseconds from 1970 in UTC to the times of a column, whatever the zone of the session is.
+
+    A cast to `timestamp` would take a date, and a time without zone, to be one of that zone.
+    """
+    if isinstance(rows[name].dataType, T.TimestampType):
+        return F.unix_micros(column(name))
+    since = column(name).cast("timestamp_ntz") - F.lit("1970-01-01").cast("timestamp_ntz")
+    return (since.cast("interval second").cast("decimal(20, 6)") * 1_000_000).cast("bigint")
+
+
 def quoted(name: str) -> str:
     """The name of a column as Spark SQL has it."""
     return "`" + name.replace("`", "``") + "`"

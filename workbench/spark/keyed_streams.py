@@ -109,10 +109,15 @@ def _by_key(table: pa.Table, keys: Sequence[str]) -> pa.RecordBatch:
     starts = np.concatenate([[0], np.flatnonzero(differ) + 1])
     ends = np.append(starts[1:], batch.num_rows)
     blobs = [bytes(batch.slice(a, b - a).serialize()) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    columns = [batch.column(key).take(pa.array(starts)) for key in keys]
+    columns = [_one_zero(batch.column(key).take(pa.array(starts))) for key in keys]
     return pa.record_batch(
         [*columns, pa.array(blobs, pa.binary())], names=[*(key_name(i) for i in range(len(keys))), ROWS]
     )
+
+
+def _one_zero(values: pa.Array) -> pa.Array:
+    """The column of a key, with 0.0 for -0.0: Spark's store of states has them as two keys."""
+    return pc.add(values, pa.scalar(0, values.type)) if pa.types.is_floating(values.type) else values
 
 
 # ---------------------------------------------------------------------------------------------------------------------

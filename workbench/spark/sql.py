@@ -9,6 +9,7 @@ the table is divided and ordered, and which columns the answer has. Its rows com
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, cast
@@ -89,10 +90,10 @@ class CelMatch:
             return
         found = answer_batches(self._batches, planned.query, planned.columns, planned.output, Budget())
         for batch in found:
-            yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), planned.schema)
+            yield from _rows_of_batch(batch, planned.schema)
 
     def _pack(self) -> None:
-        self._batches += LocalDataToArrowConversion.convert(self._rows, self._planned.rows, False).to_batches()
+        self._batches += _batches_of_rows(self._rows, self._planned.rows)
         self._rows = []
 
 
@@ -112,9 +113,9 @@ def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> 
     return PlannedMatch(
         answer_schema(rows, asked, columns, output),
         not columns.keys,
-        [PartitioningColumn(paths.get(name, quoted(name))) for name in columns.keys],
+        [one for name in columns.keys for one in _partitioning(rows, name, paths.get(name, quoted(name)))],
         [OrderingColumn(paths.get(name, quoted(name))) for name in columns.order],
-        [SelectedColumn(paths.get(name, quoted(name)), name if name in paths else "") for name in columns.all_columns],
+        [_selected(rows, name, paths.get(name, quoted(name))) for name in columns.all_columns],
         asked.to_json(),
         columns,
         output,
@@ -148,9 +149,9 @@ class MatchRecognizeFunction:
             return Recognized(
                 found.output,
                 not keys,
-                [PartitioningColumn(quoted(name)) for name in keys],
+                [one for name in keys for one in _partitioning(table.dataType, name, quoted(name))],
                 [OrderingColumn(quoted(name), not descending, first) for name, descending, first in found.order],
-                [SelectedColumn(quoted(name)) for name in found.moved],
+                [_selected(table.dataType, name, quoted(name)) for name in found.moved],
                 found.query,
                 T.StructType([table.dataType[name] for name in found.moved]),
             )
@@ -163,9 +164,8 @@ class MatchRecognizeFunction:
         """The rows of the output."""
         given, query = self._recognized.rows, self._recognized.query
         assert query is not None
-        table = LocalDataToArrowConversion.convert(self._rows, given, False)
-        for batch in output_rows(table.to_batches(), query):
-            yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), self._recognized.schema)
+        for batch in output_rows(_batches_of_rows(self._rows, given), query):
+            yield from _rows_of_batch(batch, self._recognized.schema)
 
 
 def register(session: SparkSession, name: str = "cel_match") -> None:
@@ -177,6 +177,64 @@ def register(session: SparkSession, name: str = "cel_match") -> None:
     """
     session.udtf.register(name, cast("UserDefinedTableFunction", udtf(CelMatch)))
     session.udtf.register("match_recognize", cast("UserDefinedTableFunction", udtf(MatchRecognizeFunction)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What Spark hands over to a table function, and takes back. Its partitions end where Python says that values differ, so
+# that each NaN would be one. Its times are those of the clock where the worker runs, of which an hour comes twice.
+
+
+def _partitioning(rows: T.StructType, name: str, sql: str) -> list[PartitioningColumn]:
+    """The columns that divide the rows by a column of the key, an expression of SQL: NaN is one value, and so is 0."""
+    if isinstance(rows[name].dataType, T.FloatType | T.DoubleType):
+        return [PartitioningColumn(f"nanvl({sql}, 0D) + 0D"), PartitioningColumn(f"isnan({sql})")]
+    return [PartitioningColumn(sql)]
+
+
+def _selected(rows: T.StructType, name: str, sql: str) -> SelectedColumn:
+    """The column of the rows, an expression of SQL; of times as microseconds. Raises InputError for nested times."""
+    kind = rows[name].dataType
+    if isinstance(kind, T.TimestampType):
+        return SelectedColumn(f"unix_micros({sql})", name)
+    if _map_times(kind) != kind and (time.timezone or time.daylight):
+        raise InputError(
+            f"column {name!r} is {kind.simpleString()}; times in it would be those of a clock of which an hour comes "
+            "twice, so set TZ=UTC for Spark's processes, or leave the column out"
+        )
+    return SelectedColumn(sql, name)
+
+
+def _batches_of_rows(rows: list[tuple[Any, ...]], schema: T.StructType) -> list[pa.RecordBatch]:
+    """The rows, with columns as `_selected` has them, in batches with the types of the schema."""
+    if not rows:
+        return []
+    times = {field.name for field in schema if isinstance(field.dataType, T.TimestampType)}
+    given = T.StructType([T.StructField(f.name, T.LongType() if f.name in times else f.dataType) for f in schema])
+    table = LocalDataToArrowConversion.convert(rows, given, False)
+    moments = [
+        column.cast(pa.timestamp("us", "UTC")) if f.name in times else column
+        for f, column in zip(schema, table.columns, strict=True)
+    ]
+    return pa.table(moments, schema.names).to_batches()
+
+
+def _rows_of_batch(batch: pa.RecordBatch, schema: T.StructType) -> Iterator[tuple[Any, ...]]:
+    """The rows of an answer, their times in UTC, which PySpark would make those of the clock."""
+    yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), _map_times(schema))
+
+
+def _map_times(kind: Any) -> Any:
+    """The type with dates, which PySpark hands on as they are, for timestamps."""
+    match kind:
+        case T.TimestampType():
+            return T.DateType()
+        case T.ArrayType():
+            return T.ArrayType(_map_times(kind.elementType), kind.containsNull)
+        case T.MapType():
+            return T.MapType(_map_times(kind.keyType), _map_times(kind.valueType), kind.valueContainsNull)
+        case T.StructType():
+            return T.StructType([T.StructField(f.name, _map_times(f.dataType), f.nullable, f.metadata) for f in kind])
+    return kind
 
 
 def _names(purpose: str, given: Any) -> list[str]:

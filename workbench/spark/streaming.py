@@ -38,6 +38,7 @@ from cerify.spark.columns import (
     columns_of,
     list_columns,
     require_frame,
+    utc_micros,
     warn_of_misfits,
     with_named,
 )
@@ -54,7 +55,7 @@ from cerify.spark.keyed_streams import (
     same_plan,
     unpacked,
 )
-from cerify.spark.rows import match_schema
+from cerify.spark.rows import match_schema, unused
 from cerify.spark.runs import SparkQuery
 from cerify.spark.session import STREAMS, arrow_schema, require_release
 from cerify.spark.transport import (
@@ -70,6 +71,7 @@ from cerify.spark.transport import (
     worker_errors,
 )
 
+CLOCK = "cerify_clock"
 DELAY = "spark.watermarkDelayMs"  # in the metadata of a column that has a watermark
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -118,8 +120,12 @@ def match_stream(
     prepared = prepare(df, query, options)
     df, event_time = prepared.df, prepared.plan.event_time
     warn_of_misfits(df, prepared.plan.query, prepared.plan.columns, prepared.known, 2)
-    if watermark is not None:
+    if watermark is not None and isinstance(df.schema[event_time].dataType, T.TimestampType):
         df = df.withWatermark(event_time, watermark)
+    elif watermark is not None:  # Spark has no watermark on times without zone, which are in UTC here
+        clock = unused(CLOCK, df.columns)
+        timed = df.withColumn(clock, F.timestamp_micros(utc_micros(df.schema, event_time)))
+        df = timed.withWatermark(clock, watermark).drop(clock)
     elif DELAY not in df.schema[event_time].metadata:
         raise InputError(f"column {event_time!r} has no watermark; give one, such as watermark='10 minutes'")
     from cerify.spark.processor import Processor  # which earlier releases of PySpark cannot import

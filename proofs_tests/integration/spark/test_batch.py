@@ -325,17 +325,78 @@ def test_times_are_in_utc_whatever_their_type(spark: SparkSession) -> None:
     assert len(local_match("A ; B", S)) == 3
 
 
-def test_a_session_in_another_time_zone_finds_the_same(spark: SparkSession) -> None:
-    """Half an hour from one to the next, over the night in which the clocks of New York are put forward."""
-    zone = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe")
+NIGHTS = ("03-10T01", "03-31T00", "04-06T12", "04-07T00", "10-05T12", "10-06T00", "10-27T00", "11-03T01")
+"""Hours of 2024 from which each 20 minutes have an event: in some of the zones clocks are changed then."""
+SINCE = datetime(1970, 1, 1, tzinfo=UTC)
+EACH_20_MINUTES = [
+    datetime.fromisoformat(f"2024-{night}:00:00+00:00") + timedelta(minutes=20 * i)
+    for night in NIGHTS
+    for i in range(24)
+]
+EACH_DAY = [datetime(2024, 3, 1, tzinfo=UTC) + timedelta(days=i) for i in range(250)]
+TIMED = {  # the times of events, their column by microseconds, and a window that just contains two of them
+    "timestamp": (EACH_20_MINUTES, "timestamp_micros(us)", "20 minutes"),
+    "timestamp_ntz": (
+        EACH_20_MINUTES,
+        "TIMESTAMP_NTZ '1970-01-01' + make_dt_interval(0, 0, 0, CAST(us DIV 1000000 AS DECIMAL(18, 6)))",
+        "20 minutes",
+    ),
+    "date": (EACH_DAY, "date_from_unix_date(CAST(us DIV 86400000000 AS INT))", "1 day"),
+}
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("kind", TIMED)
+def test_the_zone_of_a_session_changes_no_answer(spark: SparkSession, kind: str, zone: str) -> None:
+    from cerify.spark import match_recognize, register
+
+    times, column, width = TIMED[kind]
+    events = [(i, (time - SINCE) // timedelta(microseconds=1), "AB"[i % 5 % 2]) for i, time in enumerate(times)]
+    df = spark.createDataFrame(events, "id long, us long, type string").repartition(3)
+    df = df.selectExpr("id", "type", f"{column} AS ts", "'a' AS k")
+    register(spark)
+    df.createOrReplaceTempView("zoned")
+    queries = [f"A ; B WITHIN {width}", "A ; B WITHIN 2 EVENTS"]
+    S = [Event(type_, {"time": time}) for (_, _, type_), time in zip(events, times, strict=True)]
+    expected = [sorted((m.at, *m.events) for m in cerify.match(query, S)) for query in queries]
+    settings = {"spark.sql.session.timeZone": zone, "spark.sql.shuffle.partitions": "3"}
+    before = {name: str(spark.conf.get(name)) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
     try:
-        times = "timestamp_seconds(1710050400 + id * 1800) AS ts"
-        df = spark.range(6).selectExpr(times, "if(id % 2 = 0, 'A', 'B') AS type", "'a' AS k")
-        found = match(df, "A ; B WITHIN 30 minutes", id_col="ts").selectExpr("unix_seconds(at) AS at").collect()
+        for query, right in zip(queries, expected, strict=True):
+            for given in ({"partition_by": "k"}, {}):
+                if not given:  # into chunks of few rows, so that some begin where the clocks are changed
+                    spark.conf.set("spark.sql.shuffle.partitions", "30")
+                found = cerify.spark.match(df, query, order_by="ts", id_col="id", **given).collect()
+                spark.conf.set("spark.sql.shuffle.partitions", "3")
+                assert sorted((row["at"], *row["events"]) for row in found) == right, (query, given)
+            asked = f"cel_match(TABLE(zoned), '{query}', order_by => 'ts', partition_by => 'k', id_col => 'ts')"
+            rows = spark.sql(f"SELECT id FROM {asked} JOIN zoned ON at = ts").collect()
+            assert sorted(row[0] for row in rows) == [at for at, *_ in right], query
+        number, unit = width.removesuffix("s").split()
+        clause = (
+            "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.id AS a, B.id AS b, A.ts AS t "
+            "AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) DEFINE A AS type = 'A', "
+            f"B AS type = 'B' AND B.ts - A.ts <= INTERVAL '{number}' {unit})"
+        )
+        pairs = [(a, b, int(times[a].timestamp())) for _, a, b in expected[0] if b == a + 1]
+        in_sql = spark.sql("SELECT * FROM match_recognize(TABLE(zoned), :clause)", {"clause": clause})
+        for found in (match_recognize(df, clause), in_sql):
+            assert sorted(map(tuple, found.selectExpr("a", "b", "unix_seconds(t)").collect())) == pairs
     finally:
-        spark.conf.set("spark.sql.session.timeZone", str(zone))
-    assert sorted(row["at"] for row in found) == [1710050400 + i * 1800 for i in (1, 3, 5)]
+        for name, value in before.items():
+            spark.conf.set(name, value)
+        spark.catalog.dropTempView("zoned")
+
+
+def test_the_zone_of_the_process_changes_no_answer(spark: SparkSession) -> None:
+    """The same in a process of its own; that of the session is UTC in it."""
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-m", "thorough", "-p", "no:cacheprovider"]
+    chosen = f"{__file__}::test_the_zone_of_a_session_changes_no_answer[timestamp-UTC]"
+    run = subprocess.run([*command, chosen], env={**os.environ, "TZ": "Europe/Berlin"}, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-3000:]
 
 
 # ---- chunks ----
