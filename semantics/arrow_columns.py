@@ -301,7 +301,8 @@ def is_text(type_: pa.DataType) -> bool:
 def _decoded(column: pa.ChunkedArray, field: str, name: str) -> pa.ChunkedArray:
     """The values of a dictionary. Raises InputError where they take far more memory than the column does."""
     indices = sum(chunk.indices.nbytes for chunk in column.chunks)
-    dictionaries = max((chunk.dictionary.nbytes for chunk in column.chunks), default=0)  # chunks may share one
+    # chunks may share a dictionary, which may be of views, of which Arrow knows no nbytes
+    dictionaries = max((chunk.dictionary.get_total_buffer_size() for chunk in column.chunks), default=0)
     size = sum(map(_bytes_of_texts, column.chunks)) if is_text(column.type.value_type) else 0
     if size > LARGEST_TEXTS + MOST_REPEATED * (indices + dictionaries):
         raise InputError(

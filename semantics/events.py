@@ -409,6 +409,6 @@ def _value_type(column: pa.ChunkedArray) -> ValueType | None:
 def _first_rows(codes: np.ndarray, column: pa.ChunkedArray, types: int) -> list[int]:
     """For each event type, by its code, the first row with a value; the number of rows where there is none."""
     first = np.full(types, len(codes))
-    rows = pc.indices_nonzero(column.is_valid()).to_numpy().astype(np.int64)
+    rows = np.flatnonzero(column.is_valid().to_numpy())  # indices_nonzero of Arrow needs a chunk (PyArrow 20)
     first[codes[rows][::-1]] = rows[::-1]  # of rows of one type the last assignment, that is the first row, counts
     return first.tolist()

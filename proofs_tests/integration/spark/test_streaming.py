@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -84,6 +85,28 @@ def test_a_stream_in_disorder(spark: SparkSession, tmp_path: Path, kind: str) ->
     assert sorted(row["id"] for row in late(found).collect()) == sorted(row["id"] for row in too_late) != []
     assert [(row["reason"], row["row"].asDict()) for row in malformed(found).collect()] == [("no key", broken)]
     assert counted == {"match": len(now), "late": len(too_late), "no key": 1}
+
+
+def test_times_without_zone_are_in_utc_and_a_key_of_zero_is_one(spark: SparkSession, tmp_path: Path) -> None:
+    """In the night in which the clocks of the session are put forward; each row is a batch."""
+    (tmp_path / "in").mkdir()
+    df = spark.readStream.schema("k double, time timestamp_ntz, type string").option("maxFilesPerTrigger", 1)
+    df = df.json(str(tmp_path / "in"))
+    rows = [(0.0, "02:50", "A"), (-0.0, "03:00", "B"), (1.0, "09:00", "A"), (1.0, "09:00", "A")]
+    for n, (k, time, type_) in enumerate(rows):
+        path = tmp_path / "in" / f"{n}.json"
+        path.write_text(f'{{"k": {k}, "time": "2024-03-31T{time}:00", "type": "{type_}"}}')
+        os.utime(path, (n, n))  # files are read in the order of their times
+    zone = str(spark.conf.get("spark.sql.session.timeZone"))
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        answer = match_stream(df, "A ; B WITHIN 10 minutes", watermark="1 seconds", event_time="time", partition_by="k")
+        writer = answer.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination()
+        found = matches(spark.read.parquet(str(tmp_path / "out"))).collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    assert [(row["k"], row["events"]) for row in found] == [(0.0, [0, 1])]
 
 
 @pytest.mark.thorough
