@@ -122,7 +122,8 @@ def spread(place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValu
 def place_of(df: DataFrame, columns: Columns) -> Column:
     """The place of an event by the first column of the order; microseconds for times."""
     name = columns.order[0]
-    return utc_micros(df.schema, name) if isinstance(df.schema[name].dataType, TIMES) else column(name)
+    place: Column = utc_micros(df.schema, name) if isinstance(df.schema[name].dataType, TIMES) else column(name)
+    return place
 
 
 def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:

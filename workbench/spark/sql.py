@@ -215,7 +215,8 @@ def _batches_of_rows(rows: list[tuple[Any, ...]], schema: T.StructType) -> list[
         column.cast(pa.timestamp("us", "UTC")) if f.name in times else column
         for f, column in zip(schema, table.columns, strict=True)
     ]
-    return pa.table(moments, schema.names).to_batches()
+    batches: list[pa.RecordBatch] = pa.table(moments, schema.names).to_batches()
+    return batches
 
 
 def _rows_of_batch(batch: pa.RecordBatch, schema: T.StructType) -> Iterator[tuple[Any, ...]]:
