@@ -195,7 +195,10 @@ def _warn_of_header(source: CsvSource, line: bytes) -> None:
     """Warn of a first line that looks like an event: it has a number or a date where names stand."""
     if source.added_lines:
         return
-    cells = next(csv.reader([line.decode("utf-8", "replace")]), [])
+    try:
+        cells = next(csv.reader([line.decode("utf-8", "replace")]), [])
+    except csv.Error:  # which the reader of the file names
+        return
     if data := next((cell for cell in cells if IS_NUMBER.fullmatch(cell) or IS_DATE_TIME.fullmatch(cell)), None):
         problem = f"its first line has the names of the columns, and {data!r} looks like a value"
         warnings.warn(

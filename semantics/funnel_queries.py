@@ -63,6 +63,8 @@ def parse_keyed_question(text: str) -> KeyedQuestion:
     """
     with errors_in(text):
         word = re.match(r"\s*(FUNNEL|SEQUENCE)(?![\w.])", text)
+        if not text.strip():
+            raise ParseError("the query is empty", Span(len(text), len(text)))
         if word is None:
             raise ParseError("a funnel begins with FUNNEL, and a sequence with SEQUENCE", Span(0, min(len(text), 1)))
         parts, clauses = _parts_of(text, word.end())

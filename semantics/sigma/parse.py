@@ -69,6 +69,8 @@ def parse(text: str) -> SigmaQuery:
             except flaws as error:
                 raise ParseError(f"not a Sigma rule: {_message(error)}", _place(text, start, error)) from None
         raise
+    if not text.strip():
+        raise ParseError("the query is empty")
     if not built.rules:
         raise ParseError("there is no rule; write a mapping with `detection` or `correlation`")
     correlations = [rule for rule in built.rules if isinstance(rule, SigmaCorrelationRule)]
