@@ -193,7 +193,7 @@ GOOD = rules({"type": "temporal", "rules": ["a", "b"]})
         ("a: [", ParseError, "not YAML", 1),
         ("title: x\ntitle: y", ParseError, "Duplicate key", 0),
         ("- a", ParseError, "a rule is a mapping", 1),
-        ("", ParseError, "there is no rule", 0),
+        ("", ParseError, "the query is empty", 0),
         (GOOD.replace("timespan: 5s", "timespan: 5 minutes"), ParseError, "Timespan", 3),
         (GOOD.replace("- b\n", "- missing\n"), IllFormed, "'missing' not found", 7),
         (GOOD.replace("type: temporal", "type: sometimes"), ParseError, "sometimes", 4),

@@ -342,7 +342,9 @@ def test_an_engine_that_answers_nothing_is_not_known(tmp_path: Path, run: Run) -
 # ---- questions ----
 # The pool of questions: each axis has a stage, in which each of its values differs from the definition.
 
-NUMBER = {"cel": 9965, "core-cel": 4743, "sase": 8916, "event-expression": 6148, "row-pattern": 3538}
+NUMBER = {
+    "cel": 9965, "core-cel": 4743, "sase": 8916, "event-expression": 6148, "row-pattern": 3538, "funnel": 1352,
+}  # fmt: skip
 """The questions of each language."""
 
 BESIDE = {"overlap@partition": {"overlap": "past-last"}}

@@ -150,7 +150,7 @@ def matched(pattern: Pattern, events: Any, seconds: Any) -> Iterator[tuple[int, 
     for positions in taken(pattern.root, [event["type"] for event in events]):
         of = dict(zip(names, positions, strict=True))
         where = [p for some in positions for p in some]
-        if timedelta(seconds=seconds[max(where)] - seconds[min(where)]) > pattern.width:
+        if seconds[max(where)] - seconds[min(where)] > pattern.width.total_seconds():
             continue
         if any(of[b][0] != of[a][0] + 1 for run in pattern.contiguous for a, b in pairwise(run)):
             continue

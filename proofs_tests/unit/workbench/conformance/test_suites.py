@@ -186,7 +186,7 @@ def test_the_guide_states_how_many_there_are() -> None:
     guide = " ".join((ROOT / "docs" / "guide" / "conformance.md").read_text(encoding="utf-8").split())
     valuations = sum(case.output == "valuations" for case in suite())
     empty = sum(not case.matches for case in suite())
-    assert f"there are {len(suite()):,}, of which {valuations} ask for valuations and {empty} have no match" in guide
+    assert f"CEL has {len(suite()):,} cases: {valuations} ask for valuations and {empty} have no match" in guide
     assert f"there are {len(MUTANTS)} wrong semantics" in guide
 
 

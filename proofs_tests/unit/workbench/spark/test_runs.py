@@ -160,7 +160,7 @@ def test_what_is_gathered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pa.table({"type": ["A", "B"] * 2, "x": [1, 2, 3, 4]})
     run.push(table)
     run.push(table)
-    with pytest.raises(BudgetExceeded, match="gathered up to 9 events"):
+    with pytest.raises(BudgetExceeded, match="at most 9 events"):
         run.push(table)
 
 
