@@ -480,7 +480,8 @@ def grade(asked: Json) -> Json:
 
 
 REQUESTS: Mapping[str, Callable[[Json], Json]] = {
-    one.__name__: one for one in (languages, read_pasted_rows, evaluate, explain, compare, draw, step, tasks, grade)
+    "read": read_pasted_rows,
+    **{one.__name__: one for one in (languages, evaluate, explain, compare, draw, step, tasks, grade)},
 }
 
 
