@@ -246,7 +246,8 @@ def _convert_events(source: Events, reading: FieldReading, schema: Schema | None
         if schema is None and items and all(isinstance(item, Mapping) for item in items):
             return _stream_of_objects(items, reading)
         if schema is not None:
-            items = [flattened(x, f"event {n}") if isinstance(x, Mapping) else x for n, x in enumerate(items)]
+            known = schema.attributes
+            items = [flattened(x, f"event {n}", known) if isinstance(x, Mapping) else x for n, x in enumerate(items)]
         typed_items = [
             _renamed(
                 reserving(typed(item, reading.type_column, reading.default_type), reading.reserved, f"event {n}"),

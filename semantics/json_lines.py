@@ -63,7 +63,7 @@ def _fitting(source: CsvSource, schema: Schema, reading: FieldReading) -> Stream
     objects: list[Any] = []
     for place, parsed in _json_values(source, reading.records):
         where = f"{source.name}, {place}"
-        obj = flattened(parsed, where) if isinstance(parsed, dict) else parsed
+        obj = flattened(parsed, where, schema.attributes) if isinstance(parsed, dict) else parsed
         if isinstance(obj, dict):
             obj = typed(obj, reading.type_column, reading.default_type)
         obj = reserving(obj, reading.reserved, where)

@@ -9,7 +9,7 @@ attribute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cerify.semantics.arguments import short_repr
@@ -34,15 +34,17 @@ SCALARS = frozenset({bool, int, float, str, type(None)})
 JSON_VALUES = "an attribute is a number, a string or a Boolean"
 
 
-def flattened(obj: Mapping[str, Any], where: str) -> dict[str, Any]:
+def flattened(obj: Mapping[str, Any], where: str, declared: Collection[str] = ()) -> dict[str, Any]:
     """Return the fields of an object, those of objects in it by their paths.
+
+    An empty object has no fields, and is kept only as the value of a declared attribute, for the schema to refuse.
 
     Raises InputError for a path that has two values, and for objects that are nested too deeply.
     """
     if not _is_nested(obj):
         return dict(obj)
     found: dict[str, Any] = {}
-    for name, value in _leaves(obj, where):
+    for name, value in _leaves(obj, where, declared):
         if name in found and found[name] is not None:
             if value is not None and (value != found[name] or type(value) is not type(found[name])):
                 raise InputError(
@@ -54,11 +56,11 @@ def flattened(obj: Mapping[str, Any], where: str) -> dict[str, Any]:
     return found
 
 
-def _leaves(obj: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
+def _leaves(obj: Mapping[str, Any], where: str, declared: Collection[str]) -> Iterator[tuple[str, Any]]:
     pending: list[tuple[str, Any, int]] = [(name, value, 0) for name, value in reversed(list(obj.items()))]
     while pending:
         name, value, depth = pending.pop()
-        if not isinstance(value, Mapping):
+        if not isinstance(value, Mapping) or (not value and name in declared):
             yield name, value
             continue
         if depth == DEEPEST:

@@ -37,7 +37,8 @@ SAME = [
 ]
 PROVED: list[tuple[str, str, Claim, str]] = [
     ("(A ; B ; C) FILTER A.x < B.x", "(A ; B ; C) FILTER A.x <= B.x", "contained", "conditions"),
-    ("((A ; B) WITHIN 5 seconds) ; C", "((A ; B) WITHIN 10 seconds) ; C", "contained", "operands"),
+    ("((A ; B) WITHIN 5 seconds) ; C", "((A ; B) WITHIN 10 seconds) ; C", "contained", "decided"),
+    ("((A ; B) WITHIN 5 [x]) ; C", "((A ; B) WITHIN 10 [x]) ; C", "contained", "operands"),
     ("(((A ; B) PARTITION BY [k]) ; D) WITHIN 5 seconds", "((A ; B) PARTITION BY [k]) ; D", "contained", "drop"),
     ("A UNLESS (B ; C)", "A UNLESS ((B ; C) PARTITION BY [k])", "contained", "operands"),
     ("((A FILTER A[x > 3]) PARTITION BY [k])+", "((A FILTER A[x > 2]) PARTITION BY [k])+", "contained", "operands"),
@@ -140,7 +141,7 @@ def test_a_forged_derivation_is_refused(left: str, right: str, claim: Claim, der
 
 
 def test_a_proof_of_a_part_is_of_that_part_with_its_claim_level_and_order() -> None:
-    left, right = "((A ; B) WITHIN 5 seconds) ; C", "((A ; B) WITHIN 10 seconds) ; C"
+    left, right = "((A ; B) WITHIN 5 [x]) ; C", "((A ; B) WITHIN 10 [x]) ; C"
     found = prove(parsed(left), parsed(right), "contained", "events", None, "non-decreasing", Budget())
     assert isinstance(found, Contained)
     whole = found.certificate

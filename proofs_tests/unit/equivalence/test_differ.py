@@ -401,7 +401,10 @@ QUERIES = {
 def test_what_a_campaign_sends_to_its_processes_is_pickled(language: Language[Any]) -> None:
     """A reduction was a method of an object with a table that cannot be pickled: fuzz with two processes failed."""
     operations = language.operations()
-    assert operations is not None
+    if operations is None:  # only streams are shrunk
+        assert language.name not in QUERIES
+        assert pickle.loads(pickle.dumps(language)) is language
+        return
     restored = pickle.loads(pickle.dumps(operations))
     assert replace(restored, reductions=()) == replace(operations, reductions=())
     query = operations.parse(QUERIES[language.name])
