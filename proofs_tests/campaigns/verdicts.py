@@ -26,6 +26,7 @@ from cerify.semantics.events import TIME, Match, Stream
 from cerify.semantics.files import as_stream
 from cerify.semantics.predicates import Comparison, Constant, InRange, Like, OneOf, classify_event
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.sase.syntax import DECIDED
 from proofs_tests.campaigns.values import OPTIONS, Wild, command, wild_case
 
@@ -127,11 +128,17 @@ def require_same(
     """
     ends = language != other_language and other_language.name == "event-expression"
     left, right = (
-        {(m.at, None if ends else m.events) for m in of.evaluators.matches(query, S, DENOTATIONAL, OPTIONS)}
+        {(m.at, None if ends else _shown(m)) for m in of.evaluators.matches(query, S, DENOTATIONAL, OPTIONS)}
         for of, query in ((language, case.query), (other_language, other))
     )
     if left != right:
         raise AssertionError(f"{why} to {other_language.syntax.show(other)}, and not over {list(S)}")
+
+
+def _shown(m: Match) -> tuple[int, ...]:
+    """The events of a match without rows that a clause of MATCH_RECOGNIZE leaves out, as translations of EQL do."""
+    excluded = m.excluded if isinstance(m, NumberedMatch) else ()
+    return tuple(n for n in m.events if n not in excluded)
 
 
 def rewritten(language: Language[Any], case: Wild, other_language: Language[Any], written: Callable[[], Any]) -> Any:

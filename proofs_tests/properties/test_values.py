@@ -78,14 +78,18 @@ def seen(language: str, seed: int, answers: values.Answers = values.answers) -> 
             yield error.code
 
 
+WILD = [language for language in LANGUAGES if language not in ("sigma", "ceql", "funnel")]
+"""The languages whose random queries are given other values; CEQL has none, Sigma and funnels keep theirs."""
+
+
 @pytest.mark.parametrize("answers", [values.answers, verdicts.answers], ids=["evaluators", "deciders"])
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", WILD)
 def test_all_agree_with_the_definition(language: str, seed: int, answers: values.Answers) -> None:
     assert [outcome for outcome in seen(language, seed, answers) if "WRONG" in outcome] == []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", WILD)
 def test_some_of_the_cases_match(language: str) -> None:
     assert any(outcome.endswith(": matched") for seed in range(4) for outcome in seen(language, seed))
 

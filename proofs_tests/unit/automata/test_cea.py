@@ -680,7 +680,7 @@ def test_a_state_is_what_was_sealed() -> None:
         ("evaluator", "compiled", "the state is of another evaluator, 'kernel'"),
         ("evaluator", ["other"], "restore it with that one"),
         ("query", "other", "restore it with those it was saved with, which its first line names"),
-        ("magic", "other", "no saved state"),
+        ("magic", "other", "not a valid saved state"),
         ("sha256", "other", "its checksum differs"),
         ("more", "other", "its checksum differs"),
     ],
@@ -696,7 +696,7 @@ def test_the_header_says_what_is_different_and_what_to_do(field: str, value: obj
 
 @pytest.mark.parametrize("line", [b"", b"[]", b"1", b'{"magic": 1}', b"[" * 100_000, b"\xff"])
 def test_what_is_no_header_is_no_state(line: bytes) -> None:
-    with pytest.raises(InputError, match="no saved state"):
+    with pytest.raises(InputError, match="not a valid saved state"):
         unseal(line + b"\ndata", "kind", "query")
 
 

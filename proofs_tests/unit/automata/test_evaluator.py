@@ -323,7 +323,7 @@ def test_no_file_is_trusted(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("no state")
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
     for name in ("text.npz", "other.npz", "empty.npz"):
-        with pytest.raises(InputError, match="no saved state"):
+        with pytest.raises(InputError, match="not a valid saved state"):
             CompiledCelEvaluator(parse(QUERY)).restore((tmp_path / name).read_bytes())
     evaluator = CompiledCelEvaluator(parse(QUERY))
     evaluator.push(timed(900))

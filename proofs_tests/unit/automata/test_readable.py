@@ -175,12 +175,12 @@ def test_states_of_something_else_are_refused() -> None:
     evaluator = ReadableCelEvaluator(parse(SCOPED))
     evaluator.push([Event("A", {"time": 5, "k": 1}), Event("A", {"time": 6, "k": "x"})])
     state = evaluator.save()
-    with pytest.raises(InputError, match="read nothing"):
+    with pytest.raises(InputError, match="already read events"):
         evaluator.restore(state)
     for other in (SCOPED.replace("9", "8"), SCOPED.replace("[k]", "[m]"), "A ; C"):
         with pytest.raises(InputError, match="another query"):
             ReadableCelEvaluator(parse(other)).restore(state)
-    with pytest.raises(InputError, match="no saved state"):
+    with pytest.raises(InputError, match="not a valid saved state"):
         ReadableCelEvaluator(parse(SCOPED)).restore(b"{}")
 
 
