@@ -111,7 +111,7 @@ def test_a_window_on_values_inside_is_checked_and_refused_in_batches(query: str,
     assert found
     refused = batch_scope(phi)
     assert isinstance(refused, Unsupported)
-    assert "stands deeper" in refused.message
+    assert "only around the whole formula" in refused.message
     assert refused.span is not None
     assert "WITHIN" in query[refused.span.start : refused.span.end]
 
