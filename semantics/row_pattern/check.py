@@ -107,24 +107,26 @@ def type_of(e: rows.Expression, types: Types) -> RowType | None:
 
 def _calculated(sign: str, left: rows.Expression, right: rows.Expression, types: Types) -> RowType | None:
     """The type of a sum or a product; None where its operands may be numbers, or times and intervals."""
+    known = [type_of(operand, types) for operand in (left, right)]  # once, as operands may be nested deeply
     table = {("number", sign, "number"): "number", **{key: kind for key, kind in TIMED.items() if key[1] == sign}}
-    pairs = product(_possible_kinds(left, types), _possible_kinds(right, types))
+    pairs = product(*map(_possible_kinds, (left, right), known))
     found = {table[one, sign, other] for one, other in pairs if (one, sign, other) in table}
-    if found == {"number"} or not found:
-        return _number((left, right), types) if found else None
+    if found == {"number"}:
+        return "float" if "float" in known else "int"
     return cast("RowType", found.pop()) if len(found) == 1 else None
 
 
-def _possible_kinds(e: rows.Expression, types: Types) -> tuple[ValueKind, ...]:
-    """The kinds that an operand of arithmetic may have; no column holds intervals."""
-    if (known := kind_of_type(type_of(e, types))) is not None:
+def _possible_kinds(e: rows.Expression, type_: RowType | None) -> tuple[ValueKind, ...]:
+    """The kinds that an operand of arithmetic with that type may have; no column holds intervals."""
+    if (known := kind_of_type(type_)) is not None:
         return (known,)
     column = e.argument if isinstance(e, rows.Physical | rows.Logical) else e
     return ("number", "timestamp") if isinstance(column, rows.RowColumn) else ("number", "timestamp", "interval")
 
 
 def _quantity(operand: rows.Expression, types: Types) -> RowType:
-    return "interval" if type_of(operand, types) == "interval" else _number((operand,), types)
+    found = type_of(operand, types)
+    return found if found in ("interval", "float") else "int"
 
 
 def _joined(operands: Sequence[rows.Expression], types: Types) -> RowType | None:
