@@ -444,7 +444,7 @@ TARGETS = {
     "funnel": Target(lambda: FUNNEL, funnel_asked),
     "clickhouse": Target(lambda: CALLS, call_translated),
     "statement": Target(lambda: STATEMENTS, statement_selected),
-    **{f"parse-{name}": parser(name) for name in LANGUAGES},
+    **{f"parse-{name}": parser(name) for name, language in LANGUAGES.items() if language.cases is not None},
     "csv": reader(".csv", lambda: [CSV]),
     "jsonl": reader(".jsonl", lambda: [LINES]),
     "large-csv": Target(lambda: [CSV], in_file(".csv", large_csv)),
