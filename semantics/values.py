@@ -39,6 +39,8 @@ EXACT = 2**53
 
 INT64 = range(-(2**63), 2**63)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_TIME, LAST_TIME = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
+"""The first and the last time that a value can be, in the years 1 and 9999."""
 
 
 PATTERNS: Mapping[ValueType, tuple[str, str]] = {

@@ -23,7 +23,7 @@ from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import satisfied
-from cerify.semantics.values import EXACT, INT64, Value, ValueType, kind
+from cerify.semantics.values import EXACT, FIRST_TIME, INT64, LAST_TIME, Value, ValueType, kind
 
 if TYPE_CHECKING:
     from greenery import Charclass, Pattern
@@ -320,7 +320,6 @@ Truth: TypeAlias = tuple[bool, ...]
 
 Number: TypeAlias = int | float
 STEPS = tuple(timedelta(**{unit: 1}) for unit in ("days", "hours", "minutes", "seconds", "microseconds"))
-FIRST_TIME, LAST_TIME = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
 DAY_0 = datetime(2000, 1, 1, tzinfo=UTC)
 DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool": False, "timestamp": DAY_0}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
@@ -21,14 +21,13 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import RowType
 from cerify.semantics.row_pattern.scalars import Nullable, column_values
 from cerify.semantics.row_pattern.syntax import MatchRecognize, Order
-from cerify.semantics.values import EXACT, KIND_OF, Value, ValueKind, microseconds, value_type_of
+from cerify.semantics.values import EXACT, FIRST_TIME, KIND_OF, LAST_TIME, Value, ValueKind, microseconds, value_type_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 DURATION: pa.DataType = pa.duration("us")
-FIRST_TIME, LAST_TIME = (microseconds(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
 
 
 class SeveralTypes(Exception):
@@ -454,7 +453,7 @@ def _timed(sign: str, left: Column, right: Column) -> Column:
     if kind == "timestamp":
         bounds = pc.min_max(found) if isinstance(found, pa.Array) else {"min": found, "max": found}
         first, last = (bounds[name].cast(pa.int64()).as_py() for name in ("min", "max"))
-        if first is not None and not (first >= FIRST_TIME and last <= LAST_TIME):
+        if first is not None and not (microseconds(FIRST_TIME) <= first and last <= microseconds(LAST_TIME)):
             raise Inexact
     return found
 

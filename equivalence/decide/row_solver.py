@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -27,7 +27,7 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, columns_in, combined, resolved
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, Order
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import INT64, Value, ValueType, microseconds, time_at, value_type_of
+from cerify.semantics.values import FIRST_TIME, INT64, LAST_TIME, Value, ValueType, microseconds, time_at, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The conditions of clauses of MATCH_RECOGNIZE that look at columns alone, and what cannot be true of them in a table.
@@ -35,7 +35,6 @@ from cerify.semantics.values import INT64, Value, ValueType, microseconds, time_
 # Two conditions that are the same expression are one, whatever the variables. A word says of each row of a partition
 # which conditions are true and which are not; a fact is a factor that the word of no partition has.
 
-FIRST_TIME, LAST_TIME = (microseconds(end.replace(tzinfo=UTC)) for end in (datetime.min, datetime.max))
 FARTHEST = 50  # rows that PREV and NEXT may look back or on; each makes what the solver is told longer
 
 
@@ -288,7 +287,7 @@ class SymbolicRows:
                 yield among(x.kind, (TEXT,) if name == TYPE else kinds)
                 yield z3.Implies(x.kind == TRUTH, z3.Or(x.at == 0, x.at == 1))
                 if self.calculates:
-                    in_years = z3.And(x.at >= FIRST_TIME, x.at <= LAST_TIME)
+                    in_years = z3.And(x.at >= microseconds(FIRST_TIME), x.at <= microseconds(LAST_TIME))
                     yield z3.Implies(x.kind == TIME, z3.And(z3.IsInt(x.at), in_years))
                 if self.exact and self.likes:
                     yield z3.Implies(x.kind == TEXT, among(x.at, range(len(self.texts))))
@@ -392,7 +391,7 @@ class SymbolicRows:
         if sign not in ("+", "-"):
             return self.null
         at = x.at + y.at if sign == "+" else x.at - y.at
-        years = z3.And(at >= FIRST_TIME, at <= LAST_TIME)
+        years = z3.And(at >= microseconds(FIRST_TIME), at <= microseconds(LAST_TIME))
         results = {(TIME, SPAN): TIME, (SPAN, SPAN): SPAN} | (
             {(SPAN, TIME): TIME} if sign == "+" else {(TIME, TIME): SPAN}
         )

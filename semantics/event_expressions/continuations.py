@@ -12,7 +12,7 @@ import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise, product
 from typing import Any, ClassVar, NamedTuple, TypeAlias, assert_never
 
@@ -32,12 +32,11 @@ from cerify.semantics.event_expressions.denote import (
 )
 from cerify.semantics.events import Event
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate, atoms, holds, satisfied
-from cerify.semantics.values import Value, kind
+from cerify.semantics.values import FIRST_TIME, LAST_TIME, Value, kind
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Representatives of the events that may come: one for each way in which some tests on an event can turn out.
 
-FIRST_TIME, LAST_TIME = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
 MICROSECOND = timedelta(microseconds=1)
 
 
