@@ -8,7 +8,7 @@ the standard is an abbreviation here: NULLIF(a, b) is a CASE, so nothing else ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal
@@ -16,7 +16,7 @@ from typing import Literal
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import IllFormed, Span, Unsupported
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.scalars import RowReading
+from cerify.semantics.row_pattern.scalars import LENGTHS, RowReading
 from cerify.semantics.row_pattern.syntax import MatchRecognize, Order, RowSkip
 from cerify.semantics.trees import subtrees
 
@@ -272,18 +272,20 @@ def _difference(function: str, dialects: frozenset[str] = frozenset()) -> Builde
 
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
         unit, start, end = arguments
-        return rows.RowCall("DATEDIFF" if dialect.name in dialects else function, (unit_of(unit, span), start, end))
+        return rows.RowCall(
+            "DATEDIFF" if dialect.name in dialects else function, (unit_of(unit, span, LENGTHS), start, end)
+        )
 
     return build
 
 
-def unit_of(e: rows.Expression, span: Span) -> rows.Expression:
-    """Return a unit of time as a text: a word, as MINUTE, or a text, as 'minute'. Raises Unsupported for others."""
+def unit_of(e: rows.Expression, span: Span, units: Collection[str]) -> rows.Expression:
+    """Return one of these units of time as a text: a word, as MINUTE, or a text, as 'minute'. Raises Unsupported."""
     word = e.name if isinstance(e, rows.RowColumn) and e.variable is None and not e.quoted else None
     word = e.value if isinstance(e, rows.RowConstant) and isinstance(e.value, str) else word
     unit = None if word is None else word.upper().removesuffix("S")
-    if unit not in TIME_UNITS:
-        raise Unsupported(f"a unit of time is one of {', '.join(TIME_UNITS)}", e.span or span)
+    if unit not in units:
+        raise Unsupported(f"the unit of time here is one of {', '.join(units)}", e.span or span)
     return rows.RowConstant(unit, span=e.span)
 
 

@@ -26,13 +26,14 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import (
     BARE,
     STANDARD_SQL,
+    TIME_UNITS,
     SqlDialect,
     default_skip,
     dialect_function,
     unit_of,
 )
 from cerify.semantics.row_pattern.scalars import FUNCTIONS as SCALAR_FUNCTIONS
-from cerify.semantics.row_pattern.scalars import SPELLINGS
+from cerify.semantics.row_pattern.scalars import LENGTHS, SPELLINGS
 from cerify.semantics.row_pattern.syntax import (
     MatchRecognize,
     Measure,
@@ -295,7 +296,7 @@ _INTERVAL = re.compile(
     r"INTERVAL\s*(?:'(?P<text>[^']*)'|(?P<number>[0-9]+))\s*(?P<unit>[A-Z]+?)?S?(?:\s*\([0-9]+\))?(?:\s+TO\s+(?P<last>[A-Z]+))?",
     re.I,
 )
-_LENGTHS = {"WEEK": timedelta(days=7), **rows.UNITS, "MILLISECOND": timedelta(milliseconds=1)}
+_LENGTHS = LENGTHS | {"MILLISECOND": timedelta(milliseconds=1)}
 _ENDS = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
@@ -361,7 +362,8 @@ def scalar_function(name: str, arguments: tuple[rows.Expression, ...], span: Spa
         wanted = str(most) if least == most else f"{least} or {most}"
         raise Unsupported(f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {len(arguments)}", span)
     if function.kinds[:2] == ("string", "timestamp"):
-        arguments = (unit_of(arguments[0], span), *arguments[1:])
+        units = TIME_UNITS if most == 2 else LENGTHS  # a difference has a unit of fixed length
+        arguments = (unit_of(arguments[0], span, units), *arguments[1:])
     return rows.RowCall(known, arguments, span=span)
 
 

@@ -324,7 +324,8 @@ def _boundaries(part: str, start: datetime, end: datetime) -> int | None:
     return None if first is None or last is None else (last - first) // LENGTHS[part.upper()]
 
 
-LENGTHS: Mapping[str, timedelta] = {"WEEK": timedelta(days=7), **rows.UNITS}
+LENGTHS: dict[str, timedelta] = {"WEEK": timedelta(days=7), **rows.UNITS}
+"""The units of a fixed length, in which times have a difference."""
 FIELDS: Mapping[str, tuple[int, int]] = {"DAY": (86_400, 10**9), "HOUR": (3_600, 24), "MINUTE": (60, 60)}
 """Of the fields of an interval, the seconds of one, and the number at which the next longer field goes on."""
 

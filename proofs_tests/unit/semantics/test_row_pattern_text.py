@@ -170,6 +170,7 @@ def test_random_clauses_are_read_back(seed: int) -> None:
         ("PATTERN (A) DEFINE A AS DATE '2020-01-01' - 5 > t", IllFormed, "no timestamp - number", None),
         ("MEASURES ROUND(x, 1, 2) AS m PATTERN (A)", Unsupported, "takes 1 or 2 arguments, not 3", "ROUND(x, 1, 2)"),
         ("MEASURES EXTRACT(ERA FROM t) AS m PATTERN (A)", Unsupported, "no part ERA of a time", None),
+        ("MEASURES DATEDIFF(MONTH, t, t) AS m PATTERN (A)", Unsupported, "one of WEEK, DAY", "MONTH"),
         ("MEASURES UPPER(1) AS m PATTERN (A)", IllFormed, "1 is a number, and a string is expected", "1"),
         ("PATTERN (A) DEFINE A AS INTERVAL '1' DAY > 5", IllFormed, "is an interval, and 5 a number; write a", "5"),
         ("MEASURES COUNT(*) n PATTERN (A)", ParseError, "AS is missing: a measure is an expression AS n", "COUNT(*) n"),
