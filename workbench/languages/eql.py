@@ -55,6 +55,7 @@ class EqlSyntax(Syntax[eql.EqlQuery]):
             for word in ("AND", "OR", "NOT", "IN", "WHERE", "SEQUENCE")
         },
         **instead({"&&": "and", "||": "or", "=": "==", "<>": "!=", "IS": "== null"}),
+        "MAXSPAN =": "maxspan is a number with a unit, d, h, m, s, ms or micros, as in maxspan=30s",
         **instead(dict.fromkeys(("->", ";"), "sequence [A where true] [B where true]")),
         "'": 'a string stands in double quotes, as in "cmd.exe"',
     }

@@ -169,6 +169,7 @@ S = Stream(map(Event, "ABAB"))
         ("row-pattern", "MATCH_RECOGNIZE (PATTRN (A))", "did you mean PATTERN?"),
         ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x == 1)", "MATCH_RECOGNIZE has no '=='; write ="),
         ("cel", "MATCH_RECOGNIZE (PATTERN (A))", "it is a query in another language: --language row-pattern\n"),
+        ("eql", "sequence with maxspan=5x [a where true] [b where true]", "as in maxspan=30s"),
     ],
 )
 def test_the_word_that_was_meant_is_named(language: str, query: str, message: str, run: Run) -> None:
