@@ -9,9 +9,9 @@ With keys that are the same at each step the formula stands under PER KEY. Witho
 keys.
 
 MATCH_RECOGNIZE says it as an automaton: a run that is at step s, and the furthest step t of the runs that began later.
-The run is lost if a later one comes where it is, and no other thing is to be remembered (Proposition "one later run" of
-docs/guide/eql.md). The rows between the steps are excluded from the match. Keys that differ by step are compared with
-those of the first row.
+The run is lost if a later one comes where it is. The others need not be remembered: one that catches up with the
+furthest takes its place, and `until` ends all. The rows between the steps are excluded from the match. Keys that differ
+by step are compared with those of the first row.
 
 SASE+ says only sequences of two events: between them neither comes a later first one, nor u. Three steps ask for the
 absence of a sequence, which SASE+ does not have: on A B A B C its SEQ(A a, B b, C c) has a match more.

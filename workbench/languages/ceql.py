@@ -95,7 +95,7 @@ class CeqlEvaluators(Evaluators[CeqlQuery]):
 
 
 class CeqlExplanations(Explanations[CeqlQuery]):
-    """What explains and draws the formula of a query."""
+    """Explain and draw queries of CEQL by their formulas of CEL."""
 
     def explainer(self, query: CeqlQuery, S: Stream, text: str) -> Explainer[Any]:
         return CEL.explanations.explainer(self.language.deciders.cel_formula(query, Budget()), S, text)
@@ -109,7 +109,7 @@ class CeqlExplanations(Explanations[CeqlQuery]):
 
 
 class CeqlDeciders(Deciders[CeqlQuery]):
-    """What compares queries of CEQL, by their formulas."""
+    """Compare queries of CEQL by their formulas of CEL."""
 
     decides_its_own = False
 
@@ -117,7 +117,7 @@ class CeqlDeciders(Deciders[CeqlQuery]):
         return query.formula if query.policy == "NONE" else Unsupported(CONSUMES)
 
     def compare(self, left: CeqlQuery, right: CeqlQuery, question: DecisionQuestion) -> Verdict:
-        """Decided by the formulas of CEL."""
+        """Return the verdict about the formulas of CEL; undecided where a query consumes."""
         from cerify.equivalence.verdict import Undecided
 
         phi, psi = self.in_cel(left, question.budget), self.in_cel(right, question.budget)

@@ -489,7 +489,7 @@ def asked(language: str, query: str, events: Sequence[Any] = ()) -> adapter.RunM
 LANGUAGE_OF = {"googlesql": "row-pattern", "varpulis": "sase"}
 WORDS = {
     "stix2": lambda run: module_of("stix2_adapter").pattern_of(adapter.chain_of(run.tree)),
-    "pycer": lambda run: module_of("pycer_adapter").CeqlQuery(run).text,
+    "pycer": lambda run: module_of("pycer_adapter").DeclaredQuery(run).text,
     "rustevex": lambda run: [
         {name: value for name, value in element.items() if value == value}
         for element in module_of("rustevex_adapter").elements_of(adapter.chain_of(run.tree))[0]

@@ -36,7 +36,7 @@ def skip(why: str) -> Skip:
     return Skip(why, MANUAL)
 
 
-class CeqlQuery:
+class DeclaredQuery:
     """A query in CEQL with the declaration of its stream; it raises Skip for what CEQL has no words for."""
 
     def __init__(self, run: RunMessage) -> None:
@@ -269,7 +269,7 @@ def matches(run: RunMessage) -> list[Json]:
 
     if run.tree is None:
         raise Skip("the query does not parse")
-    query = CeqlQuery(run)
+    query = DeclaredQuery(run)
     run.translate(query.text)
     counted = any(window["node"] == "TimeWindow" for window in query.windows) or bool(query.keys)
     if counted and any(node["node"] == "Project" for node in nodes_of(run.tree)):
