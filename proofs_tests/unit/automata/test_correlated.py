@@ -256,7 +256,7 @@ def test_matches_are_counted_by_enumerating_them_and_found_lazily() -> None:
 def test_the_check_of_filters_ends_with_its_seconds() -> None:
     """With no seconds at all the clock is past the limit at its first reading, whatever the machine."""
     checker = CorrelatedFilterChecker((), [], Spending(Budget(seconds=0)))
-    with pytest.raises(BudgetExceeded, match="filters that compare events took more than 0 seconds"):
+    with pytest.raises(BudgetExceeded, match="cross-event filters took more than 0 seconds"):
         deque((checker.spend() for _ in range(1_000)), maxlen=0)
 
 
