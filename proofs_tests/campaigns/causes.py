@@ -3,6 +3,10 @@
 Seventy engines are composed of one to three choices each: 40 of CEL, 20 of CEL with a meaning that was added later,
 and 10 of MATCH_RECOGNIZE. With --hidden the search does not know their values: each stands for a
 meaning without a name, so that whatever is named is wrong, unless no case tells it from the engine.
+
+Entries are counted too. A choice needs an entry if it changes an answer to a case. An entry belongs to a choice if its
+smallest case is answered otherwise without the choice; choices and entries are paired, each with one at most. A choice
+without an entry is hidden by another defect; an entry without a choice is one too many.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from functools import cache
 from random import Random
 
 import click
+import networkx as nx
 import pytest
 
 from cerify.conformance.cases import load
@@ -95,7 +100,7 @@ def judged(language: str, engine: Mapping[str, str], hidden: bool) -> tuple[Coun
         patch.setattr(Choices, "__iter__", lambda self: (c for c in known(self) if c not in secret))
         patch.setattr(Inquiry, "predictor", searched)
         defects = defects_behind(Peeler(lambda case, query, S: recorded(language, engine, case)), failures, results)
-    counted: Counter[str] = Counter()
+    counted: Counter[str] = count_entries(language, engine, defects, results)
     wrong = []
     for defect in defects:
         if not defect.causes:
@@ -107,6 +112,22 @@ def judged(language: str, engine: Mapping[str, str], hidden: bool) -> tuple[Coun
             first = defect.causes[0]
             wrong.append(f"{first.axis}={first.value} ({first.explains} of {first.of})")
     return counted, wrong
+
+
+def count_entries(
+    language: str, engine: Mapping[str, str], defects: Sequence[Defect], results: Sequence[CaseResult]
+) -> Counter[str]:
+    """How many choices have no entry of their own, and how many entries are too many."""
+    rest = {name: {n: v for n, v in engine.items() if n != name} for name in engine}
+    shown = [name for name in engine if not same(language, results, rest[name])]
+    graph = nx.Graph()
+    for number, defect in enumerate(defects):
+        for name in shown:
+            if recorded(language, rest[name], defect.result.case).matches != defect.result.matches:
+                graph.add_edge(name, number)
+    pairs = nx.bipartite.maximum_matching(graph, top_nodes=[name for name in shown if name in graph])
+    paired = sum(name in pairs for name in shown)
+    return Counter({"hidden": len(shown) - paired, "too many": len(defects) - paired})
 
 
 def without(language: str, engine: Mapping[str, str]) -> Predictor:

@@ -19,6 +19,7 @@ from cerify.commands.options import (
     OUTPUT_FOLDER,
     AtLeast,
     ChoiceOption,
+    EarlyResults,
     LanguageChoice,
     argument,
     completes,
@@ -41,12 +42,14 @@ from cerify.conformance.engines import (
 )
 from cerify.conformance.harness import Limits
 from cerify.conformance.identification import identified
-from cerify.conformance.model import Case, CaseResult, Outcome, Report, count_of, plural, unasked_sentence
+from cerify.conformance.model import Case, CaseResult, FailureKind, Outcome, Report, count_of, plural, unasked_sentence
 from cerify.conformance.oracle import AxisFinding, EngineProfile, Oracle, read_policies
 from cerify.conformance.prediction import AXES, STAGES
 from cerify.conformance.report import NAMED as report_NAMED
 from cerify.conformance.report import (
     against,
+    announced_json,
+    announced_text,
     defect_text,
     disputed_text,
     opening,
@@ -214,6 +217,7 @@ def conform_command(args: ConformArguments) -> int:
     COMMAND starts the engine, which speaks the protocol on standard input and output.
 
     A failure is judged again by the plain definition; if cerify contradicts itself, the case is disputed, not failed.
+    What a run of more than ten seconds finds is printed on standard error as it is found, with --json as objects.
 
     Exit status: 0 if something passed and nothing failed or is disputed (skips and what is known do not fail), 1
     otherwise, 2 if it cannot be started or an option is wrong, 130 if it was interrupted (the report says how far it
@@ -224,9 +228,23 @@ def conform_command(args: ConformArguments) -> int:
     baseline = None if args.baseline is None else read_stored(args.baseline)
     cases = args.cases()
     limits = Limits(run_seconds=args.time_limit, memory=args.memory * 2**20, restarts=args.restarts)
+    early = EarlyResults()
+
+    def announce(kind: FailureKind, operators: Sequence[str], result: CaseResult) -> None:
+        early.add(
+            protocol.line(announced_json(kind, operators, result))
+            if args.as_json
+            else announced_text(operators, result)
+        )
+
     with progress() as shown, interruptible():
+
+        def show(step: str, done: int, total: int) -> None:
+            early.print_due()
+            shown(step, done, total)
+
         argv = args.argv()
-        report = conform(argv, cases, args.suite_asked(), limits, shown, oracle, args.diagnosis_limit)
+        report = conform(argv, cases, args.suite_asked(), limits, show, oracle, args.diagnosis_limit, announce)
     report = replace(report, options=args.judging())
     if baseline is not None:
         report = against(report, baseline)

@@ -25,6 +25,7 @@ from cerify.commands.options import (
     SELECTIONS,
     AtLeast,
     ChoiceOption,
+    EarlyResults,
     argument,
     completes,
     engine_dir,
@@ -68,7 +69,7 @@ from cerify.conformance.model import (
     sentence,
 )
 from cerify.conformance.oracle import read_policies
-from cerify.conformance.report import event_text, labelled, match_command, result_json
+from cerify.conformance.report import announced_text, event_text, labelled, match_command, result_json
 from cerify.conformance.run import StreamSearch, search
 from cerify.equivalence.differential import (
     Answer,
@@ -551,7 +552,8 @@ def fuzz_command(args: FuzzArguments) -> int:
 
     COMMAND starts the engine, which speaks the protocol on standard input and output.
 
-    A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed. With
+    A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed. What a
+    call of more than ten seconds finds is printed on standard error as it is found, with --json as objects. With
     --query one query is asked on all short streams, made of its event types, one other, and the constants in it.
 
     Exit status: 0 if all cases that could be compared agree, but for known causes, 1 if some do not, or fewer than one
@@ -580,10 +582,15 @@ def fuzz_command(args: FuzzArguments) -> int:
 
 def run(args: FuzzArguments, known: KnownDisagreements) -> tuple[str, CampaignPlan, Summary]:
     """Run a campaign in this process: what is tested, the plan, and what was found."""
+    early, told = EarlyResults(), 0
     with progress() as shown:
 
         def report(summary: Summary) -> None:
-            found = len(summary.disagreements)
+            nonlocal told
+            for d in summary.disagreements[told:]:
+                early.add(_announced(d, args))
+            found = told = len(summary.disagreements)
+            early.print_due()
             shown(f"{found} disagree" if found else "all agree", summary.cases, args.cases)
 
         return run_evaluator(args, report, known) if args.evaluators else run_engine(args, report, known)
@@ -652,6 +659,14 @@ def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreement
         if engine.twice and summary.ended is None:
             summary.ended = f"the last case was {engine.twice.popitem()[1]}"
         return name, plan, summary
+
+
+def _announced(d: Disagreement, args: FuzzArguments) -> str:
+    """What a long campaign prints of a disagreement that it has found, before the report: an object, or a line."""
+    result = result_of(d, args.known_language, args.consuming)
+    if args.as_json:
+        return protocol.line({"found": {"case": d.index, **result_json(result)}})
+    return announced_text([f"case {d.index}"], result)
 
 
 # --- for a program ----------------------------------------------------------------------------------------------------

@@ -470,6 +470,34 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+EARLY_SECONDS = 10.0
+
+
+@dataclass
+class EarlyResults:
+    """Print results of a long run on standard error as they are found; one that ends within `seconds` prints none.
+
+    Standard output has the report alone, so that a program reads it in the same way after a short run and a long one.
+    Example: early = EarlyResults(); early.add("d1 ..."); early.print_due()
+    """
+
+    seconds: float = field(default_factory=lambda: EARLY_SECONDS)
+    _waiting: list[str] = field(default_factory=list)
+    _started: float = field(default_factory=time.monotonic)
+
+    def add(self, text: str) -> None:
+        """Print a result as one or more lines, or keep it until the run has taken long enough."""
+        self._waiting.append(text)
+        self.print_due()
+
+    def print_due(self) -> None:
+        """Print what was kept, if the run has taken long enough."""
+        if self._waiting and time.monotonic() - self._started >= self.seconds:
+            for text in self._waiting:
+                echo(text, error=True)
+            self._waiting.clear()
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # What a command prints of a file that it has written.
 

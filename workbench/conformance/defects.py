@@ -216,7 +216,8 @@ def defects_behind(
         empty = always_empty([result for result in results if result.case.language == language])
         choices = Choices(language, passed, peeler.oracle.find_choices(language), excluded=empty, watch=peeler.watch)
         answered = [result for result in results if result.case.language == language]
-        choices.silent = frozenset() if empty else frozenset(silent_operators(answered, EMPTY))
+        hurried = peeler.watch.interrupted  # it takes seconds to parse all queries of a long suite
+        choices.silent = frozenset() if empty or hurried else frozenset(silent_operators(answered, EMPTY))
         if empty:
             own = [_of_all_silent(own, silent, language)]
         found += [(group, choices) for group in _group_kernels(peeler, own, failing, choices, answered)]

@@ -342,7 +342,8 @@ class Peeler:
     """Reduces failures to the operators that cause them, by running an engine on other cases, each of them once.
 
     stopped: why no more cases are run, "" as long as some are. disputed: results on which cerify contradicts itself.
-    shrinks: whether it is at smaller cases, for which there is a share of the time of the watch.
+    shrinks: whether it is at smaller cases, for which there is a share of the time of the watch. announce: called with
+    the first case of each signature as soon as it is known, which may be minutes before the smallest one is.
     """
 
     ask: Ask
@@ -353,18 +354,24 @@ class Peeler:
     slow: float = 0.0
     shrinks: bool = True
     watch: Watch = field(default_factory=Watch)
+    announce: Callable[[FailureKind, Sequence[str], CaseResult], None] = lambda kind, operators, result: None
+    _kernels_found: list[Kernel] | None = None
 
     def kernels(
         self, failures: Iterable[CaseResult], progress: Callable[[int, int], None] = lambda d, t: None
     ) -> list[Kernel]:
         """The defects behind the failures, each with the cases that it explains, in no particular order.
 
-        Failures without an answer come last, since their questions may use up the time.
+        Failures without an answer come last, since their questions may use up the time. Called again, as after an
+        interrupt, it returns what it found before.
         """
+        if self._kernels_found is not None:
+            return self._kernels_found
         ordered = sorted(failures, key=lambda r: (len(r.case.query), len(r.case.events), r.case.id))
         answered = [result for result in ordered if result.outcome not in UNANSWERED]
         others = [result for result in ordered if result.outcome in UNANSWERED]
-        return [*self._kernels(answered, progress), *self._kernels(others, progress)]
+        self._kernels_found = [*self._kernels(answered, progress), *self._kernels(others, progress)]
+        return self._kernels_found
 
     def _kernels(self, ordered: Sequence[CaseResult], progress: Callable[[int, int], None]) -> list[Kernel]:
         groups: dict[Signature, list[Failing]] = {}
@@ -374,6 +381,10 @@ class Peeler:
             if self.stopped:  # what was asked does not suffice for a signature
                 found = self._unasked(result, groups)
             for signature, failing in found.items():
+                if signature not in groups and not self.stopped:
+                    question = _question(failing.query, failing.S, failing.origin.case)
+                    result_ = self.answered.get(question) or failing.origin
+                    self.announce(signature.kind, sorted(signature.blamed), result_)
                 groups.setdefault(signature, []).append(failing)
         progress(len(ordered), len(ordered))
         return self._reduced(groups)

@@ -20,6 +20,7 @@ from cerify.conformance.model import (
     CaseResult,
     Defect,
     DefectCause,
+    FailureKind,
     Outcome,
     Report,
     count_of,
@@ -77,6 +78,20 @@ def summary(report: Report) -> Json:
         ],
         "disputed": [result_json(result) for result in report.disputed],
     }
+
+
+def announced_json(kind: FailureKind, operators: Sequence[str], result: CaseResult) -> Json:
+    """Return what a long run prints of a kind of failure that it has found, before its smallest case is known."""
+    case = {"language": result.case.language, "case": result.case.id}
+    return {"found": {**case, "signature": {"kind": kind, "operators": list(operators)}, **result_json(result)}}
+
+
+def announced_text(operators: Sequence[str], result: CaseResult) -> str:
+    """Return the same in a line for a person."""
+    case = result.case
+    events = " ".join(event_text(event) for event in case.events) or "no events"
+    name = " with ".join(operators) or LANGUAGES[case.language].title
+    return printable(f"found so far: {name}: {case.query} on {events}: {sentence(result)}")
 
 
 def defect_json(defect: Defect, report: Report) -> Json:

@@ -19,6 +19,7 @@ from cerify.conformance.model import (
     Case,
     CaseResult,
     Defect,
+    FailureKind,
     Report,
     evaluated_output,
     format_matches,
@@ -43,6 +44,14 @@ Progress = Callable[[str, int, int], None]
 """Called with the name of a step, how much of it is done, and how much there is."""
 
 
+Announce = Callable[[FailureKind, Sequence[str], CaseResult], None]
+"""Called with the kind of a failure, the operators that it depends on, and a case that fails so."""
+
+
+def announce_nothing(kind: FailureKind, operators: Sequence[str], result: CaseResult) -> None:
+    """Report nothing."""
+
+
 def no_progress(step: str, done: int, total: int) -> None:
     """Report nothing."""
 
@@ -55,6 +64,7 @@ def conform(
     progress: Progress = no_progress,
     oracle: Oracle = Oracle(),
     diagnosis_seconds: float = DIAGNOSIS_SECONDS,
+    announce: Announce = announce_nothing,
 ) -> Report:
     """Test the engine that a command starts, with the cases in the languages that it speaks; return a report.
 
@@ -72,6 +82,8 @@ def conform(
     progress: called with the name of a step, how much of it is done, and how much there is.
     diagnosis_seconds: how long smaller cases and causes are searched; then the report has what was found.
     oracle: what the right answers are: those of the definition, or of other choices that the engine is held to.
+    announce: called with each kind of failure as soon as it is found: with the kind, the operators that it depends on,
+    and a case that is perhaps not yet the smallest.
 
     A failure is shrunk, and failures with one cause are one defect of the report. A KeyboardInterrupt ends the run
     early; what was found until then is in the report. Raises InputError if the engine does not start.
@@ -90,7 +102,7 @@ def conform(
     if not ended:
         results, ended = _reconsidered(results, oracle)
     shrinking = replace(oracle, budget=replace(oracle.budget, seconds=EXPECTED_SECONDS))
-    peeler = Peeler(_nothing_asked, shrinking, stopped=ended, watch=Watch(diagnosis_seconds))
+    peeler = Peeler(_nothing_asked, shrinking, stopped=ended, watch=Watch(diagnosis_seconds), announce=announce)
     failures = [r for r in results if r.outcome in FAILURES and r.outcome != "not_run"]
     defects, restarts = list[Defect](), engine.restarts
     if (error := same_error(results)) is not None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from cerify.commands import fuzz
+from cerify.commands import fuzz, options
 from cerify.conformance import cases as cases_second_opinion
 from cerify.conformance.cases import line_of_case, load
 from cerify.conformance.choices import Choices
@@ -34,7 +34,7 @@ from cerify.conformance.defects import (
 from cerify.conformance.judgement import ChoiceScorer, silent_operators
 from cerify.conformance.model import Case, CaseResult, Defect
 from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
-from cerify.conformance.peeling import ABSENT, Peeler, elements, without
+from cerify.conformance.peeling import ABSENT, INTERRUPTED, Peeler, elements, without
 from cerify.conformance.run import ALIKE, judged_again, reconsidered, same_error, search
 from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
 from cerify.equivalence.differential import CampaignPlan, judge
@@ -340,25 +340,52 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.thorough
-@pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="no SIGTERM")
-def test_sigterm_ends_a_run_with_what_it_has(tmp_path: Path) -> None:
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
+def test_a_signal_ends_the_search_with_what_it_has(tmp_path: Path, number: int) -> None:
+    """The search for the causes of this engine takes minutes; the report comes at the signal."""
     (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
-    command = [sys.executable, "-m", "cerify.cli", "conform", "--language", "row-pattern", "--json", "--"]
+    command = [sys.executable, "-m", "cerify.cli", "conform", "--language", "row-pattern", "--feature", "row-nested"]
     process = subprocess.Popen(
-        [*command, sys.executable, "slow.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, "--json", "--html", "report.html", "--", sys.executable, "slow.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     begun = time.monotonic()
-    while time.monotonic() < begun + 300 and _cpu(process.pid) < 5.0:
-        time.sleep(0.2)
-    used = _cpu(process.pid)
-    process.terminate()
+    while time.monotonic() < begun + 300 and _cpu(process.pid) < 4.0:
+        time.sleep(0.1)
+    process.send_signal(number)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     summary = json.loads(out.splitlines()[0])["summary"]
     assert summary["cases"] == len(out.splitlines()) - 1
-    assert "interrupted" in summary["ended"]
-    assert used
+    assert summary["ended"] == INTERRUPTED
+    assert {id_ for defect in summary["defects"] for id_ in defect["cases"]} == {
+        case["id"] for case in map(json.loads, out.splitlines()[1:]) if case["outcome"] == "failed"
+    }
+    assert INTERRUPTED in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize("command", [("conform", "--feature", "plus"), ("fuzz", "--cases", "60")])
+def test_a_long_run_says_what_it_finds_before_its_report(
+    run: Run, monkeypatch: pytest.MonkeyPatch, as_json: bool, command: tuple[str, ...]
+) -> None:
+    engine = (sys.executable, "-m", "cerify.cli", "engine", "--hypothesis", "seq=strict")
+    call = (*command, *(["--json"] if as_json else []), "--", *engine)
+    monkeypatch.setattr(options, "EARLY_SECONDS", 1e9)
+    assert "found" not in run(*call)[2], "a short run has its report alone"
+    monkeypatch.setattr(options, "EARLY_SECONDS", 0.0)
+    _, out, err = run(*call)
+    lines = [line for line in err.splitlines() if "found" in line]
+    assert lines
+    if as_json:
+        assert "summary" in json.loads(out.splitlines()[0])
+        assert all(json.loads(line)["found"]["outcome"] == "failed" for line in lines)
+    else:
+        assert all(line.startswith("found so far: ") for line in lines)
 
 
 def _cpu(pid: int) -> float:
@@ -411,7 +438,6 @@ def test_an_adapter_with_one_bug_gives_one_line(tmp_path: Path, run: Run) -> Non
     assert "the first 10 answers are the same error: internal: KeyError: 'type'" in out
 
 
-@pytest.mark.thorough
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(0, 40, 5))
 def test_a_profile_is_right_or_open(seed: int) -> None:
