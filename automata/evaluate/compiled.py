@@ -143,7 +143,7 @@ class CompiledState(AutomatonEvaluator):
     def identity(self) -> str:
         """Return the identity of the query and the options.
 
-        Without windows it also names the layout of the nodes, which was different in release 0.1.
+        Without windows it also names the layout of the nodes, since a state belongs to one.
         """
         if not self.unwindowed:
             return super().identity if self.last_of is None else f"{super().identity} the last {self.last_of}"

@@ -351,17 +351,10 @@ class CompiledWindow(Compiled):
 
     def restore(self, saved: bytes) -> ResumableWindow:
         """The run that was saved. Raises InputError for the state of another query, or for no state."""
-        rows = pa.ipc.open_stream(self._unsealed(saved)).read_all()
+        rows = pa.ipc.open_stream(unseal(saved, WINDOW, self._query.identity)).read_all()
         first = int(rows.schema.metadata[POSITION])
         saved_rows = rows if rows.num_columns else None
         return ResumableWindow(self._query, self._budget, self._reach, saved_rows, first)
-
-    def _unsealed(self, saved: bytes) -> bytes:
-        """The saved rows, also those of release 0.1, which were sealed with the query's text."""
-        before = self._query.to_json()
-        if saved == seal(WINDOW, before, bytes(saved).partition(b"\n")[2]):
-            return unseal(saved, WINDOW, before)
-        return unseal(saved, WINDOW, self._query.identity)
 
     @property
     def state(self) -> str:
@@ -484,13 +477,6 @@ class StreamPlan:
         """A hash of all that the state of a key depends on: the parsed query, and the columns that it needs."""
         parts = [self.query.identity, asdict(self.columns), self._types]
         return sha256(json.dumps(parts, sort_keys=True).encode()).digest()[:16]
-
-    @cached_property
-    def fingerprints(self) -> frozenset[bytes]:
-        """The fingerprint, and that of release 0.1, which was of the query's text."""
-        columns = ", ".join(f"{name}={value!r}" for name, value in asdict(self.columns).items())
-        text = f"({self.query.to_json()!r}, Columns({columns}), {self._types!r})"
-        return frozenset({self.fingerprint, sha256(text.encode()).digest()[:16]})
 
     @property
     def _types(self) -> list[tuple[str, str]]:
@@ -663,7 +649,7 @@ def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
 
 def same_plan(plan: StreamPlan, kept: KeyState) -> KeyState:
     """The state, which may be one of the release before. Raises InputError if it is that of another query."""
-    if kept.plan not in plan.fingerprints:
+    if kept.plan != plan.fingerprint:
         raise InputError(
             "the checkpoint belongs to another query or other columns; continue with its own query, or "
             "start with a new checkpoint"
