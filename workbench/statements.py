@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
 from pathlib import Path
+from typing import cast, get_args
 
 from cerify.api import match
 from cerify.languages.language import OutputTable
-from cerify.semantics.errors import IllFormed, errors_in
-from cerify.semantics.events import Events
+from cerify.semantics import trees
+from cerify.semantics.errors import IllFormed, Unsupported, errors_in
+from cerify.semantics.events import TYPE, Event, Events, Stream
+from cerify.semantics.files import as_stream
+from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import (
+    STANDARD_SQL,
     SqlDialect,
     dialect_named,
     meant_reading,
     require_in_dialect,
     with_meant_nulls,
 )
-from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
-from cerify.semantics.row_pattern.statement import Statement, is_statement, parse_statement
+from cerify.semantics.row_pattern.interpreter import table_of
+from cerify.semantics.row_pattern.parse import Duration, parse
+from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, columns_of
+from cerify.semantics.row_pattern.statement import Selection, Statement, is_statement, parse_statement
 from cerify.semantics.row_pattern.statement_rows import select_rows
-from cerify.semantics.row_pattern.syntax import MatchRecognize
+from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,18 @@ class Pasted:
     clause: MatchRecognize
     reading: RowReading
 
+    @property
+    def below(self) -> Selection | None:
+        """The selection in FROM or WITH that the clause reads in place of the table."""
+        return None if self.statement is None else self.statement.below
+
+    def table(self, S: Stream, reading: RowReading) -> Stream:
+        """Return the rows that the clause reads, given the file or frame. Raises IllFormed."""
+        if self.below is None:
+            return S
+        with errors_in(self.text):
+            return _selected_stream(self.below, S, self.dialect, reading)
+
     def selected(self, made: OutputTable, reading: RowReading) -> OutputTable:
         """Return the rows of the statement, given the output table of its clause. Raises IllFormed."""
         if self.statement is None:
@@ -43,21 +63,39 @@ class Pasted:
         with errors_in(self.text):
             if len(set(made.columns)) < len(made.columns):
                 raise IllFormed("two columns of the clause's output have one name; give a measure another one")
-            columns, rows = select_rows(self.statement, made.columns, made.rows, self.dialect, reading)
-            return OutputTable(columns, tuple(rows))
+            columns, found = select_rows(self.statement, made.columns, made.rows, self.dialect, reading)
+            return OutputTable(columns, tuple(found))
 
 
-def read_pasted(text: str, dialect: str = "standard") -> Pasted:
+def _selected_stream(chosen: Selection, S: Stream, dialect: SqlDialect, reading: RowReading) -> Stream:
+    """Return the rows of a selection over a stream, as a stream."""
+    S = S if chosen.below is None else _selected_stream(chosen.below, S, dialect, reading)
+    names = columns_of(S)
+    table = [[row.get(name) for name in names] for row in table_of(S)]
+    columns, found = select_rows(chosen, names, table, dialect, reading)
+    events = []
+    for row in found:
+        there = {name: value for name, value in zip(columns, row, strict=True) if value is not None}
+        if any(isinstance(value, timedelta) for value in there.values()):
+            raise IllFormed("a table holds no intervals: select the two times, and subtract them in the clause")
+        events.append(Event(str(there.pop(TYPE, ROW)), there))  # type: ignore[arg-type]
+    return Stream(events)
+
+
+def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open") -> Pasted:
     """Return what a text means in a dialect: a clause, or a SELECT around one.
 
-    Raises ParseError, Unsupported for what the dialect refuses, IllFormed.
+    duration: whether matches of WITHIN and LIMIT DURATION may take as long as they say (closed). Raises ParseError,
+    Unsupported for what the dialect refuses, IllFormed.
     """
     known = dialect_named(dialect)
     with errors_in(text):
-        statement = parse_statement(text, known) if is_statement(text) else None
-        clause = parse(text, known) if statement is None else statement.clause
+        statement = parse_statement(text, known, duration) if is_statement(text) else None
+        clause = parse(text, known, duration=duration) if statement is None else statement.clause
         require_in_dialect(clause, known)
-        reading = meant_reading([*clause.expressions, *(() if statement is None else statement.expressions)], known)
+        reading = meant_reading(
+            [*clause.keys, *clause.expressions, *(() if statement is None else statement.expressions)], known
+        )
         return Pasted(text, known, statement, with_meant_nulls(clause, known), reading)
 
 
@@ -65,6 +103,49 @@ def reading_texts(reading: RowReading) -> tuple[str, ...]:
     """Return the answers of a reading that are not the decided ones, as --reading takes them."""
     pairs = ((one.name, getattr(reading, one.name), getattr(STANDARD, one.name)) for one in fields(reading))
     return tuple(f"{name}={answer}" for name, answer, decided in pairs if answer != decided)
+
+
+def split_duration(readings: Iterable[str]) -> tuple[Duration, tuple[str, ...]]:
+    """Return the answer to `duration` among readings as --reading takes them, and the others. Raises IllFormed."""
+    duration: Duration = "open"
+    others = []
+    for text in readings:
+        name, _, answer = text.partition("=")
+        if name.strip() != "duration":
+            others.append(text)
+        elif answer.strip() in get_args(Duration):
+            duration = cast("Duration", answer.strip())
+        else:
+            raise IllFormed(f"duration is {' or '.join(get_args(Duration))}, not {answer.strip() or 'nothing'}")
+    return duration, tuple(others)
+
+
+def written_out(q: MatchRecognize, reading: RowReading) -> MatchRecognize:
+    """Return the clause that means under the decided reading what this one means under another.
+
+    Raises Unsupported for a reading that the text of a clause cannot say.
+    """
+    others = replace(reading, nulls=STANDARD.nulls, integer_division=STANDARD.integer_division)
+    if others != STANDARD:
+        named = ", ".join(reading_texts(others))
+        raise Unsupported(f"the reading {named} is followed with cerify match alone")
+
+    def exact(e: rows.Expression) -> rows.Expression:
+        changed: rows.Expression = trees.rebuilt(e, [exact(operand) for operand in rows.below(e)]) if e.operands else e
+        if isinstance(e, rows.Product) and e.operator == "/":
+            assert isinstance(changed, rows.Product)
+            changed = replace(changed, left=rows.Product(changed.left, "*", rows.RowConstant(1.0), span=e.span))
+        return replace(changed, span=e.span)
+
+    if reading.integer_division == "exact":
+        q = replace(
+            q,
+            define=tuple(replace(one, condition=exact(one.condition)) for one in q.define),
+            measures=tuple(replace(one, expression=exact(one.expression)) for one in q.measures),
+            partition=tuple(map(exact, q.partition)),
+            order=tuple(replace(one, column=exact(one.column)) for one in q.order),
+        )
+    return with_meant_nulls(q, replace(STANDARD_SQL, nulls=reading.nulls))
 
 
 def select(text: str, events: Events | str | Path, *, dialect: str = "standard") -> OutputTable:
@@ -77,5 +158,7 @@ def select(text: str, events: Events | str | Path, *, dialect: str = "standard")
     OutputTable(columns=('c',), rows=((3,),))
     """
     pasted = read_pasted(text, dialect)
+    if pasted.below is not None:
+        events = pasted.table(as_stream(events, default_type=ROW), pasted.reading)
     made = match(pasted.clause, events, output="rows", row_reading=pasted.reading)
     return pasted.selected(made, pasted.reading)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from cerify.automata.row_pattern.compile import value_in
-from cerify.automata.row_pattern.evaluate import ranks
+from cerify.automata.row_pattern.evaluate import key_values, ranks
 from cerify.semantics import trees
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
@@ -73,7 +73,7 @@ class PartitionedTable:
         order = table._sorted(q.order)
         if not q.partition:
             return cls(S, order, table.starts)
-        codes, number = table._groups([one.name for one in q.partition])
+        codes, number = table._groups(q.partition)
         codes = codes.astype(np.min_scalar_type(number))
         together = np.argsort(codes if order is None else codes[order], kind="stable")
         order = together if order is None else order[together]
@@ -131,11 +131,11 @@ class PartitionedTable:
         inside = self.number_in_partition >= far if rows < 0 else self.number_in_partition < sizes - far
         return pc.if_else(pa.array(inside), found, pa.scalar(None, array.type))
 
-    def _groups(self, names: Sequence[str]) -> tuple[NDArray[np.int64], int]:
+    def _groups(self, keys: Sequence[rows.Expression]) -> tuple[NDArray[np.int64], int]:
         """For each row the number of its group, from 0 in the order of their first rows; and how many there are."""
-        codes, distinct = self._encoded(names[0])
-        for name in names[1:]:
-            own, its = self._encoded(name)
+        codes, distinct = self._encoded(keys[0])
+        for e in keys[1:]:
+            own, its = self._encoded(e)
             codes, distinct = _encoded(pa.array(codes * len(its) + own))
         return codes, len(distinct)
 
@@ -148,7 +148,7 @@ class PartitionedTable:
     def _ascends(self, one: Order) -> bool:
         """Whether the rows are in the order of a column, as far as a look at numbers and times shows."""
         try:
-            array = self.array(one.column.name)
+            array = self._key(one.column)
         except SeveralTypes:
             return False
         if array.null_count or array.type not in (ARROW["int"], ARROW["float"], ARROW["timestamp"]):
@@ -161,23 +161,32 @@ class PartitionedTable:
         """For each row the place of its value in the order of a column, NULL above all values."""
         nulls_first = one.descending if one.nulls is None else one.nulls == "FIRST"
         try:
-            codes, distinct = _encoded(self.array(one.column.name))
+            codes, distinct = _encoded(self._key(one.column))
         except SeveralTypes:
-            return np.array(ranks(self.lists[one.column.name], len(self), one.descending, nulls_first))
+            values = key_values(one.column, self.lists, len(self))
+            return np.array(ranks(values, len(self), one.descending, nulls_first))
         at = np.empty(len(distinct), np.int64)
         at[pc.sort_indices(distinct).to_numpy()] = np.arange(len(distinct))  # a null is the last
-        values = len(distinct) - distinct.null_count
+        number = len(distinct) - distinct.null_count
         if one.descending:
-            at[at < values] = values - 1 - at[at < values]
+            at[at < number] = number - 1 - at[at < number]
         if distinct.null_count and nulls_first:
-            at[at == values] = -1
+            at[at == number] = -1
         return at[codes]
 
-    def _encoded(self, name: str) -> tuple[NDArray[np.int64], pa.Array]:
+    def _key(self, e: rows.Expression) -> pa.Array:
+        """The values of an expression of PARTITION BY or ORDER BY. Raises SeveralTypes."""
+        if isinstance(e, rows.RowColumn):
+            return self.array(e.name)
+        column = ColumnConditions(self).values(e)
+        column = column.cast(pa.int64()) if column.type == DURATION else column
+        return pa.repeat(column, len(self)) if isinstance(column, pa.Scalar) else column
+
+    def _encoded(self, e: rows.Expression) -> tuple[NDArray[np.int64], pa.Array]:
         try:
-            return _encoded(self.array(name))
+            return _encoded(self._key(e))
         except SeveralTypes:
-            values = ranks(self.lists[name], len(self), False, False)
+            values = ranks(key_values(e, self.lists, len(self)), len(self), False, False)
             return _encoded(pa.array(values, pa.int64()))
 
 

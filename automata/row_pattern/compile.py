@@ -323,6 +323,8 @@ def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
 
 def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
     """Return why the compiled loops cannot carry the automaton of a clause; None if they can. Raises BudgetExceeded."""
+    if q.longest:
+        return Unsupported("the compiled loops find the preferred match, not the longest one", q.pattern.span)
     states = len(compile_pattern(searched_pattern(q), budget).places) * (last_place(q) + 1)
     if states <= MOST_STATES:
         return None

@@ -19,6 +19,7 @@ from cerify.automata.row_pattern.compile import (
     compile_pattern,
     on_columns,
     truths,
+    value_in,
     why_not,
 )
 from cerify.semantics.arguments import Budget, check_time, timed_items
@@ -84,6 +85,22 @@ class Lookahead:
                     found[r] |= 1 << state
         return found
 
+    @cached_property
+    def farthest(self) -> list[dict[int, int]]:
+        """For each row and state in which it may be taken, the row after the last one of the longest completion."""
+        found: list[dict[int, int]] = [{} for _ in range(self.length + 1)]
+        for r in range(self.length - 1, -1, -1):
+            if r % ROWS_TOGETHER == 0:
+                check_time()
+            for state in range(len(self.automaton.follow)):
+                if self.open[r] >> state & 1:
+                    ends = (self._end(way, r + 1, found) for way in self.possible(self.automaton.follow[state], r + 1))
+                    found[r][state] = max(ends)
+        return found
+
+    def _end(self, way: Way, r: int, farthest: Sequence[Mapping[int, int]]) -> int:
+        return r if way.target == ACCEPT else farthest[r][way.target]
+
     def match_at(self, s: int, number: int) -> list[int] | None:
         """The states of the rows of the match that starts at a row; None where there is none."""
         taken: list[int] = []
@@ -94,10 +111,13 @@ class Lookahead:
         return None if way is None else taken
 
     def _choose_way(self, ways: Sequence[Way], r: int, at_start: bool) -> Way | None:
-        """The first of the ways at the row r that can be completed."""
-        return next(self.possible(ways, r, at_start), None)
+        """The first of the ways at the row r that can be completed, and as far as any other if the clause says so."""
+        possible = self.possible(ways, r, at_start)
+        if self.q.longest:  # of several that lead equally far max takes the first, which is preferred
+            return max(possible, key=lambda way: self._end(way, r, self.farthest), default=None)
+        return next(possible, None)
 
-    def possible(self, ways: Sequence[Way], r: int, at_start: bool) -> Iterator[Way]:
+    def possible(self, ways: Sequence[Way], r: int, at_start: bool = False) -> Iterator[Way]:
         """The ways at the row r that can be completed."""
         at_end = r == self.length
         for way in ways:
@@ -417,6 +437,78 @@ class Backtracking:
                 )
 
 
+class LongestSearch(Backtracking):
+    """The search for the longest match: of each row, state and view the row after the longest completion, 0 for none.
+
+    What follows depends on these three alone, so each is searched once; then the match goes to the farthest row by the
+    first ways that lead there.
+    """
+
+    def __init__(self, ahead: Lookahead, budget: Budget = Budget()) -> None:
+        super().__init__(ahead, budget)
+        self.farthest: dict[tuple[int, int, View], int] = {}
+
+    def match_at(self, s: int, number: int) -> list[int] | None:
+        """The states of the rows of the longest match that starts at a row. Raises BudgetExceeded."""
+        if len(self.farthest) > self.limit:
+            self.farthest.clear()
+        view = self.registers.initial(number)
+        ways: Iterable[Way] = [*self.ahead.possible(self.ahead.automaton.first, s, s == 0)]
+        taken: list[int] = []
+        target = max((self._end(way, s, view) for way in ways), default=0)
+        if not any(way.target == ACCEPT for way in ways) and not target:
+            return None
+        while (r := s + len(taken)) < target:
+            way = next(way for way in ways if self._end(way, r, view) == target)
+            after = self.take_row(r, way.target, view)
+            assert after is not None  # since it is completed
+            view = after
+            taken.append(way.target)
+            ways = [*self.ahead.possible(self.ahead.automaton.follow[way.target], r + 1)]
+        return taken
+
+    def _end(self, way: Way, r: int, view: View) -> int:
+        """The row after the longest completion by a way before the row r; 0 if there is none. A stack of its own."""
+        if way.target == ACCEPT:
+            return r
+        after = self.take_row(r, way.target, view)
+        if after is None:
+            return 0
+        follow, ahead = self.ahead.automaton.follow, self.ahead
+        key = (r, way.target, after)
+        if key in self.farthest:
+            return self.farthest[key]
+        best = {key: 0}
+        path = [(key, ahead.possible(follow[way.target], r + 1))]
+        while path:
+            (row, _, so_far), pending = path[-1]
+            here = path[-1][0]
+            onward = next(pending, None)
+            if onward is None:
+                self._remember(here, best.pop(here))
+                path.pop()
+                if path:
+                    best[path[-1][0]] = max(best[path[-1][0]], self.farthest[here])
+            elif onward.target == ACCEPT:
+                best[here] = max(best[here], row + 1)
+            elif (later := self.take_row(row + 1, onward.target, so_far)) is not None:
+                there = (row + 1, onward.target, later)
+                if there in self.farthest:
+                    best[here] = max(best[here], self.farthest[there])
+                else:
+                    best[there] = 0
+                    path.append((there, ahead.possible(follow[onward.target], row + 2)))
+        return self.farthest[key]
+
+    def _remember(self, key: tuple[int, int, View], end: int) -> None:
+        self.farthest[key] = end
+        if len(self.farthest) > 2 * self.limit:
+            raise BudgetExceeded(
+                f"more than {2 * self.limit} ways to label rows had to be remembered; give smaller partitions, or a "
+                "pattern in which less can be labelled in several ways"
+            )
+
+
 def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
     """The matches in the order in which they are found, the partitions in the order of their first row.
 
@@ -437,15 +529,22 @@ def resolved_answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) ->
 
 def partitions(q: MatchRecognize, columns: Columns, length: int) -> list[list[int]]:
     """The positions of each partition in order, by the ranks of the values of PARTITION BY and ORDER BY."""
-    keys = [ranks(columns.get(one.name), length, False, False) for one in q.partition]
+    keys = [ranks(key_values(e, columns, length), length, False, False) for e in q.partition]
     order = []
     for one in q.order:
         first = one.descending if one.nulls is None else one.nulls == "FIRST"  # NULL is above all values
-        order.append(ranks(columns.get(one.column.name), length, one.descending, first))
+        order.append(ranks(key_values(one.column, columns, length), length, one.descending, first))
     found: dict[tuple[int, ...], list[int]] = {}
     for place in range(length):
         found.setdefault(tuple(key[place] for key in keys), []).append(place)
     return [sorted(places, key=lambda place: tuple(key[place] for key in order)) for places in found.values()]
+
+
+def key_values(e: rows.Expression, columns: Columns, length: int) -> Sequence[Nullable] | None:
+    """Return the values of an expression of PARTITION BY or ORDER BY in each row; None for a missing column."""
+    if isinstance(e, rows.RowColumn):
+        return columns.get(e.name)
+    return [value_in(e, "", columns, r, length) for r in timed_items(range(length))]
 
 
 def ranks(values: Sequence[Any] | None, length: int, descending: bool, nulls_first: bool) -> list[int]:
@@ -459,10 +558,10 @@ def ranks(values: Sequence[Any] | None, length: int, descending: bool, nulls_fir
     return [null if key is None else rank[key] for key in keys]
 
 
-def _key(value: Value) -> tuple[int, Any]:
+def _key(value: Value | timedelta) -> tuple[int, Any]:
     """Return the sort key of a value.
 
-    Booleans come first, then numbers, NaN after the others, then strings, then times.
+    Booleans come first, then numbers, NaN after the others, then strings, times and intervals.
     """
     match value:
         case bool():
@@ -475,6 +574,8 @@ def _key(value: Value) -> tuple[int, Any]:
             return 3, value
         case datetime():
             return 4, value
+        case timedelta():
+            return 5, value
 
 
 class RowSearch(Protocol):
@@ -498,7 +599,9 @@ class RowPartition:
     def search(self) -> RowSearch:
         """Return the search for the match that starts at a row, over all rows."""
         ahead = Lookahead(self.q, self.automaton, self.columns, len(self.places))
-        return ahead if why_not(self.q) is None else Backtracking(ahead, self.budget)
+        if why_not(self.q) is None:
+            return ahead
+        return LongestSearch(ahead, self.budget) if self.q.longest else Backtracking(ahead, self.budget)
 
     def find_match(self, r: int, number: int) -> tuple[int, list[int]] | None:
         """The row at which the match starts that a search at the row r finds, and the states of the match.
@@ -631,7 +734,8 @@ class MeasureRegisters(RowRegisters):
 # The prioritized automaton row by row: all threads at once, in the order of preferment, for conditions on columns.
 #
 # A thread is a labelling of the rows so far that can still be part of the match. Of two threads in one state the
-# preferred one alone goes on, as what follows is the same; where a thread is complete, those after it are cut.
+# preferred one alone goes on, as what follows is the same; where a thread is complete, those after it are cut, unless
+# the longest match is looked for.
 
 Fate = Literal["goes on", "complete", "stuck", "false", "same state", "cut"]
 """Of a thread that may take a row in a state.
@@ -706,18 +810,21 @@ class ThreadSimulation:
     def _thread(self, states: tuple[int, ...], ways: Sequence[Way], r: int, at_start: bool) -> Thread:
         """The thread after these states, before the row r; a way is open where its anchors hold and it has a row."""
         onward: list[Way] = []
+        complete = False
         for way in ways:
             if (way.start and not at_start) or (way.end and r < self.length):
                 continue
             if way.target == ACCEPT:
-                return Thread(states, tuple(onward), True)
-            if r < self.length:
+                complete = True
+                if not self.q.longest:
+                    break
+            elif r < self.length:
                 onward.append(way)
-        return Thread(states, tuple(onward), False)
+        return Thread(states, tuple(onward), complete)
 
     def _advance(self, before: Layer, r: int) -> Layer:
         attempts, threads, reached, preferred = [], [], set[int](), before.preferred
-        is_complete = False
+        is_complete = longer = False
         for thread in before.threads:
             for way in thread.ways:
                 states, A = (*thread.states, way.target), self.automaton.variables[way.target]
@@ -732,8 +839,8 @@ class ThreadSimulation:
                     reached.add(way.target)
                     after = self._thread(states, self.automaton.follow[way.target], r + 1, False)
                     fate = "complete" if after.complete else "goes on" if after.ways else "stuck"
-                    if after.complete:
-                        preferred, is_complete = states, True
+                    if after.complete and not (self.q.longest and longer):
+                        preferred, longer, is_complete = states, True, not self.q.longest
                     if after.ways:
                         threads.append(after)
                 attempts.append(ThreadAttempt(states, fate))

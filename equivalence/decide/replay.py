@@ -188,7 +188,7 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
     known = {} if schema is None else schema.attributes
     near: dict[str, set[Value]] = {}
     for q in clauses:
-        for e in (*q.expressions, *q.partition, *(one.column for one in q.order)):
+        for e in (*q.expressions, *q.keys):
             for node in subtrees(e):
                 if isinstance(node, rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowColumn):
                     for name, some in _find_columns(node):

@@ -116,7 +116,8 @@ class _Followed:
             yield CheckedState(None, letters)
         starts = tuple(CheckedSide(((_wrap_pattern(q.pattern), 0),)) for q in (self.clauses.left, self.clauses.right))
         sides = starts if now.sides is None else now.sides
-        options = [_options(side, begins) for side in sides]
+        longest = self.clauses.longest
+        options = [_options(side, begins, own) for side, own in zip(sides, longest, strict=True)]
         asked = sorted(
             {
                 known[A]
@@ -162,16 +163,22 @@ class _Followed:
         )
 
 
-def _options(side: CheckedSide, begins: bool) -> tuple[list[tuple[str, Rest, Hashable]], Hashable]:
-    """The ways to take another row, and the match if none of these is completed."""
+def _options(side: CheckedSide, begins: bool, longest: bool) -> tuple[list[tuple[str, Rest, Hashable]], Hashable]:
+    """The ways to take another row, and the match if none of these is completed.
+
+    Ways that come after a completed one are part of these if the longest match is wanted.
+    """
     taken: list[tuple[str, Rest, Hashable]] = []
+    completed: list[Hashable] = []
     for rest, number in side.left:
         for A, onward, ends in _ways(rest, begins, False, set()):
             if A is not None:
                 taken.append((A, onward, number))
             elif not ends:
-                return taken, number
-    return taken, side.match
+                completed.append(number)
+                if not longest:
+                    return taken, number
+    return taken, completed[0] if completed else side.match
 
 
 def _ended(side: CheckedSide) -> Hashable:

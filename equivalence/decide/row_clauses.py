@@ -115,7 +115,10 @@ class SeparationSearch:
     def after(self, now: SearchState, facts: Sequence[Fact]) -> Iterator[tuple[Letter, SearchState]]:
         """Yield each letter for another row and the state after it, with the least that has to be known of the row."""
         if now.threads is None:
-            begun = tuple(threads_of([(A.first, 0)], None, now.begins) for A in self.automata)
+            begun = tuple(
+                threads_of([(A.first, 0)], None, now.begins, longest)
+                for A, longest in zip(self.automata, self.clauses.longest, strict=True)
+            )
             yield from self._rows(SearchState(_numbered(*begun), now.known, now.begins), facts)
             known = known_after(facts, now.known, frozenset(), now.begins)
             if self.before and known is not None:
@@ -153,13 +156,20 @@ class SeparationSearch:
             for state, number in side.open
             if A.variables[state] not in known or true[known[A.variables[state]]]
         ]
-        return threads_of(alive, None if side.best is None else ("ended", side.best), False)
+        best = None if side.best is None else ("ended", side.best)
+        return threads_of(alive, best, False, self.clauses.longest[i])
 
 
-def threads_of(alive: Iterable[tuple[Sequence[Way], Key]], best: Key | None, begins: bool) -> OrderedThreads:
-    """The threads on the ways of those that are alive; best: the match if none of these is completed."""
+def threads_of(
+    alive: Iterable[tuple[Sequence[Way], Key]], best: Key | None, begins: bool, longest: bool = False
+) -> OrderedThreads:
+    """The threads on the ways of those that are alive; best: the match if none of these is completed.
+
+    longest: whether threads go on after a preferred one is completed, as one with more rows is the match.
+    """
     found: dict[int, Key] = {}
     ended: Key | None = None
+    completed: Key | None = None
     for ways, number in alive:
         for way in ways:
             if way.start and not begins:
@@ -169,8 +179,11 @@ def threads_of(alive: Iterable[tuple[Sequence[Way], Key]], best: Key | None, beg
                     found.setdefault(way.target, number)
                 continue
             ended = number if ended is None else ended
-            if not way.end:
-                return OrderedThreads(tuple(found.items()), number, ended)
+            if not way.end and completed is None:
+                completed = number
+                if not longest:
+                    return OrderedThreads(tuple(found.items()), number, ended)
+    best = best if completed is None else completed
     return OrderedThreads(tuple(found.items()), best, best if ended is None else ended)
 
 
@@ -333,7 +346,10 @@ def _same(q: MatchRecognize, left: rows.Pattern, right: rows.Pattern, schema: Sc
     def clause(p: rows.Pattern) -> MatchRecognize:
         define = ((A, conditions.get(A.removesuffix(OTHER))) for A in MatchRecognize(p).primary)
         return MatchRecognize(
-            p, tuple(RowDefinition(A, e) for A, e in define if e is not None), skip=RowSkip("next row")
+            p,
+            tuple(RowDefinition(A, e) for A, e in define if e is not None),
+            skip=RowSkip("next row"),
+            longest=q.longest,
         )
 
     try:

@@ -61,6 +61,9 @@ class ClausePair:
         for q in (found.left, found.right):
             if (refused := why_not(q)) is not None:
                 raise refused
+        for e in (*found.left.keys, *found.right.keys):
+            if not isinstance(e, rows.RowColumn):
+                raise Unsupported("PARTITION BY and ORDER BY list more than columns", e.span)
         if any(found.reach(function) > FARTHEST for function in ("PREV", "NEXT")):
             raise Unsupported(f"PREV and NEXT look further than {FARTHEST} rows")
         if found.left.window is not None or found.right.window is not None:
@@ -82,6 +85,11 @@ class ClausePair:
         number = {e: i for i, e in enumerate(self.conditions)}
         left, right = ({A: number[e] for A, e in _conditions(q).items()} for q in (self.left, self.right))
         return left, right
+
+    @property
+    def longest(self) -> tuple[bool, bool]:
+        """Whether each of the two clauses takes the longest match."""
+        return self.left.longest, self.right.longest
 
     @property
     def match_at_each_row(self) -> bool:
@@ -108,8 +116,8 @@ def _place(q: MatchRecognize) -> tuple[str, frozenset[str]]:
 
 def _table_order(q: MatchRecognize) -> tuple[frozenset[str], list[tuple[str, bool, str]]]:
     """The columns of PARTITION BY, and of ORDER BY with the direction and the place of NULL."""
-    order = [(one.column.name, one.descending, nulls_of(one)) for one in q.order]
-    return frozenset(one.name for one in q.partition), order
+    order = [(rows.key_name(one.column), one.descending, nulls_of(one)) for one in q.order]
+    return frozenset(map(rows.key_name, q.partition)), order
 
 
 def nulls_of(one: Order) -> str:
@@ -217,7 +225,7 @@ class SymbolicRows:
         key = (*clauses.left.partition, *(one.column for one in clauses.left.order[:1]))
         columns = [one for one in self.nodes if isinstance(one, rows.RowColumn)]
         typed = () if schema is None or {*schema.types} == {ROW} else (TYPE,)
-        self.names = tuple(dict.fromkeys((*(one.name for one in (*columns, *key)), *typed)))
+        self.names = tuple(dict.fromkeys((*(rows.key_name(one) for one in (*columns, *key)), *typed)))
         self.around = range(-max(1, clauses.reach("PREV")), number + max(1, clauses.reach("NEXT")))
 
     @cached_property
@@ -270,10 +278,10 @@ class SymbolicRows:
             if after >= self.number:
                 yield z3.Implies(self.has_row(after), self.has_row(r))
             for one in self.clauses.left.partition:
-                mine, other = self.cell(one.name, r), self.cell(one.name, after)
+                mine, other = (self.cell(rows.key_name(one), row) for row in (r, after))
                 yield z3.Implies(known, z3.And(mine.kind == other.kind, mine.at == other.at))
             for order in self.clauses.left.order[:1]:
-                ends = [self.cell(order.column.name, end) for end in (r, after)]
+                ends = [self.cell(rows.key_name(order.column), end) for end in (r, after)]
                 low, high = reversed(ends) if order.descending else ends
                 strictly, back = self._compared("<", low, high)[0], self._compared(">", low, high)[0]
                 yield z3.Implies(known, strictly if self.exact else z3.Not(back))

@@ -43,7 +43,8 @@ class RowProfile:
     failing: whether AFTER MATCH SKIP may lead nowhere on the table, so that there is an error in place of matches.
     windows: whether clauses are of WINDOW. chain: whether clauses are those of engines that have little of R010: the
     pattern is a chain of different variables, each with a quantifier, rows are in the order of the table, and a match
-    has one row of output, of values of its rows alone.
+    has one row of output, of values of its rows alone. extended: whether clauses may ask for the longest match and have
+    expressions in PARTITION BY and ORDER BY.
     """
 
     context: float = 0.4
@@ -52,6 +53,7 @@ class RowProfile:
     failing: bool = False
     windows: bool = False
     chain: bool = False
+    extended: bool = False
 
 
 PROFILES = {
@@ -60,7 +62,16 @@ PROFILES = {
     "windows": RowProfile(windows=True),
     "windows on columns": RowProfile(context=0, windows=True),
     "chain": RowProfile(chain=True),
+    "extended": RowProfile(context=0.2, extended=True),
 }
+KEYS = (
+    rows.Product(rows.RowColumn("x"), "%", rows.RowConstant(2)),
+    rows.RowCall("UPPER", (rows.RowColumn("z"),)),
+    rows.Coalesce((rows.RowColumn("p"), rows.RowConstant(0))),
+    rows.RowComparison(rows.RowColumn("y"), ">", rows.RowConstant(0.5)),
+    rows.Negative(rows.RowColumn("o")),
+)
+"""Expressions for PARTITION BY and ORDER BY."""
 
 
 def case(rng: Random, profile: RowProfile, nodes: int, events: int) -> tuple[MatchRecognize, Stream]:
@@ -104,7 +115,7 @@ def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
     if rows_ == "all with unmatched" and "{-" in _text(pattern):
         rows_ = "all"
     order = [Order(rows.RowColumn("o"), rng.random() < 0.3, rng.choice((None, "FIRST", "LAST")))]
-    return MatchRecognize(
+    q = MatchRecognize(
         pattern,
         tuple(define),
         (rows.RowColumn("p"),) if rng.random() < 0.3 else (),
@@ -114,6 +125,18 @@ def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
         make.skip(),
         subsets,
         RowWindow(rng.choice((None, None, 0, 1, 2, 3, 4)), rng.random() < 0.5) if profile.windows else None,
+    )
+    return _extended(rng, q) if profile.extended else q
+
+
+def _extended(rng: Random, q: MatchRecognize) -> MatchRecognize:
+    """The clause, perhaps with the longest match and with expressions in PARTITION BY and ORDER BY."""
+    order = (Order(rng.choice(KEYS), rng.random() < 0.5, rng.choice((None, "FIRST", "LAST"))), *q.order)
+    return replace(
+        q,
+        longest=rng.random() < 0.7,
+        partition=(*q.partition, rng.choice(KEYS)) if rng.random() < 0.4 else q.partition,
+        order=order if rng.random() < 0.4 else q.order,
     )
 
 

@@ -128,6 +128,8 @@ def _require_plain(q: MatchRecognize) -> None:
         raise Unsupported(
             "CEL and SASE+ have no counterpart of WINDOW, which has one match or none for each row", q.span
         )
+    if q.longest:
+        raise Unsupported("CEL and SASE+ have no longest match: leave OPTIONS out", q.span)
     if q.skip.to != "next row":
         raise Unsupported("matches of CEL overlap: write AFTER MATCH SKIP TO NEXT ROW", q.skip.span)
     if q.partition:

@@ -47,6 +47,7 @@ def complexity(q: MatchRecognize) -> int:
         window
         + output
         + skip
+        + q.longest
         + sum(one.descending + (one.nulls is not None) for one in q.order)
         + sum(map(_complexity, nodes))
     )
@@ -93,6 +94,8 @@ def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
         yield from (replace(q, window=window) for window in (RowWindow(), replace(q.window, seek=False)))
         if q.window.following:
             yield replace(q, window=replace(q.window, following=q.window.following - 1))
+    if q.longest:
+        yield replace(q, longest=False)
     yield from (replace(q, skip=skip) for skip in (RowSkip(), RowSkip("next row")))
     for order in varied(q.order, lambda one: (Order(one.column),)):
         yield replace(q, order=order)

@@ -232,6 +232,7 @@ ADVICE = {
     "skip": "name a variable of the pattern, or skip PAST LAST ROW or TO NEXT ROW",
     "variable": "write it in PATTERN, or name a variable that is there",
     "column": "name a column of the table",
+    "key": "write columns without variables, or an expression of these",
 }
 
 
@@ -255,7 +256,9 @@ def _is_wellformed(q: MatchRecognize, reading: RowReading) -> bool:
 
 def _all_problems(q: MatchRecognize, schema: Schema | None, reading: RowReading) -> list[Problem]:
     """Return the problems of a clause, without asking what is known of it."""
-    return [*_names(q), *_variables(q), *_navigation(q), *_pattern(q, reading), *_window(q)] or [*_typed(q, schema)]
+    return [*_names(q), *_variables(q), *_keys(q), *_navigation(q), *_pattern(q, reading), *_window(q)] or [
+        *_typed(q, schema)
+    ]
 
 
 def require_wellformed(q: MatchRecognize, reading: RowReading = STANDARD) -> None:
@@ -288,8 +291,8 @@ def _raise_first(found: Iterable[Problem]) -> None:
 
 def _names(q: MatchRecognize) -> Iterator[Problem]:
     """Names that are given twice."""
-    order = [one.column.name for one in q.order] if q.all_columns else []
-    keys = dict.fromkeys(name.lower() for name in [*(one.name for one in q.partition), *order])
+    order = [one.column for one in q.order if isinstance(one.column, rows.RowColumn)] if q.all_columns else []
+    keys = dict.fromkeys(rows.key_name(e).lower() for e in (*q.partition, *order))
     output = [*keys, *(one.name for one in q.measures)]
     for what, names, span in (
         ("DEFINE defines", [one.variable for one in q.define], _span(q.define)),
@@ -331,6 +334,14 @@ def _variables(q: MatchRecognize) -> Iterator[Problem]:
         if name is not None and name not in q.unions:
             message = f"the variable {name} is not in the pattern"
             yield Problem("unbound", message, span, find_nearest_name(name, q.unions), advice=ADVICE["variable"])
+
+
+def _keys(q: MatchRecognize) -> Iterator[Problem]:
+    """Yield what PARTITION BY and ORDER BY list and rows do not have before they are matched."""
+    for node in (node for e in q.keys for node in subtrees(e)):
+        if isinstance(node, rows.Lookup) and not (isinstance(node, rows.RowColumn) and node.variable is None):
+            message = f"{show_expression(node)} is not known before a match; a key is made of columns of the table"
+            yield Problem("navigation", message, node.span, advice=ADVICE["key"])
 
 
 def _navigation(q: MatchRecognize) -> Iterator[Problem]:
@@ -427,6 +438,8 @@ def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None)
     if known is not None:
         yield from missing_columns(q, known)
     types = types_of(known)
+    for e in q.keys:
+        yield from type_problems(e, types)
     for one in q.define:
         yield from type_problems(one.condition, types, condition=True)
     for measure in q.measures:

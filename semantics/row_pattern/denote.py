@@ -5,8 +5,9 @@ Letters, here and in every module of this package:
     p  a pattern        w  a labelling: the labels of the rows s, s + 1, …      r  the row at which a search begins
 
 A pattern denotes, at a row, a sequence of labellings in the order of preferment. A labelling is feasible if each row's
-condition is true at the time the row is labelled; the match at a row is the first feasible labelling. In WINDOW a row
-has the match at this row, with SEEK at the first row from it on that has one, over the rows of its frame alone.
+condition is true at the time the row is labelled; the match at a row is the first feasible labelling, or the first of
+the longest ones if the clause asks for the longest match. In WINDOW a row has the match at this row, with SEEK at the
+first row from it on that has one, over the rows of its frame alone.
 """
 
 from __future__ import annotations
@@ -243,6 +244,11 @@ class Meaning:
         return Frame(self.P, self.visible, self.s, labels, current, self.number, self.q.unions, self.reading)
 
 
+def chosen_labelling(q: MatchRecognize, feasible: Iterator[Labelling]) -> Labelling | None:
+    """Return the first of the labellings at a row, or the first of the longest ones; None if there is none."""
+    return max(feasible, key=len, default=None) if q.longest else next(feasible, None)
+
+
 MatchAt: TypeAlias = Callable[[int, range, int], Labelling | None]
 """The match that starts at a row, over the rows that are visible, and has a number."""
 
@@ -251,7 +257,8 @@ def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Wat
     """The matches in a partition, in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
 
     def match_at(s: int, visible: range, number: int) -> Labelling | None:
-        return next(Meaning(q, P, s, visible, number, reading, watch).labellings(q.pattern, ()), None)
+        feasible = Meaning(q, P, s, visible, number, reading, watch).labellings(q.pattern, ())
+        return chosen_labelling(q, feasible)
 
     r, last = 0, 0
     while r < len(P):

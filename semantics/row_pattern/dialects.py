@@ -17,10 +17,12 @@ from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import IllFormed, Span, Unsupported
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.scalars import LENGTHS, RowReading
-from cerify.semantics.row_pattern.syntax import MatchRecognize, Order, RowSkip
+from cerify.semantics.row_pattern.syntax import SHORT, MatchRecognize, Order, RowSkip
 from cerify.semantics.trees import subtrees
 
-DialectName = Literal["standard", "trino", "oracle", "snowflake", "bigquery", "duckdb", "flink"]
+DialectName = Literal[
+    "standard", "trino", "oracle", "snowflake", "bigquery", "duckdb", "flink", "databricks", "azure"
+]  # fmt: skip
 Arguments = tuple[rows.Expression, ...]
 
 
@@ -35,6 +37,8 @@ class SqlDialect:
     ignores_null: whether LEAST and GREATEST pass over NULL. refused: the parts that it does not have, each with its
     reason. needs: the parts that it requires. types: its names of the types. spelled: its names of
     functions. whole_seconds: whether the seconds of a time have no fraction. within: whether PATTERN may have WITHIN.
+    streams: whether a clause may begin with LIMIT DURATION, `.` in PATTERN is any row, and FROM has TIMESTAMP BY.
+    empty_alternatives: whether an alternative may be left out, as in `A |`, for no row.
     """
 
     name: DialectName
@@ -54,8 +58,12 @@ class SqlDialect:
     spelled: Mapping[str, str] | None = None
     whole_seconds: bool = False
     within: bool = False
+    streams: bool = False
+    empty_alternatives: bool = False
 
 
+_LONGEST = {"longest match": "the longest match (OPTIONS)"}
+_KEYS = {"key": "expressions in PARTITION BY and ORDER BY"}
 _COMMON = frozenset({"NULLIF", "GREATEST", "LEAST", "MOD"})
 _NO_WINDOW = {"window": "row patterns in WINDOW"}
 _WITHOUT_EPOCH = {"EPOCH": "EXTRACT(EPOCH FROM …)"}
@@ -69,7 +77,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             "Trino",
             nulls="last",
             functions=_COMMON | {"IF", "DATE_DIFF"},
-            refused={"EPOCH": "EXTRACT(EPOCH FROM …)", "DATEDIFF": "DATEDIFF"},
+            refused={**_LONGEST, **_KEYS, "EPOCH": "EXTRACT(EPOCH FROM …)", "DATEDIFF": "DATEDIFF"},
             spelled={"CHAR_LENGTH": "LENGTH", "TIMESTAMPDIFF": "DATE_DIFF"},
             whole_seconds=True,
         ),
@@ -79,6 +87,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             integer_division="exact",
             functions=_COMMON | {"NVL", "NVL2"},
             refused={
+                **_LONGEST,
+                **_KEYS,
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
                 "classifier of a variable": "CLASSIFIER with an argument",
@@ -97,6 +107,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             functions=_COMMON
             | {"NVL", "NVL2", "IFNULL", "IFF", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER", "TIMESTAMPDIFF"},
             refused={
+                **_LONGEST,
                 **_NO_WINDOW,
                 "subset": "SUBSET",
                 "classifier of a variable": "CLASSIFIER with an argument",
@@ -113,7 +124,9 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             integer_division="exact",
             backticks=True,
             text_quotes=True,
-            functions=_COMMON | {"IF", "IFNULL", "TIMESTAMP_DIFF"},
+            measures_without_as=True,
+            empty_alternatives=True,
+            functions=_COMMON | {"IF", "IFNULL", "TIMESTAMP_DIFF", "DATETIME_DIFF", "DATE_DIFF"},
             refused={
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
@@ -139,7 +152,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             integer_division="exact",
             functions=_COMMON | {"IF", "IFNULL", "DATE_DIFF"},
             ignores_null=True,
-            refused={"TIMESTAMPDIFF": "TIMESTAMPDIFF"},
+            refused={**_LONGEST, "TIMESTAMPDIFF": "TIMESTAMPDIFF"},
             spelled={"CHAR_LENGTH": "LENGTH"},
             whole_seconds=True,
         ),
@@ -151,6 +164,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             backticks=True,
             functions=_COMMON | {"IF", "IFNULL"},
             refused={
+                **_LONGEST,
+                **_KEYS,
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
                 **{name: name for name in ("DATE_TRUNC", "DATEDIFF")},
@@ -171,6 +186,58 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             needs=frozenset({"order", "define"}),
             whole_seconds=True,
             within=True,
+        ),
+        SqlDialect(
+            "databricks",
+            "Databricks",
+            nulls="low",
+            integer_division="exact",
+            backticks=True,
+            text_quotes=True,
+            functions=_COMMON | {"IF", "IFF", "IFNULL", "NVL", "NVL2", "DATEDIFF"},
+            ignores_null=True,
+            refused={
+                **_LONGEST,
+                **_NO_WINDOW,
+                **_WITHOUT_EPOCH,
+                "DATEDIFF": "the number of boundaries of a unit between two times",
+                "subset": "SUBSET",
+                "exclusion": "{- -}",
+                "reluctant": "reluctant quantifiers",
+                "inner anchors": "^ and $ inside a pattern, only at its ends",
+                "empty matches": "OMIT EMPTY MATCHES and WITH UNMATCHED ROWS",
+                "skip to a variable": "AFTER MATCH SKIP TO a variable",
+                "skip to next row": "AFTER MATCH SKIP TO NEXT ROW",
+                "distinct": "DISTINCT in an aggregate",
+                "list": "ARRAY_AGG and LISTAGG",
+                "classifier of a variable": "CLASSIFIER with an argument",
+            },
+            needs=frozenset({"define"}),
+            types={"VARCHAR": "STRING"},
+        ),
+        SqlDialect(
+            "azure",
+            "Azure Stream Analytics",
+            default_skip="next row",
+            refused={
+                **_LONGEST,
+                **_KEYS,
+                **_NO_WINDOW,
+                **_WITHOUT_EPOCH,
+                "all rows": "ALL ROWS PER MATCH",
+                "skip past last row": "AFTER MATCH SKIP PAST LAST ROW",
+                "skip to a variable": "AFTER MATCH SKIP TO a variable",
+                "subset": "SUBSET",
+                "permute": "PERMUTE",
+                "exclusion": "{- -}",
+                "anchors": "^ and $",
+                "empty pattern": "the empty pattern ()",
+                "reluctant": "reluctant quantifiers",
+                "numbers": "quantifiers with numbers",
+            },
+            needs=frozenset({"measures", "define"}),
+            whole_seconds=True,
+            streams=True,
         ),
     )
 }
@@ -279,6 +346,27 @@ def _difference(function: str, dialects: frozenset[str] = frozenset()) -> Builde
     return build
 
 
+def _backwards(function: str) -> Builder:
+    """Build the call of a function of two times, the later one first, and a unit, as BigQuery has it."""
+
+    def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+        unit, start, end = arguments[::-1]
+        if function == "DATEDIFF" and isinstance(unit, rows.RowColumn):
+            if unit.name.upper() == "WEEK":
+                raise Unsupported("weeks of BigQuery begin on Sunday: write ISOWEEK for those from Monday", unit.span)
+            unit = replace(unit, name="WEEK") if unit.name.upper() == "ISOWEEK" else unit
+        return _difference(function)((unit, start, end), dialect, span)
+
+    return build
+
+
+def _date_diff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """DATE_DIFF: complete units in Trino, boundaries in DuckDB, boundaries with the unit last in BigQuery."""
+    if dialect.name == "bigquery":
+        return _backwards("DATEDIFF")(arguments, dialect, span)
+    return _difference("DATEDIFF" if dialect.name == "duckdb" else "TIMESTAMPDIFF")(arguments, dialect, span)
+
+
 def unit_of(e: rows.Expression, span: Span, units: Collection[str]) -> rows.Expression:
     """Return one of these units of time as a text: a word, as MINUTE, or a text, as 'minute'. Raises Unsupported."""
     word = e.name if isinstance(e, rows.RowColumn) and e.variable is None and not e.quoted else None
@@ -301,9 +389,11 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "NVL2": (3, 3, _nvl2),
     "IF": (2, 3, _if),
     "IFF": (3, 3, _if),
-    "DATE_DIFF": (3, 3, _difference("TIMESTAMPDIFF", frozenset({"duckdb"}))),
+    "DATE_DIFF": (3, 3, _date_diff),
     "TIMESTAMPDIFF": (3, 3, _difference("TIMESTAMPDIFF", frozenset({"snowflake"}))),
-    "TIMESTAMP_DIFF": (3, 3, lambda its, dialect, span: _difference("TIMESTAMPDIFF")(its[::-1], dialect, span)),
+    "TIMESTAMP_DIFF": (3, 3, _backwards("TIMESTAMPDIFF")),
+    "DATETIME_DIFF": (3, 3, _backwards("DATEDIFF")),
+    "DATEDIFF": (3, 3, _difference("TIMESTAMPDIFF")),
     "LAG": (1, 2, _shifted("PREV")),
     "LEAD": (1, 2, _shifted("NEXT")),
     "MATCH_SEQUENCE_NUMBER": (0, 0, lambda _, __, ___: rows.Count()),
@@ -320,8 +410,17 @@ BARE: Mapping[str, Callable[[], rows.Expression]] = {
 # --- what a dialect refuses -------------------------------------------------------------------------------------------
 
 
+def require_function(name: str, dialect: SqlDialect, span: Span | None) -> None:
+    """Raise Unsupported for the name of a function that the dialect does not have."""
+    if name in (dialect.refused or {}) and name not in dialect.functions:
+        raise Unsupported(f"{dialect.title} does not have {name}", span)
+
+
 def require_in_dialect(q: MatchRecognize, dialect: SqlDialect) -> None:
-    """Raise Unsupported, with the dialect's reason and the place, for a clause that the dialect does not have."""
+    """Raise Unsupported, with the dialect's reason and the place, for a clause that the dialect does not have.
+
+    Functions are no part of it: a text has them by the dialect's own names, see `require_function`.
+    """
     for missing, there, what in (
         ("order", q.order, "ORDER BY"),
         ("measures", q.measures, "MEASURES"),
@@ -346,10 +445,18 @@ def _parts_used(q: MatchRecognize) -> Iterator[tuple[str, Span | None]]:
     """Yield the parts of a clause that some dialect refuses, with their places."""
     if q.window is not None:
         yield "window", q.span
+    if q.longest:
+        yield "longest match", q.span
+    for e in q.keys:
+        if not isinstance(e, rows.RowColumn):
+            yield "key", e.span
     if q.rows != "one":
         yield "all rows", q.span
+    if q.rows in ("all omit empty", "all with unmatched"):
+        yield "empty matches", q.span
     if q.skip.variable is not None:
         yield "skip to a variable", q.skip.span
+    yield f"skip {'to ' * (q.skip.to == 'next row')}{q.skip.to}", q.skip.span
     for subset in q.subsets:
         yield "subset", subset.span
     yield from _pattern_parts(q.pattern)
@@ -363,10 +470,10 @@ def _parts_used(q: MatchRecognize) -> Iterator[tuple[str, Span | None]]:
                     yield "classifier of a variable", e.span
             case rows.RowMatchNumber():
                 yield "match number", e.span
-            case rows.RowCall(function):
-                yield function, e.span
             case rows.Extract("EPOCH"):
                 yield "EPOCH", e.span
+            case rows.Collection(function):
+                yield "list" if function in ("ARRAY_AGG", "LISTAGG") else "distinct", e.span
     for definition in q.define:
         for e in subtrees(definition.condition):
             other = isinstance(e, rows.RowColumn) and e.variable not in (None, definition.variable)
@@ -393,15 +500,33 @@ def _pattern_parts(pattern: rows.Pattern) -> Iterator[tuple[str, Span | None]]:
             case rows.Empty():
                 yield "empty pattern", p.span
             case rows.Quantified(inner, low, high, greedy):
+                if not greedy:
+                    yield "reluctant", p.span
+                if (low, high) not in SHORT:
+                    yield "numbers", p.span
                 if not isinstance(inner, rows.RowVariable):
                     yield "groups", p.span
                 if (low, high, greedy) == (0, 1, False):
                     yield "reluctant optional", p.span
                 if low == high and not greedy:
                     yield "reluctant exact", p.span
+    ends = set(_ends(pattern))
+    for p in subtrees(pattern):
+        if isinstance(p, rows.Anchor) and id(p) not in ends:
+            yield "inner anchors", p.span
     last = pattern.right if isinstance(pattern, rows.RowConcatenation) else pattern
     if isinstance(last, rows.Quantified) and last.greedy and last.low != last.high:
         yield "greedy last", last.span
+
+
+def _ends(pattern: rows.Pattern) -> Iterator[int]:
+    """Yield the first and the last part of a sequence, by their identity, where ^ and $ stand at its ends."""
+    first = last = pattern
+    while isinstance(first, rows.RowConcatenation):
+        first = first.left
+    if isinstance(last, rows.RowConcatenation):
+        last = last.right
+    yield from (id(p) for p, place in ((first, "start"), (last, "end")) if p == rows.Anchor(place))  # type: ignore[arg-type]
 
 
 def default_skip(dialect: SqlDialect) -> RowSkip:

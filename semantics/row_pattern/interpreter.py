@@ -16,9 +16,17 @@ from cerify.semantics.events import TYPE, Stream, result_of
 from cerify.semantics.predicates import show_value
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.denote import Frame, Row, RowMatch, matches, value, visible_rows
-from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, NumberedMatch, RowReading, columns_of, resolved
-from cerify.semantics.row_pattern.syntax import MatchRecognize, Order, show_expression
-from cerify.semantics.values import Value, kind
+from cerify.semantics.row_pattern.scalars import (
+    STANDARD,
+    Nullable,
+    NumberedMatch,
+    RowReading,
+    columns_of,
+    key_value,
+    resolved,
+)
+from cerify.semantics.row_pattern.syntax import MatchRecognize, Order, key_name, show_expression
+from cerify.semantics.values import kind
 
 T = TypeVar("T")
 
@@ -46,7 +54,7 @@ def partitions(q: MatchRecognize, table: Sequence[Row], reading: RowReading) -> 
     """The positions of the rows of each partition in order; rows that tie stay in the order of the table."""
     found: dict[Any, list[int]] = {}
     for place, row in enumerate(table):
-        found.setdefault(tuple(_key(row.get(one.name)) for one in q.partition), []).append(place)
+        found.setdefault(tuple(_key(key_value(e, row, reading)) for e in q.partition), []).append(place)
     for one in reversed(q.order):
         for key, places in found.items():
             found[key] = _ordered(places, table, one, reading)
@@ -54,17 +62,17 @@ def partitions(q: MatchRecognize, table: Sequence[Row], reading: RowReading) -> 
 
 
 def _ordered(places: list[int], table: Sequence[Row], one: Order, reading: RowReading) -> list[int]:
-    name = one.column.name
-    there = [place for place in places if name in table[place]]
-    there.sort(key=lambda place: _key(table[place][name]), reverse=one.descending)
-    nulls = [place for place in places if name not in table[place]]
+    values = {place: key_value(one.column, table[place], reading) for place in places}
+    there = [place for place in places if values[place] is not None]
+    there.sort(key=lambda place: _key(values[place]), reverse=one.descending)
+    nulls = [place for place in places if values[place] is None]
     first = {"high": one.descending, "low": not one.descending, "last": False}[reading.nulls]
     if one.nulls is not None:
         first = one.nulls == "FIRST"
     return nulls + there if first else there + nulls
 
 
-def _key(value: Value | None) -> Any:
+def _key(value: Nullable) -> Any:
     """Return a key by which values are ordered, and which is equal for values that are not distinct.
 
     NaN comes after all numbers.
@@ -148,10 +156,13 @@ class RowOutput:
         return found
 
     @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """The columns that come before the measures: those of PARTITION BY, and of ORDER BY if it has all."""
-        order = (one.column.name for one in self.q.order if self.q.all_columns)
-        return tuple(dict.fromkeys([*(one.name for one in self.q.partition), *order]))
+    def keys(self) -> dict[str, rows.Expression]:
+        """The columns that come before the measures: those of PARTITION BY, and of ORDER BY if it has all.
+
+        Of the latter an expression is left out: it has no name, and the output has the columns in it.
+        """
+        order = (one.column for one in self.q.order if self.q.all_columns and isinstance(one.column, rows.RowColumn))
+        return {key_name(e): e for e in (*self.q.partition, *order)}
 
     @cached_property
     def other_columns(self) -> tuple[str, ...]:
@@ -228,7 +239,8 @@ class RowOutput:
 
     def _row(self, place: int, measures: OutputRow) -> OutputRow:
         row = self.table[place]
-        return (*(row.get(name) for name in self.keys), *measures, *(row.get(name) for name in self.other_columns))
+        keys = (key_value(e, row, self.reading) for e in self.keys.values())
+        return (*keys, *measures, *(row.get(name) for name in self.other_columns))
 
 
 def labels_of(match: NumberedMatch) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
 from functools import reduce
-from typing import Any, cast, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
@@ -30,6 +30,7 @@ from cerify.semantics.row_pattern.dialects import (
     SqlDialect,
     default_skip,
     dialect_function,
+    require_function,
     unit_of,
 )
 from cerify.semantics.row_pattern.scalars import FUNCTIONS as SCALAR_FUNCTIONS
@@ -203,6 +204,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
     def other_function(self, meta: Meta, name: Token, *arguments: rows.Expression) -> rows.Expression:
         if (made := dialect_function(name.upper(), arguments, self.dialect, span_of(meta))) is not None:
             return made
+        require_function(name.upper(), self.dialect, span_of(name))
         if (known := scalar_function(name.upper(), arguments, span_of(meta))) is not None:
             return known
         found = f"did you mean {MEANT[name.upper()]}?" if name.upper() in MEANT else f"there are {', '.join(FUNCTIONS)}"
@@ -273,16 +275,20 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             raise ParseError(f"{text!r} {error}", span_of(meta)) from None
 
 
-def _bound_span(q: MatchRecognize, width: rows.RowConstant) -> MatchRecognize:
-    """Return the clause of PATTERN (…) WITHIN width, which it abbreviates: each row is less than width after the first.
+def _bound_span(q: MatchRecognize, width: rows.RowConstant, duration: Duration) -> MatchRecognize:
+    """Return the clause that WITHIN or LIMIT DURATION abbreviates: each row is less than width after the first.
 
-    The time is the first column of ORDER BY. Raises Unsupported where there is none.
+    With a closed duration it is at most width after it. The time is the first column of ORDER BY. Raises Unsupported
+    where there is none.
     """
     if not q.order:
-        raise Unsupported("WITHIN needs ORDER BY, whose first column is the time", width.span)
+        raise Unsupported(
+            "a limit of time needs ORDER BY, whose first column is the time, or FROM input TIMESTAMP BY time",
+            width.span,
+        )
     time = replace(q.order[0].column, span=width.span)
     since = rows.Sum(time, "-", rows.Logical("FIRST", time, span=width.span), span=width.span)
-    near = rows.RowComparison(since, "<", width, span=width.span)
+    near = rows.RowComparison(since, "<" if duration == "open" else "<=", width, span=width.span)
     conditions: dict[str, rows.Expression] = dict.fromkeys(q.primary, near)
     for one in q.define:
         if one.variable in conditions:
@@ -435,6 +441,7 @@ TERMINALS = {
 
 ONLY_IN = {"ROWS PER MATCH": "MATCH_RECOGNIZE", "ROWS BETWEEN": "WINDOW", "INITIAL or SEEK": "WINDOW"}
 REQUIRED = {"MATCH_RECOGNIZE": ("PATTERN",), "WINDOW": ("ROWS BETWEEN", "PATTERN")}
+ANY_ROW = "'.' is not expected here; for any row write a variable that DEFINE leaves out, as X in PATTERN (A X* B)"
 ONE, ROWS_AWAY = "one argument, as in {}(price)", "an expression and a number of rows, as in {}(price, 2)"
 TAKES = {"COUNT": ONE, "AGGREGATE": ONE, "_ABS": ONE, "PHYSICAL": ROWS_AWAY, "LOGICAL": ROWS_AWAY}
 """The arguments of each function that takes a fixed number of them, by the terminal of its name."""
@@ -464,7 +471,7 @@ def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseEr
         return ParseError(f"{text[span.start : span.end]!r} is not expected here; {advice}", span)
     if text[span.start] == '"' and span.end == span.start + 1:
         return ParseError("a name in quotation marks that does not end; a string is written with '…', not \"…\"", span)
-    message = _other_query(text, span, depth)
+    message = _other_query(text[span.start :])
     if message is None and depth == 1 and (begun := _begun(text, span.start, tokens)) is not None:
         part, span_ = begun
         message, span = _misplaced(text, part, span_, tokens), (span_ if span_.end > span_.start else span)
@@ -473,16 +480,12 @@ def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseEr
     return explained(error, text, parser) if message is None else ParseError(message, span)
 
 
-def _other_query(text: str, span: Span, depth: int) -> str | None:
+def _other_query(rest: str) -> str | None:
     """Return what to write for a construct of other databases, where leaving it out would change the question."""
-    before, rest = text[: span.start], text[span.start :]
-    if rest.startswith("-") and re.search(r"(?i)\bORDER\s+BY\b[^()]*\Z", before) and depth == 1:
-        name = re.match(r"-\s*(\w+)", rest)
-        return f"ORDER BY takes columns; in descending order: {name[1] if name else 'x'} DESC"
-    if rest.startswith(".") and re.search(r"(?i)\bPATTERN\s*\([^()]*\Z", before):
-        return "'.' is not expected here; for any row write a variable that DEFINE leaves out, as X in PATTERN (A X* B)"
     if re.match(r"(?i)LIMIT\s+DURATION\b", rest):
-        return "a clause has no LIMIT DURATION; bound it in DEFINE, as in B AS B.s - A.s < 300 for a column of seconds"
+        return "it is LIMIT DURATION(minute, 5), before all other parts of the clause, in the dialect azure"
+    if re.match(r"(?i)OVER\b", rest):
+        return "OVER is not supported: a clause has no window functions; compute the value as a column of the table"
     return None
 
 
@@ -564,16 +567,27 @@ FRAME = re.compile(r"ROWS BETWEEN CURRENT ROW AND (?:CURRENT ROW|UNBOUNDED FOLLO
 ROWS: dict[str, RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unmatched", "SHOW": "all"}
 
 
-def parse(text: str, dialect: SqlDialect = STANDARD_SQL) -> MatchRecognize:
+Duration: TypeAlias = Literal["open", "closed"]
+"""Whether a match may take less than the time of WITHIN or LIMIT DURATION, or as long."""
+
+
+def parse(
+    text: str,
+    dialect: SqlDialect = STANDARD_SQL,
+    *,
+    duration: Duration = "open",
+    time: rows.RowColumn | None = None,
+) -> MatchRecognize:
     """The clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too deeply.
 
-    dialect: the abbreviations that the text may have, and what it means by leaving AFTER MATCH SKIP out.
+    dialect: the abbreviations that the text may have, and what it means by leaving AFTER MATCH SKIP out. time: the
+    column by which the rows are ordered where the text has no ORDER BY.
     """
     builder = _Builder()
-    builder.dialect = dialect
+    builder.dialect, builder.duration, builder.time = dialect, duration, time
     q = cast("MatchRecognize", parsed(text, parser_of("cerify.semantics.row_pattern"), builder, explained_clause))
     with errors_in(text):
-        for root in (q.pattern, *q.expressions):
+        for root in (q.pattern, *q.expressions, *q.keys):
             if depth(root, children) > MAX_DEPTH:
                 raise BudgetExceeded(f"the clause is nested more than {MAX_DEPTH} operators deep", root.span)
     return q
@@ -591,11 +605,17 @@ class _Clause:
 class _Builder(ExpressionBuilder):
     """One method for each alternative of the grammar, in the grammar's order."""
 
+    duration: Duration = "open"
+    time: rows.RowColumn | None = None
+
     def clause(self, meta: Meta, *clauses: _Clause | None) -> MatchRecognize:
         found = {"skip": default_skip(self.dialect)} | {one.field: one.value for one in clauses if one is not None}
         found["pattern"], *width = found["pattern"]
+        width += [found.pop("limit")] if "limit" in found else []
+        if self.time is not None:
+            found.setdefault("order", (Order(self.time),))
         q = MatchRecognize(**found, span=span_of(meta))
-        return _bound_span(q, width[0]) if width else q
+        return _bound_span(q, width[0], self.duration) if width else q
 
     def window(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:
         found = {one.field: one.value for one in clauses}
@@ -605,19 +625,30 @@ class _Builder(ExpressionBuilder):
             raise Unsupported("WITHIN is no part of WINDOW", width[0].span)
         return MatchRecognize(**found | {"window": RowWindow(found["window"], seek)}, span=span_of(meta))
 
-    def partition(self, meta: Meta, *columns: rows.RowColumn) -> _Clause:
-        return _Clause("partition", columns)
+    def limit(self, meta: Meta, token: Token) -> _Clause:
+        if not self.dialect.streams:
+            raise Unsupported(
+                f"LIMIT DURATION is no part of {self.dialect.title}; write DEFINE B AS B.t - FIRST(t) < INTERVAL '5' "
+                "MINUTE, or B.s - FIRST(s) < 300 for a column of seconds",
+                span_of(token),
+            )
+        found = re.search(r"\(\s*([A-Za-z]+)\s*,\s*([0-9]+)\s*\)", token)
+        unit = None if found is None else found[1].upper().removesuffix("S")
+        if found is None or unit not in _LENGTHS:
+            wrong = "LIMIT DURATION takes a unit of time and a whole number, as in LIMIT DURATION(minute, 5)"
+            raise ParseError(wrong, span_of(token))
+        return _Clause("limit", rows.RowConstant(_times(found[2], _LENGTHS[unit]), span=span_of(token)))
+
+    def partition(self, meta: Meta, *keys: rows.Expression) -> _Clause:
+        return _Clause("partition", keys)
 
     def order(self, meta: Meta, *orders: Order) -> _Clause:
         return _Clause("order", orders)
 
-    def sort(self, meta: Meta, column: rows.RowColumn, *marks: Token) -> Order:
+    def sort(self, meta: Meta, key: rows.Expression, *marks: Token) -> Order:
         texts = {mark.type: mark.upper() for mark in marks}
         nulls = texts["NULLS"].split()[1] if "NULLS" in texts else None
-        return Order(column, texts.get("DIRECTION") == "DESC", cast("Any", nulls))
-
-    def column_name(self, meta: Meta, one: Identifier) -> rows.RowColumn:
-        return rows.RowColumn(one.name, None, one.quoted, span=span_of(meta))
+        return Order(key, texts.get("DIRECTION") == "DESC", cast("Any", nulls))
 
     def measures(self, meta: Meta, *measures: Measure) -> _Clause:
         return _Clause("measures", measures)
@@ -674,12 +705,13 @@ class _Builder(ExpressionBuilder):
     def union(self, meta: Meta, name: str, *members: str) -> Subset:
         return Subset(name, members, span_of(meta))
 
-    def options(self, meta: Meta, token: Token) -> None:
-        if re.fullmatch(r"OPTIONS\(USE_LONGEST_MATCH=FALSE\)", "".join(token.upper().split())) is None:
+    def options(self, meta: Meta, token: Token) -> _Clause:
+        written = re.fullmatch(r"OPTIONS\((?:USE_LONGEST_MATCH=(TRUE|FALSE))?\)", "".join(token.upper().split()))
+        if written is None:
             raise Unsupported(
-                "the longest match is not carried, nor are other options; leave OPTIONS out for the preferred match",
-                span_of(token),
+                "the one option of a clause is OPTIONS (use_longest_match = TRUE), or FALSE", span_of(token)
             )
+        return _Clause("longest", written[1] == "TRUE")
 
     def define(self, meta: Meta, *definitions: RowDefinition) -> _Clause:
         return _Clause("define", definitions)
@@ -691,6 +723,17 @@ class _Builder(ExpressionBuilder):
 
     def alternation(self, meta: Meta, left: rows.Pattern, right: rows.Pattern) -> rows.Pattern:
         return rows.Alternation(left, right, span=span_of(meta))
+
+    def alternative_to_nothing(self, meta: Meta, left: rows.Pattern) -> rows.Pattern:
+        return rows.Alternation(left, self._nothing(meta), span=span_of(meta))
+
+    def nothing_or(self, meta: Meta, right: rows.Pattern) -> rows.Pattern:
+        return rows.Alternation(self._nothing(meta), right, span=span_of(meta))
+
+    def _nothing(self, meta: Meta) -> rows.Pattern:
+        if not self.dialect.empty_alternatives:
+            raise ParseError("an alternative is missing beside |; that of no row is written ()", span_of(meta))
+        return rows.Empty(span=span_of(meta))
 
     def concatenation(self, meta: Meta, left: rows.Pattern, right: rows.Pattern) -> rows.Pattern:
         return rows.RowConcatenation(left, right, span=span_of(meta))
@@ -704,6 +747,11 @@ class _Builder(ExpressionBuilder):
 
     def primary_variable(self, meta: Meta, name: str) -> rows.Pattern:
         return rows.RowVariable(name, span=span_of(meta))
+
+    def any_row(self, meta: Meta) -> rows.Pattern:
+        if not self.dialect.streams:
+            raise ParseError(ANY_ROW, span_of(meta))
+        return rows.RowVariable(".", span=span_of(meta))
 
     def empty(self, meta: Meta) -> rows.Pattern:
         return rows.Empty(span=span_of(meta))

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import cache
-from itertools import chain
 from typing import Any, Literal, TypeAlias, assert_never, cast
 
 from cerify.semantics import arguments, trees
@@ -490,8 +489,8 @@ def with_columns(q: MatchRecognize, column: Callable[[rows.RowColumn], rows.RowC
     return replace(
         q,
         define=tuple(replace(one, condition=expression(one.condition)) for one in q.define),
-        partition=tuple(map(column, q.partition)),
-        order=tuple(replace(one, column=column(one.column)) for one in q.order),
+        partition=tuple(map(expression, q.partition)),
+        order=tuple(replace(one, column=expression(one.column)) for one in q.order),
         measures=tuple(replace(one, expression=expression(one.expression)) for one in q.measures),
     )
 
@@ -507,11 +506,18 @@ def resolve_column(one: rows.RowColumn, names: Iterable[str]) -> str:
     return found[0] if found else one.name
 
 
+def key_value(e: rows.Expression, row: Mapping[str, Value], reading: RowReading) -> Nullable:
+    """Return the value of an expression of PARTITION BY or ORDER BY in a row."""
+    if isinstance(e, rows.RowColumn):
+        return row.get(e.name)
+    assert not isinstance(e, rows.Lookup)  # which a wellformed clause has not there
+    return combined(e, [key_value(operand, row, reading) for operand in rows.below(e)], reading)
+
+
 def columns_in(q: MatchRecognize) -> Iterator[rows.RowColumn]:
     """All mentions of columns in a clause."""
-    inside = (node for e in q.expressions for node in subtrees(e))
-    listed = chain(q.partition, (one.column for one in q.order))
-    return chain(listed, (node for node in inside if isinstance(node, rows.RowColumn)))
+    inside = (node for e in (*q.keys, *q.expressions) for node in subtrees(e))
+    return (node for node in inside if isinstance(node, rows.RowColumn))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

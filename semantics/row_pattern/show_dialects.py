@@ -17,6 +17,7 @@ from cerify.semantics.row_pattern.dialects import (
 )
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression, texts
+from cerify.semantics.trees import subtrees
 
 _TOKEN = re.compile(
     r"(?<!INTERVAL )'(?:[^']|'')*'|(?P<name>\"(?:[^\"]|\"\")*\")|(?<= AS )(?P<type>BIGINT|DOUBLE|VARCHAR|BOOLEAN)(?=\))"
@@ -41,6 +42,10 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
     if target.name in _WITHOUT_SEMANTICS and q.rows == "one":
         q = _with_expressions(q, _running)  # in the last row both are the same
     require_in_dialect(q, target)
+    refused = target.refused or {}
+    for e in (node for root in (*q.keys, *q.expressions) for node in subtrees(root)):
+        if isinstance(e, rows.RowCall) and e.function in refused:
+            raise Unsupported(f"{target.title} does not have {refused[e.function]}", e.span)
     written = _with_expressions(q, _modulo) if target.name in _WITHOUT_MODULO else q
     parts = texts(written)
     if target.name in _WITHOUT_ROWS:

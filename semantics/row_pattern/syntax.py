@@ -397,9 +397,12 @@ ROW = "row"
 
 @dataclass(frozen=True)
 class Order:
-    """column [ASC | DESC] [NULLS FIRST | NULLS LAST]; nulls is None where the text leaves it open."""
+    """column [ASC | DESC] [NULLS FIRST | NULLS LAST]; nulls is None where the text leaves it open.
 
-    column: RowColumn
+    column: a column, or an expression of columns of the row.
+    """
+
+    column: Expression
     descending: bool = False
     nulls: Literal["FIRST", "LAST"] | None = None
 
@@ -461,17 +464,22 @@ class RowWindow:
 
 @dataclass(frozen=True)
 class MatchRecognize:
-    """A whole clause; with a window, that of WINDOW."""
+    """A whole clause; with a window, that of WINDOW.
+
+    partition: columns, or expressions of columns of the row. longest: whether the match at a row is the longest one,
+    and the preferred one only among those of equal length.
+    """
 
     pattern: Pattern
     define: tuple[RowDefinition, ...] = ()
-    partition: tuple[RowColumn, ...] = ()
+    partition: tuple[Expression, ...] = ()
     order: tuple[Order, ...] = ()
     measures: tuple[Measure, ...] = ()
     rows: RowsPerMatch = "one"
     skip: RowSkip = RowSkip()
     subsets: tuple[Subset, ...] = ()
     window: RowWindow | None = None
+    longest: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @cached_property
@@ -499,6 +507,11 @@ class MatchRecognize:
     def expressions(self) -> tuple[Expression, ...]:
         """The conditions and the measures."""
         return (*(one.condition for one in self.define), *(one.expression for one in self.measures))
+
+    @property
+    def keys(self) -> tuple[Expression, ...]:
+        """What PARTITION BY and ORDER BY list."""
+        return (*self.partition, *(one.column for one in self.order))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -636,6 +649,10 @@ def _other_features(q: MatchRecognize) -> Iterator[str]:
         "define": q.define,
     }
     yield from (name for name, parts in lists.items() if parts)
+    if any(not isinstance(e, RowColumn) for e in q.keys):
+        yield "expressions as keys"
+    if q.longest:
+        yield "longest match"
     if q.rows != "one":
         yield q.rows.replace("all", "all rows")
     if q.window is not None:
@@ -705,7 +722,7 @@ def texts(q: MatchRecognize) -> dict[str, str]:
     subsets = (f"{_variable(one.name)} = ({', '.join(map(_variable, one.members))})" for one in q.subsets)
     define = (f"{_variable(one.variable)} AS {show_expression(one.condition)}" for one in q.define)
     return {
-        "partition": _show_list("PARTITION BY ", (_column(one) for one in q.partition)),
+        "partition": _show_list("PARTITION BY ", map(show_expression, q.partition)),
         "order": _show_list("ORDER BY ", map(_order, q.order)),
         "measures": _show_list("MEASURES ", measures),
         "rows": ROWS[q.rows] if q.window is None else _frame(q.window),
@@ -713,6 +730,7 @@ def texts(q: MatchRecognize) -> dict[str, str]:
         "pattern": f"{'SEEK ' if q.window and q.window.seek else ''}PATTERN ({show_pattern(q.pattern)})",
         "subset": _show_list("SUBSET ", subsets),
         "define": _show_list("DEFINE ", define),
+        "options": "OPTIONS (use_longest_match = TRUE)" * q.longest,
     }
 
 
@@ -827,8 +845,14 @@ def _variable(name: str) -> str:
     return _identifier(name, not (REGULAR.fullmatch(name) and name == name.upper()) or name in RESERVED)
 
 
+def key_name(e: Expression) -> str:
+    """Return the name under which the output has a key: that of its column, or the text of an expression."""
+    return e.name if isinstance(e, RowColumn) else show_expression(e)
+
+
 def _order(one: Order) -> str:
-    return f"{_column(one.column)}{' DESC' * one.descending}{'' if one.nulls is None else ' NULLS ' + one.nulls}"
+    nulls = "" if one.nulls is None else f" NULLS {one.nulls}"
+    return f"{show_expression(one.column)}{' DESC' * one.descending}{nulls}"
 
 
 def _frame(window: RowWindow) -> str:

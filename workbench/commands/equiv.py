@@ -19,10 +19,14 @@ from cerify.commands.options import (
     AtLeast,
     LanguageChoice,
     argument,
+    dialect_option,
     language,
     language_option,
     option,
+    reading_option,
+    row_readings,
     schema_of,
+    sql_dialect,
     takes,
 )
 from cerify.commands.rules import with_rule_of
@@ -70,6 +74,9 @@ class EquivArguments:
     right: str = argument()
     language: str = language()
     language_right: str | None = option("--language-right", type=LanguageChoice(), help="Of RIGHT, if it is another.")
+    dialect: str | None = sql_dialect(of="LEFT, and of RIGHT if --dialect-right is not given")
+    dialect_right: str | None = sql_dialect("--dialect-right", of="RIGHT")
+    readings: tuple[str, ...] = row_readings()
     level: Level = option(
         "--level",
         type=LEVELS,
@@ -109,8 +116,13 @@ def equiv_command(args: EquivArguments) -> int:
 
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
-    left, language_ = with_rule_of(args.left, args.language)
-    right, language_right = with_rule_of(args.right, args.language_right or args.language)
+    left, language_ = with_rule_of(args.left, args.language, dialect=args.dialect, readings=args.readings)
+    right, language_right = with_rule_of(
+        args.right,
+        args.language_right or args.language,
+        dialect=args.dialect_right or args.dialect,
+        readings=args.readings,
+    )
     args = replace(args, left=left, right=right, language=language_, language_right=language_right)
     _require_comparable(args.language, args.language_right or args.language)
     claim: Claim = "contained" if args.one_way else "equivalent"
@@ -341,9 +353,18 @@ def _format_schema(schema: Schema) -> str:
 @click.option("--schema", "schema_text", metavar="JSON|FILE", help="Only events of this schema.")
 @click.option("--out", type=OUTPUT, help="Write the cases to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary.")
+@dialect_option
+@reading_option
 @language_option
 def vectors_command(
-    query: str, states: int | None, schema_text: str | None, out: Path | None, as_json: bool, language: str
+    query: str,
+    states: int | None,
+    schema_text: str | None,
+    out: Path | None,
+    as_json: bool,
+    language: str,
+    dialect: str | None,
+    readings: tuple[str, ...],
 ) -> int:
     """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
 
@@ -354,7 +375,7 @@ def vectors_command(
     Of a rule in EQL, by its text or a file .eql or .toml: logs of documents in ECS on which every rule that differs
     from it in one place is found out, one line each with the log, the matches that are expected and what it finds.
     """
-    query, language = with_rule_of(query, language)
+    query, language = with_rule_of(query, language, dialect=dialect, readings=readings)
     schema = None if schema_text is None else schema_of(schema_text, language=language)
     if type(language_named(language).explanations).test_logs is not Explanations.test_logs:
         return _logs(query, language, schema, out, as_json)

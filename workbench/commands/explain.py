@@ -25,6 +25,8 @@ from cerify.commands.options import (
     group,
     language,
     option,
+    row_readings,
+    sql_dialect,
     takes,
     warn_of_never,
 )
@@ -48,6 +50,8 @@ class ExplainArguments:
     query: str = argument()
     file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
     language: str = language()
+    dialect: str | None = sql_dialect()
+    readings: tuple[str, ...] = row_readings()
     match_text: str | None = option(
         "--match", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"
     )
@@ -83,7 +87,7 @@ def explain_command(args: ExplainArguments) -> int:
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
-    query, language_ = with_rule_of(args.query, args.language)
+    query, language_ = with_rule_of(args.query, args.language, dialect=args.dialect, readings=args.readings)
     args = replace(args, query=query, language=language_)
     match_text, valuation_text = args.match_text, args.valuation_text
     schema = args.source.schema_for(args.language)

@@ -55,7 +55,7 @@ from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.row_pattern.statement import is_statement
 from cerify.semantics.row_pattern.syntax import show as show_clause
 from cerify.semantics.values import Value, plain
-from cerify.statements import Pasted, read_pasted, reading_texts
+from cerify.statements import Pasted, read_pasted, reading_texts, split_duration
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
 TABLE_ROWS = 100
@@ -159,7 +159,10 @@ def match_command(args: MatchArguments) -> int:
     args = replace(args, query=query, language=language_)
     args, statement = _pasted(args)
     schema = source.schema_for(args.language)
-    lang, tree = read_query(args.query, args.language, schema)
+    chosen = statement is not None and statement.below is not None
+    if chosen and args.output != "rows":
+        raise click.UsageError("FROM has a query, whose rows have no positions in FILE; leave --output matches out")
+    lang, tree = read_query(args.query, args.language, None if chosen else schema)
     if args.valuations and lang.answer and not lang.takes_place:
         raise click.UsageError(f"{lang.answer}; its valuations are not listed")
     if args.output == "rows" and type(lang.evaluators).output_table is Evaluators.output_table:
@@ -169,8 +172,9 @@ def match_command(args: MatchArguments) -> int:
     budget = Budget(seconds=args.time_limit)
     options = Options(output, budget, consumption=consumption, **reading_options(lang, args.readings))
     with errors_in(args.query), budget.timed():
-        plan = plan_query(tree, args.language, schema, options, args.evaluator, selection)
+        plan = plan_query(tree, args.language, None if chosen else schema, options, args.evaluator, selection)
         S = source.read_for(args.query, args.language, args.file)
+        S = S if statement is None else statement.table(S, options.row_reading)
         with _pointing_to_denotational(plan):
             status = _print(lang, plan, S, options, args, statement)
         if status == 1:
@@ -198,9 +202,10 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
         return args, None
     if args.dialect is None and not is_statement(args.query):
         return args, None
-    pasted = read_pasted(args.query, args.dialect or "standard")
+    duration, others = split_duration(args.readings)
+    pasted = read_pasted(args.query, args.dialect or "standard", duration)
     output = args.output or ("matches" if pasted.statement is None else "rows")
-    readings = (*reading_texts(pasted.reading), *args.readings)  # of two answers to one question the last wins
+    readings = (*reading_texts(pasted.reading), *others)  # of two answers to one question the last wins
     return replace(args, query=show_clause(pasted.clause), readings=readings, output=output), pasted
 
 

@@ -37,6 +37,7 @@ from cerify.semantics.events import TIME, TYPE, Schema, Stream, observed
 from cerify.semantics.file_joins import sorted_by_time
 from cerify.semantics.files import STDIN, Format, read, read_schema
 from cerify.semantics.packages import naming_extras
+from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.time_columns import TimeReading
 from cerify.semantics.values import TimeUnit
 from cerify.terminal import echo, ending_signals, printable, screen
@@ -133,6 +134,13 @@ class LanguageChoice(ChoiceOption):
 
 
 language_option = click.option("--language", type=LanguageChoice(), default=DEFAULT, show_default=True)
+dialect_option = click.option(
+    "--dialect", type=ChoiceOption(list(DIALECTS)), help="MATCH_RECOGNIZE: the dialect of QUERY.  [default: standard]"
+)
+READINGS = (
+    "MATCH_RECOGNIZE: another reading, as nulls=last, integer_division=exact or duration=closed; may be given again."
+)
+reading_option = click.option("--reading", "readings", multiple=True, metavar="NAME=VALUE", help=READINGS)
 
 
 def completes(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
@@ -169,6 +177,17 @@ def engine_dir() -> Any:
 def language() -> Any:
     """A field that is the option --language."""
     return option("--language", type=LanguageChoice(), default=DEFAULT)
+
+
+def sql_dialect(flag: str = "--dialect", of: str = "QUERY") -> Any:
+    """A field with a dialect of MATCH_RECOGNIZE."""
+    says = f"MATCH_RECOGNIZE: the dialect of {of}.  [default: standard]"
+    return option(flag, type=ChoiceOption(list(DIALECTS)), help=says)
+
+
+def row_readings() -> Any:
+    """A field with the readings of MATCH_RECOGNIZE that a text can say."""
+    return option("--reading", multiple=True, metavar="NAME=VALUE", help=READINGS)
 
 
 def either(*options: Any) -> Any:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+
 from cerify.languages import LANGUAGES, language_named
+from cerify.semantics.arguments import parse_reading
 from cerify.semantics.eql.syntax import EqlQuery
-from cerify.semantics.errors import CerifyError, InputError, MissingPackage
+from cerify.semantics.errors import CerifyError, InputError, MissingPackage, Unsupported
 from cerify.semantics.json_events import text_of
+from cerify.semantics.row_pattern.scalars import RowReading
 from cerify.semantics.row_pattern.statement import is_statement
 from cerify.semantics.row_pattern.syntax import show as show_clause
 from cerify.semantics.sigma.syntax import SigmaQuery
-from cerify.statements import read_pasted
+from cerify.statements import read_pasted, reading_texts, split_duration, written_out
 from cerify.terminal import echo
 
 SIGMA = frozenset({".yml", ".yaml"})
@@ -91,11 +95,18 @@ def read_rule(source: str) -> DetectionRule:
     return rule
 
 
-def with_rule_of(query: str, language: str, takes_statements: bool = False) -> tuple[str, str]:
+def with_rule_of(
+    query: str,
+    language: str,
+    takes_statements: bool = False,
+    dialect: str | None = None,
+    readings: Sequence[str] = (),
+) -> tuple[str, str]:
     """Return the text and the language of a query: those of a rule where it is the name of a file of rules.
 
     Of a SELECT around MATCH_RECOGNIZE it is the clause, with a note on standard error, unless the caller takes
-    statements. Raises InputError where the file is missing, or has no rule in EQL or Sigma.
+    statements. A clause in a dialect of SQL, or under other readings, is written out as the standard's. Raises
+    InputError where the file is missing, or has no rule in EQL or Sigma.
     """
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
     if path.suffix in SUFFIXES and (path.is_file() or not re.search(r"[\s\[(]", query)):
@@ -104,10 +115,18 @@ def with_rule_of(query: str, language: str, takes_statements: bool = False) -> t
         rule = read_rule(query)
         return rule.text, rule.language
     takes_rows = language in LANGUAGES and "row_reading" in LANGUAGES[language].settings
-    if takes_rows and not takes_statements and is_statement(query):
+    if not takes_rows and (dialect is not None or readings):
+        raise click.UsageError("--dialect and --reading are for queries in MATCH_RECOGNIZE")
+    if not takes_rows or takes_statements or not (is_statement(query) or dialect is not None or readings):
+        return query, language
+    duration, others = split_duration(readings)
+    pasted = read_pasted(query, dialect or "standard", duration)
+    if pasted.below is not None:
+        raise Unsupported("FROM has a query: give its rows as the file, and write FROM t")
+    if pasted.statement is not None:
         echo("cerify: note: the matches are those of the clause MATCH_RECOGNIZE, before the rest of SELECT", error=True)
-        return show_clause(read_pasted(query).clause), language
-    return query, language
+    reading = parse_reading(RowReading, [*reading_texts(pasted.reading), *others])
+    return show_clause(written_out(pasted.clause, reading)), language
 
 
 class _Unreadable(Exception):

@@ -19,9 +19,11 @@ from cerify.commands.options import (
     ChoiceOption,
     LanguageChoice,
     argument,
+    dialect_option,
     language,
     language_option,
     option,
+    reading_option,
     schema_of,
     takes,
 )
@@ -189,15 +191,24 @@ def _write(path: Path, found: Simplified) -> None:
 )
 @click.option("--time", "time_column", metavar="COLUMN", help="The field with the time, in a file of events.")
 @click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
+@dialect_option
+@reading_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def check_command(
-    query: str, language: str, schema_text: str | None, time_column: str | None, type_column: str, as_json: bool
+    query: str,
+    language: str,
+    schema_text: str | None,
+    time_column: str | None,
+    type_column: str,
+    dialect: str | None,
+    readings: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Check that QUERY parses and fits a schema, and print its fragment.
 
     Exit status: 0 without problems, 1 with a problem, 2 if QUERY does not parse.
     """
-    query, language = with_rule_of(query, language)
+    query, language = with_rule_of(query, language, dialect=dialect, readings=readings)
     schema = None
     if schema_text is not None:
         schema = schema_of(schema_text, type_column, time_column, language=language)

@@ -70,6 +70,9 @@ def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
     For MATCH_RECOGNIZE one that shows the labels of all rows, and where there are measures one that shows these. For
     WINDOW one whose further measures are the number of rows of the match, and the position and the label of each.
     """
+    for e in q.partition:
+        if not isinstance(e, rows.RowColumn):
+            raise Unsupported("matches are told apart by columns of PARTITION BY; this is an expression", e.span)
     number = Measure(rows.RowMatchNumber(), NUMBER)
     q = replace(q, order=(*q.order, Order(rows.RowColumn(PLACE))))
     if not q.define and q.primary:  # SQL requires DEFINE
@@ -199,7 +202,7 @@ def _in_windows(q: MatchRecognize, found: Sequence[Row]) -> Iterator[NumberedMat
     for row in sorted(found, key=lambda row: int(row[ROW])):
         if row[COUNT] is None:  # a row without a match
             continue
-        key = tuple(row[one.name.lower()] for one in q.partition)
+        key = tuple(row[rows.key_name(e).lower()] for e in q.partition)
         last[key] = last.get(key, 0) + 1
         events = tuple(row[f"{PLACE}_{k}"] for k in range(int(row[COUNT])))
         bound: dict[str, list[int]] = {}
@@ -232,4 +235,4 @@ def with_results(q: MatchRecognize, found: dict[Key, NumberedMatch], shown: Sequ
 
 
 def _key(q: MatchRecognize, row: Row) -> Key:
-    return (*(row[one.name.lower()] for one in q.partition), row[NUMBER])
+    return (*(row[rows.key_name(e).lower()] for e in q.partition), row[NUMBER])

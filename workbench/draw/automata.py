@@ -17,7 +17,7 @@ from cerify.automata.row_pattern.compile import ACCEPT, Automaton, Way, compile_
 from cerify.automata.row_pattern.evaluate import find_matches
 from cerify.draw.diagram import MOST_STATES, Diagram, DrawnEdge, DrawnSection, DrawnState, EdgeKind, merged
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, InternalError
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, InternalError, Unsupported
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import (
     Anything,
@@ -489,10 +489,13 @@ class _Tree:
 def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Diagram:
     """The labellings at the row of a table with this position.
 
-    Raises InputError where there is no such row, and BudgetExceeded where the match is too long to draw.
+    Raises InputError where there is no such row, Unsupported for the longest match, and BudgetExceeded where the match
+    is too long to draw.
     """
     if not 0 <= place < len(S):
         raise InputError(f"there is no row {place}: the table has {len(S)} rows, numbered from 0")
+    if q.longest:
+        raise Unsupported("the tree shows the order of preference; leave OPTIONS out to draw it", q.span)
     made = RowOutput(q, S)
     partition, s = made.place[place]
     visible, number = visible_rows(made.q, s, len(partition)), _number(made, place)

@@ -578,6 +578,8 @@ def record_rows(q: MatchRecognize, S: Stream, query: str, budget: Budget = Budge
     """The run of a clause over a table. Raises BudgetExceeded, and IllFormed where AFTER MATCH SKIP leads nowhere."""
     require_short(S)
     made = RowOutput(q, S)
+    if q.longest and why_not(made.q) is not None:
+        raise Unsupported("the longest match is shown step by step only if conditions look at columns alone", q.span)
     diagram = diagram_of_clause(q, f"Automaton of {query}", budget)
     log = _Log(made, diagram, [DrawnStep(BEFORE, frozenset(), (), frozenset(), text="Before the first row.")])
     automaton, columns = compile_pattern(made.q.pattern, budget), column_values(S)

@@ -28,7 +28,16 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.denote import LabelAttempt, Labelling, Meaning, RowLabel, Traced, value, visible_rows
+from cerify.semantics.row_pattern.denote import (
+    LabelAttempt,
+    Labelling,
+    Meaning,
+    RowLabel,
+    Traced,
+    chosen_labelling,
+    value,
+    visible_rows,
+)
 from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, condition_text, find_matches, labels_text
 from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_pattern
@@ -116,7 +125,9 @@ class RowRejection:
         watch = RowStepBudget(self.budget.valuations)
         search = LabelSearch(self.made.q, partition, s, visible, number, STANDARD, watch, most)
         labellings = search.labellings(self.made.q.pattern, ())
-        return search, next((w for w in labellings if most in (float("inf"), len(w))), None)
+        if most == float("inf"):
+            return search, chosen_labelling(self.made.q, labellings)
+        return search, next((w for w in labellings if most == len(w)), None)
 
     def _row(self, match: NumberedMatch) -> int:
         """The number, in its partition, of the row whose search finds a match."""
@@ -149,6 +160,8 @@ class RowRejection:
         if begins != first:
             return (f"the match in the window of row {searched} begins at row {begins}",)
         another = f"the match that begins at row {first} is another: {_text(preferred)}"
+        if self.made.q.longest and len(preferred) > len(asked):
+            return (f"{another} is longer than {_text(asked)}, and the clause asks for the longest match",)
         return (f"{another} comes before {_text(asked)} in the order of preferment",)
 
     def _none_begins(self, first: int, search: LabelSearch) -> tuple[str, ...]:
@@ -313,7 +326,7 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
         partition, s = self.made.place[place]
         visible = visible_rows(self.made.q, self.made.place[searched][1], len(partition))
         traced = Traced(self.made.q, partition, s, visible, number, STANDARD, RowStepBudget(Budget().valuations))
-        return traced, next(traced.labellings(self.made.q.pattern, ()), None)
+        return traced, chosen_labelling(self.made.q, traced.labellings(self.made.q.pattern, ()))
 
     def _explained(self, match: NumberedMatch) -> RowExplanation:
         first = match.events[0] if match.events else match.at
@@ -348,6 +361,8 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
 
     def _refusal(self, traced: Traced, attempt: LabelAttempt) -> str:
         A = attempt.labels[-1]
+        if attempt.outcome and self.made.q.longest:
+            return f"{A} is preferred and could be taken, but no match as long goes on from there"
         if attempt.outcome:
             length = len(attempt.labels)
             deeper = [a.labels for a in traced.attempts if a.outcome and a.labels[:length] == attempt.labels]

@@ -19,7 +19,7 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.denote import Frame, Labelling, MatchAt, Meaning, Row, RowMatch
 from cerify.semantics.row_pattern.interpreter import RowOutput
-from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading, columns_of, resolved
+from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading, columns_of, key_value, resolved
 from cerify.semantics.row_pattern.syntax import MatchRecognize, RowSkip, features
 
 Rewritten: TypeAlias = Callable[[MatchRecognize], MatchRecognize]
@@ -121,7 +121,8 @@ class Departure:
 
         def match_at(s: int, visible: range, number: int) -> Labelling | None:
             meaning = self.meaning(q, P, s, visible, number, self.reading, watch, looks)
-            return self.preferred(meaning.labellings(q.pattern, ()))
+            labellings = meaning.labellings(q.pattern, ())
+            return denote.chosen_labelling(q, labellings) if q.longest else self.preferred(labellings)
 
         r = 0
         while r < len(P):
@@ -260,7 +261,7 @@ class DroppingMeaning(LookingMeaning):
 def partitions_with_keys(q: MatchRecognize, P: Sequence[Row], reading: RowReading) -> list[list[int]]:
     """The partitions of which no column is NULL."""
     found = interpreter.partitions(q, P, reading)
-    return [places for places in found if all(P[places[0]].get(one.name) is not None for one in q.partition)]
+    return [places for places in found if all(key_value(e, P[places[0]], reading) is not None for e in q.partition)]
 
 
 def reversed_alternation(p: Any) -> Any:

@@ -274,7 +274,12 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
         q: MatchRecognize = language.syntax.parse(clause)
         require_columns(q, types)
         q = resolved(q, types)
-        keys = tuple(dict.fromkeys(one.name for one in q.partition))
+        for e in q.keys:
+            if not isinstance(e, syntax.RowColumn):
+                raise Unsupported(
+                    f"on Spark a key is a column: add one with {syntax.show_expression(e)} to the data frame", e.span
+                )
+        keys = tuple(dict.fromkeys(map(syntax.key_name, q.partition)))
         if not q.order:
             raise IllFormed("the rows of a data frame are in no order: write ORDER BY", q.span)
         if not (q.all_columns or q.partition or q.measures):
@@ -282,7 +287,7 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
         order: dict[str, tuple[bool, bool]] = {}
         for one in q.order:
             nulls_first = one.descending if one.nulls is None else one.nulls == "FIRST"
-            order.setdefault(one.column.name, (one.descending, nulls_first))
+            order.setdefault(syntax.key_name(one.column), (one.descending, nulls_first))
         read = _find_read_columns(q, schema)
         first = tuple(dict.fromkeys((*keys, *order))) if q.all_columns else keys
         others = tuple(name for name in types if q.all_columns and name not in first)

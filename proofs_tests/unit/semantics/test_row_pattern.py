@@ -672,7 +672,7 @@ def test_the_frame_is_read_and_printed(text: str, window: RowWindow) -> None:
 
 
 @pytest.mark.parametrize("cases", sampled([30, 150], [30]))
-@pytest.mark.parametrize("profile", ["windows", "windows on columns"])
+@pytest.mark.parametrize("profile", ["windows", "windows on columns", "extended"])
 @pytest.mark.slow
 def test_the_evaluators_and_the_definition_agree(profile: str, cases: int) -> None:
     kinds, difference = compared(range(cases), profile=profile)
@@ -682,13 +682,24 @@ def test_the_evaluators_and_the_definition_agree(profile: str, cases: int) -> No
 
 right_rows, right_in_frame = denote.visible_rows, compile.in_frame
 
-FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+FAULTS: dict[str, tuple[Any, str, Any]] = {
     "the frame begins with the partition": (
         denote, "visible_rows", lambda q, r, length: range(right_rows(q, r, length).stop),
     ),
     "the frame ends with the partition": (denote, "visible_rows", lambda q, r, length: range(r, length)),
     "conditions see the partition": (compile, "in_frame", lambda e, A, d, end: right_in_frame(e, A, 10**6, None)),
     "SEEK is INITIAL": (compile, "searched_pattern", lambda q: q.pattern),
+    "extended: the longest match is the preferred one": (
+        denote, "chosen_labelling", lambda q, found: next(found, None),
+    ),
+    "extended: of the longest matches the last one": (
+        denote, "chosen_labelling",
+        lambda q, found: (sorted(found, key=len) or [None])[-1] if q.longest else next(found, None),
+    ),
+    "extended: expressions are no keys": (
+        interpreter, "key_value",
+        lambda e, row, reading: row.get(e.name) if isinstance(e, row_syntax.RowColumn) else None,
+    ),
 }  # fmt: skip
 
 
@@ -696,7 +707,8 @@ FAULTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
 @pytest.mark.slow
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FAULTS[fault])
-    assert compared(range(300), profile="windows on columns")[1] != ""
+    profile = "extended" if fault.startswith("extended") else "windows on columns"
+    assert compared(range(300), profile=profile)[1] != ""
 
 
 # ---- planted faults ----

@@ -471,9 +471,14 @@ def test_what_a_dialect_refuses(name: str, text: str, reason: str) -> None:
 
 def test_options_of_bigquery() -> None:
     clause = "ORDER BY x MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS TRUE OPTIONS (use_longest_match = {})"
-    assert in_dialect(clause.format("FALSE"), "bigquery").measures
-    with pytest.raises(Unsupported, match="longest match"):
-        in_dialect(clause.format("TRUE"), "bigquery")
+    assert not in_dialect(clause.format("FALSE"), "bigquery").longest
+    q = in_dialect(clause.format("TRUE"), "bigquery")
+    assert q.longest
+    assert parse(show(q)) == q
+    with pytest.raises(Unsupported, match="one option"):
+        in_dialect(clause.replace("use_longest_match", "speed").format("TRUE"), "bigquery")
+    with pytest.raises(Unsupported, match="does not have the longest match"):
+        in_dialect(clause.format("TRUE"), "trino")
 
 
 def test_names_are_quoted_by_the_dialect() -> None:

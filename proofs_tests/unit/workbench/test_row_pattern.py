@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ from cerify.semantics.errors import (
 )
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
+from cerify.semantics.row_pattern.parse import Duration
 from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
 from cerify.semantics.row_pattern.statement import is_statement, parse_statement
 from cerify.semantics.row_pattern.syntax import MatchRecognize
@@ -497,6 +499,12 @@ CLAUSE = """MATCH_RECOGNIZE (
         ("SELECT sym FROM t {} WHERE NULLIF(n, 1) = 2", ("sym",), (("a",),)),
         ("SELECT NOT n FROM t {} WHERE sym = 'b'", ("NOT n",), ((None,),)),
         ("SELECT sym FROM t {} WHERE NULLIF(n, 1) > 5 OR n IS NULL", ("sym",), ()),
+        ("SELECT sym, n FROM (SELECT * FROM t WHERE sym <> 'a') {}", ("sym", "n"), (("b", 1),)),
+        ("SELECT sym, n FROM (SELECT sym || '!' AS sym, day, 20 - price AS price FROM t) AS u {} m", ("sym", "n"),
+         (("a!", 1),)),
+        ("SELECT n FROM (SELECT * FROM (SELECT * FROM t ORDER BY day LIMIT 3) AS u WHERE sym = 'b') {}", ("n",), ()),
+        ("WITH few AS (SELECT * FROM t WHERE day < 5), b AS (SELECT * FROM few f WHERE f.sym = 'a') SELECT * FROM b {}",
+         ("sym", "first_day", "last_day", "n"), (("a", 0, 4, 1),)),
     ],
 )  # fmt: skip
 def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: tuple[object, ...]) -> None:
@@ -509,9 +517,14 @@ def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: 
     [
         ("SELECT * FROM t JOIN u {}", Unsupported, "JOIN is not carried", "JOIN"),
         ("SELECT sym FROM t {} GROUP BY sym", Unsupported, "GROUP BY is not carried", "GROUP BY"),
-        ("SELECT * FROM (SELECT 1) {}", Unsupported, "SELECT is not carried", "SELECT"),
+        ("SELECT * FROM (SELECT 1) {}", ParseError, "FROM is missing", "SELECT 1"),
+        ("SELECT * FROM (SELECT sym FROM t GROUP BY sym) {}", Unsupported, "GROUP BY is not carried", "GROUP BY"),
+        ("SELECT * FROM (SELECT 1 AS x UNION ALL SELECT 2) {}", ParseError, "FROM is missing", None),
+        ("SELECT * FROM (SELECT day - day AS d FROM t WHERE nope = 1) {}", IllFormed, "no column nope", "nope"),
+        ("WITH u AS (SELECT * FROM t) SELECT * FROM v {}", Unsupported, "FROM names v", " v"),
+        ("WITH u AS (SELECT * FROM t {}) SELECT * FROM u", Unsupported, "stands in WITH", None),
         ("SELECT DISTINCT sym FROM t {}", Unsupported, "DISTINCT is not carried", "DISTINCT"),
-        ("WITH u AS (t) SELECT * FROM u {}", Unsupported, "WITH is not carried", "WITH"),
+        ("WITH u AS (t) SELECT * FROM u {}", Unsupported, "SELECT list FROM table", "t"),
         ("SELECT * FROM t, u {}", Unsupported, "two tables", " t, u "),
         ("SELECT * {}", ParseError, "FROM is missing", "SELECT * "),
         ("SELECT * FROM t {} LIMIT 3 WHERE n = 1", ParseError, "in this order", None),
@@ -545,6 +558,65 @@ def test_a_refusal_of_a_dialect_has_its_place_in_the_statement() -> None:
         read_pasted(text, "flink")
     assert error.value.span is not None
     assert text[error.value.span.start : error.value.span.end] == "A | B C"
+
+
+def test_a_select_with_a_window() -> None:
+    text = """SELECT day, n OVER w AS n FROM t WINDOW w AS (PARTITION BY sym ORDER BY day MEASURES COUNT(*) AS n
+        ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A DOWN+) DEFINE DOWN AS price < PREV(price))
+        ORDER BY day LIMIT 3"""
+    assert select(text, STATEMENTS_PRICES).rows == ((0, 3), (0, 2), (1, None))
+
+
+TOLL = [{"booth": booth, "at": datetime(2020, 1, 1, 0, 0, second, tzinfo=UTC), "make": make}
+        for booth, second, make in [(1, 0, "x"), (2, 10, "x"), (1, 20, "y"), (1, 30, "x"), (1, 40, "z"), (2, 50, "y")]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seconds", "duration", "begun"),
+    [(20, "open", [30]), (20, "closed", [0, 30]), (40, "open", [0, 30]), (40, "closed", [0, 10, 30])],
+)
+def test_the_duration_of_azure(seconds: int, duration: Duration, begun: list[int]) -> None:
+    """Pairs of a booth are 10, 20 and 40 seconds long, which separates a closed bound from an open one."""
+    text = f"""SELECT * INTO out FROM input TIMESTAMP BY at MATCH_RECOGNIZE (LIMIT DURATION(second, {seconds})
+        PARTITION BY booth MEASURES FIRST(A.at) AS begun AFTER MATCH SKIP TO NEXT ROW PATTERN (A .)
+        DEFINE A AS make = 'x') AS T"""
+    q = read_pasted(text, "azure", duration).clause
+    assert sorted(row[1].second for row in cerify.match(q, TOLL, output="rows").rows) == begun
+
+
+@pytest.mark.parametrize(
+    ("clause", "dialect", "kind", "message"),
+    [
+        ("LIMIT DURATION(minute, 1) PATTERN (A)", "standard", Unsupported, "no part of the standard"),
+        ("LIMIT DURATION(month, 1) PATTERN (A)", "azure", ParseError, "unit of time"),
+        ("LIMIT DURATION(minute, 1) PATTERN (A)", "azure", Unsupported, "TIMESTAMP BY"),
+        ("PATTERN (A . B)", "standard", ParseError, "for any row write a variable"),
+        ("PATTERN (A |)", "trino", ParseError, "alternative is missing"),
+    ],
+)
+def test_what_streams_alone_have(clause: str, dialect: str, kind: type[CerifyError], message: str) -> None:
+    with pytest.raises(kind, match=message) as error:
+        read_pasted(f"MATCH_RECOGNIZE ({clause})", dialect)
+    assert error.value.span is not None
+
+
+def test_commands_read_dialects(run: Run, tmp_path: Path) -> None:
+    """The division of Oracle is exact, Trino's is not; the place of NULL is the dialect's."""
+    halves = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x / 2 = 0.5)"
+    row = "--language", "row-pattern"
+    oracle, trino = (*row, "--dialect", "oracle"), (*row, "--dialect", "trino")
+    exact = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x * 1.0 / 2 = 0.5)"
+    assert run("equiv", halves, exact, *oracle)[0] == 0
+    assert run("equiv", halves, exact, *trino, "--dialect-right", "oracle", "--bound", "2")[0] == 1
+    assert run("equiv", halves, exact, *trino, "--reading", "integer_division=exact")[0] == 0
+    table = tmp_path / "t.csv"
+    table.write_text("x\n1\n")
+    assert run("explain", halves, str(table), *oracle)[0] == 0
+    assert run("explain", halves, str(table), *trino)[0] == 1
+    assert "Oracle requires DEFINE" in run("check", "MATCH_RECOGNIZE (PATTERN (A))", *oracle)[2]
+    assert "with cerify match" in run("check", halves, *row, "--reading", "empty_matches=unnumbered")[2]
+    assert "for queries in MATCH_RECOGNIZE" in run("check", "A ; B", "--dialect", "oracle")[2]
 
 
 def test_two_measures_of_one_name_are_refused() -> None:
