@@ -132,8 +132,7 @@ def written_out(q: MatchRecognize, reading: RowReading) -> MatchRecognize:
 
     def exact(e: rows.Expression) -> rows.Expression:
         changed: rows.Expression = trees.rebuilt(e, [exact(operand) for operand in rows.below(e)]) if e.operands else e
-        if isinstance(e, rows.Product) and e.operator == "/":
-            assert isinstance(changed, rows.Product)
+        if isinstance(changed, rows.Product) and changed.operator == "/" and not _has_fraction(changed):
             changed = replace(changed, left=rows.Product(changed.left, "*", rows.RowConstant(1.0), span=e.span))
         return replace(changed, span=e.span)
 
@@ -146,6 +145,13 @@ def written_out(q: MatchRecognize, reading: RowReading) -> MatchRecognize:
             order=tuple(replace(one, column=exact(one.column)) for one in q.order),
         )
     return with_meant_nulls(q, replace(STANDARD_SQL, nulls=reading.nulls))
+
+
+def _has_fraction(e: rows.Expression) -> bool:
+    """Whether an expression is a float if it is a number, by a constant in it."""
+    if isinstance(e, rows.RowConstant):
+        return isinstance(e.value, float)
+    return isinstance(e, rows.Product | rows.Sum | rows.Negative) and any(map(_has_fraction, rows.below(e)))
 
 
 def select(text: str, events: Events | str | Path, *, dialect: str = "standard") -> OutputTable:

@@ -714,14 +714,14 @@ def show(q: MatchRecognize) -> str:
 
 
 def texts(q: MatchRecognize) -> dict[str, str]:
-    """The texts of the parts of a clause in their order, "" for one that it does not have.
+    """The texts of the parts of a clause in their order, "" for one that it does not have; options only for some.
 
     Raises BudgetExceeded where it is nested too deeply.
     """
     measures = (f"{show_expression(one.expression)} AS {_identifier(one.name, one.quoted)}" for one in q.measures)
     subsets = (f"{_variable(one.name)} = ({', '.join(map(_variable, one.members))})" for one in q.subsets)
     define = (f"{_variable(one.variable)} AS {show_expression(one.condition)}" for one in q.define)
-    return {
+    parts = {
         "partition": _show_list("PARTITION BY ", map(show_expression, q.partition)),
         "order": _show_list("ORDER BY ", map(_order, q.order)),
         "measures": _show_list("MEASURES ", measures),
@@ -730,8 +730,8 @@ def texts(q: MatchRecognize) -> dict[str, str]:
         "pattern": f"{'SEEK ' if q.window and q.window.seek else ''}PATTERN ({show_pattern(q.pattern)})",
         "subset": _show_list("SUBSET ", subsets),
         "define": _show_list("DEFINE ", define),
-        "options": "OPTIONS (use_longest_match = TRUE)" * q.longest,
     }
+    return parts | ({"options": "OPTIONS (use_longest_match = TRUE)"} if q.longest else {})
 
 
 def show_pattern(p: Pattern) -> str:
