@@ -51,7 +51,7 @@ from proofs_tests.tools.mutants.mutant import Mutant
 # ---- model ----
 #
 
-BUDGET = Budget(valuations=4_000)
+BUDGET = Budget(valuations=10_000)
 ERROR = frozenset({Match(-1, ())})
 """The answer of an engine that stops with an error."""
 
@@ -184,6 +184,30 @@ def ties_backwards(q: MatchRecognize, table: Sequence[Row], parts: list[list[int
     return found
 
 
+def float_keys(q: MatchRecognize, table: Sequence[Row], parts: list[list[int]]) -> list[list[int]]:
+    """Keys that are one as floats are one key."""
+    found: dict[str, list[int]] = {}
+    for places in parts:
+        values = [table[places[0]].get(one.name) for one in q.partition]
+        key = repr([float(v) if isinstance(v, int) else v for v in values])
+        found.setdefault(key, []).extend(places)
+    return [sorted(places) if not q.order else places for places in found.values()]
+
+
+def float_order(q: MatchRecognize, table: Sequence[Row], parts: list[list[int]]) -> list[list[int]]:
+    """In the order of one column's values as floats, if all are numbers."""
+    if len(q.order) != 1:
+        return parts
+    one = q.order[0]
+    values = [row.get(one.column.name) for row in table]
+    if not all(isinstance(v, int | float) for v in values):
+        return parts
+    return [
+        sorted(sorted(places), key=lambda p: float(table[p][one.column.name]), reverse=one.descending)
+        for places in parts
+    ]
+
+
 def output(changes: Mapping[RowsPerMatch, RowsPerMatch]) -> Departure:
     """Other rows per match."""
     return Departure(clause=lambda q: replace(q, rows=changes.get(q.rows, q.rows)))
@@ -224,6 +248,7 @@ CLAUSES = (
         "rows with NULL are in the first": parted(nulls_with_the_first),
         "the first alone": parted(lambda q, table, parts: parts[:1]),
         "the last alone": parted(lambda q, table, parts: parts[-1:]),
+        "keys are doubles": parted(float_keys),
     }),
     *wrong("order", "order by", {
         "DESC is not read": orders(lambda order: [replace(one, descending=False) for one in order]),
@@ -235,6 +260,7 @@ CLAUSES = (
         "NULLS FIRST": _nulls("FIRST"),
         "NULLS LAST": _nulls("LAST"),
         "as text": parted(as_text),
+        "as doubles": parted(float_order),
         "ties are in the reverse order": parted(ties_backwards),
     }),
     *wrong("output", "all rows, all rows omit empty, all rows with unmatched", {
@@ -355,6 +381,50 @@ def mean_of_rows(e: rows.RowAggregate) -> rows.Expression:
     return rows.Product(rows.Cast(rows.RowAggregate("SUM", e.argument, e.semantics), "DOUBLE"), "/", every)
 
 
+def passes_over_null(e: rows.Logical) -> rows.Expression:
+    """The first or last value that is not NULL, of the four rows that are looked at."""
+    return rows.Coalesce((e, *(replace(e, offset=e.offset + n) for n in (1, 2, 3))))
+
+
+NUMBERS = frozenset({"x", "y", "o", "p"})
+
+
+def is_numeric(e: Any) -> bool:
+    """Whether an expression consists of numbers of the suite's columns, and constants."""
+    if isinstance(e, rows.RowColumn):
+        return e.name in NUMBERS
+    if isinstance(e, rows.RowConstant):
+        return type(e.value) in (int, float)
+    below = rows.below(e)
+    other = isinstance(e, rows.Cast | rows.RowCall) or (isinstance(e, rows.RowAggregate) and e.function == "AVG")
+    return bool(below) and not other and all(map(is_numeric, below))
+
+
+def wrapped(e: rows.Expression, bits: int) -> rows.Expression:
+    """The value of so many bits, as a difference overflows in machine arithmetic."""
+    half, whole = rows.RowConstant(2 ** (bits - 1)), rows.RowConstant(2**bits)
+    positive = rows.Sum(rows.Product(rows.Sum(e, "+", half), "%", whole), "+", whole)
+    return rows.Sum(rows.Product(positive, "%", whole), "-", half)
+
+
+def compares_numbers(other: Callable[[rows.RowComparison], rows.Expression]) -> Departure:
+    """Another comparison of numbers."""
+    return reads(rows.RowComparison, other, lambda e: is_numeric(e.left) and is_numeric(e.right))
+
+
+def as_cast(e: rows.RowComparison, kind: rows.SqlType) -> rows.RowComparison:
+    return replace(e, left=rows.Cast(e.left, kind), right=rows.Cast(e.right, kind))
+
+
+def is_digits(e: Any) -> bool:
+    return isinstance(e, rows.RowConstant) and isinstance(e.value, str) and e.value.isdigit()
+
+
+def short_float(e: Any) -> rows.Expression:
+    """A constant of 15 digits."""
+    return replace(e, value=float(f"{e.value:.15g}"))
+
+
 def first_member_expressions(q: MatchRecognize) -> MatchRecognize:
     return replace(q, subsets=tuple(replace(one, members=one.members[:1]) for one in q.subsets))
 
@@ -409,6 +479,9 @@ EXPRESSIONS = (
                 lambda e: e.function == "PREV" and not isinstance(e.argument, rows.Logical),
             ),
             "they are NULL in conditions": reads(rows.Physical, lambda e: NULL, measures=False),
+            "they pass over NULL": reads(
+                rows.Physical, lambda e: when_null(e, replace(e, offset=e.offset + 1)), lambda e: e.offset > 0
+            ),
         },
     ),
     *wrong(
@@ -416,6 +489,11 @@ EXPRESSIONS = (
         "logical",
         {
             "FIRST is LAST": function(rows.Logical, "FIRST", "LAST"),
+            "LAST passes over NULL": reads(rows.Logical, passes_over_null, _calls("LAST")),
+            "FIRST passes over NULL": reads(rows.Logical, passes_over_null, _calls("FIRST")),
+            "LAST with an offset counts values that are not NULL": reads(
+                rows.Logical, passes_over_null, lambda e: e.offset > 0
+            ),
             "LAST is FIRST": function(rows.Logical, "LAST", "FIRST"),
             "of all rows": reads(rows.Logical, lambda e: replace(e, argument=unqualified(e.argument))),
             "the offset counts rows of the partition": reads(rows.Logical, physical_of, lambda e: e.offset),
@@ -512,6 +590,17 @@ EXPRESSIONS = (
         "aggregate",
         "aggregate, count",
         {
+            "MAX and MIN begin with the first, NULL or not": reads(
+                AGGREGATES,
+                lambda e: rows.RowCase(rows.IsNull(rows.Logical("FIRST", e.argument)), NULL, e),
+                lambda e: e.function in ("MAX", "MIN") and isinstance(e.argument, rows.RowColumn),
+            ),
+            "SUM is a double": reads(
+                AGGREGATES,
+                lambda e: rows.Cast(rows.RowAggregate("SUM", rows.Cast(e.argument, "DOUBLE"), e.semantics), "BIGINT"),
+                _calls("SUM"),
+            ),
+            "SUM has 32 bits": reads(AGGREGATES, lambda e: wrapped(e, 32), _calls("SUM")),
             "SUM of nothing is 0": reads(AGGREGATES, lambda e: when_null(e, ZERO), _calls("SUM")),
             "COUNT of nothing is NULL": reads(
                 rows.Count | AGGREGATES,
@@ -642,6 +731,18 @@ EXPRESSIONS = (
                 lambda e: e.type == "BIGINT",
             ),
             "CAST is not read": reads(rows.Cast, lambda e: e.operand),
+            "integers are doubles": compares_numbers(lambda e: as_cast(e, "DOUBLE")),
+            "integers have 32 bits": reads(rows.RowColumn, lambda e: wrapped(e, 32), lambda e: e.name in ("x", "o")),
+            "the sign of a difference of 64 bits": compares_numbers(
+                lambda e: replace(e, left=wrapped(rows.Sum(e.left, "-", e.right), 64), right=ZERO)
+            ),
+            "1 is not 1.0": compares_numbers(
+                lambda e: rows.RowAnd(e, as_cast(e, "VARCHAR")) if e.operator == "=" else e
+            ),
+            "numbers have 15 digits": reads(rows.RowConstant, short_float, lambda e: isinstance(e.value, float)),
+            "texts of digits are numbers": reads(
+                rows.RowComparison, lambda e: as_cast(e, "BIGINT"), lambda e: is_digits(e.left) or is_digits(e.right)
+            ),
             "< is <=": compares("<", "<="),
             "<= is <": compares("<=", "<"),
             "> is >=": compares(">", ">="),
@@ -918,6 +1019,14 @@ PATTERNS = (
         "no match has more than 4 rows": at_most(4),
         "no match has more than 8 rows": at_most(8),
         "no match has more than 16 rows": at_most(16),
+        "no match has more than 64 rows": at_most(64),
+        "bounds are at most 64": alter(
+            rows.Quantified,
+            lambda p: replace(p, low=min(p.low, 64), high=p.high and min(p.high, 64)),
+            lambda p: max(p.low, p.high or 0) > 64,
+        ),
+        "conditions after the 16th are not read": Departure(clause=lambda q: replace(q, define=q.define[:16])),
+        "conditions after the 64th are not read": Departure(clause=lambda q: replace(q, define=q.define[:64])),
     }),
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import cycle, islice
 from pathlib import Path
 from random import Random
+from typing import TypeAlias
 
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.row_pattern.scalars import columns_in, list_other_readings
@@ -460,17 +461,57 @@ POOLS: dict[str, tuple[Value, ...]] = {
 TYPES = {"p": "int", "o": "int", "x": "int", "y": "int", "z": "string"}
 ABSENT = {"p": 0.15, "o": 0.15, "x": 0.08, "y": 0.2, "z": 0.15}
 MORE_ABSENT = frozenset({"row-null", "row-aggregate", "row-order"})
+Table: TypeAlias = list[dict[str, Value]]
 TRIES = 24  # tables looked at for these
 TABLES = 2  # taken for one clause
 LENGTHS = {"row-long": (9, 22), "row-expression": (3, 5), "row-null": (3, 6)}
 MOST = 24  # matches of a case
-SEPARATING = (
-    ("row-empty", "MATCH_RECOGNIZE (PATTERN ((() | A | B){0,2} C? $) DEFINE C AS COUNT(B.*) = 1)", (1, 1)),
-    ("row-null", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NOT x NOT IN (1, NULL))", (2, 1)),
-    ("row-reluctant", "MATCH_RECOGNIZE (PATTERN (A*? B) DEFINE B AS x > 1)", (1, 2, 2)),
-    ("row-classifier", "MATCH_RECOGNIZE (PATTERN ((A | B) C) DEFINE C AS PREV(CLASSIFIER()) = 'B')", (1, 1)),
+EXACT, LEAST, MOST_OF_64 = 2**53, -(2**63), 2**63 - 1
+
+
+def column(*values: Value) -> Table:
+    """A table of the column x alone."""
+    return [{"x": value} for value in values]
+
+
+def chain(length: int) -> str:
+    """A clause with so many variables, of which each has a condition that only its own row meets."""
+    names = [f"V{n}" for n in range(1, length + 1)]
+    return clause(" ".join(names), ", ".join(f"{name} AS x = {n}" for n, name in enumerate(names, 1)))
+
+
+SEPARATING: tuple[tuple[str, str, Table], ...] = (
+    (
+        "row-empty",
+        "MATCH_RECOGNIZE (PATTERN ((() | A | B){0,2} C? $) DEFINE C AS COUNT(B.*) = 1)",
+        column(1, 1),
+    ),
+    ("row-null", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NOT x NOT IN (1, NULL))", column(2, 1)),
+    ("row-reluctant", "MATCH_RECOGNIZE (PATTERN (A*? B) DEFINE B AS x > 1)", column(1, 2, 2)),
+    ("row-classifier", clause("(A | B) C", "C AS PREV(CLASSIFIER()) = 'B'"), column(1, 1)),
+    # numbers that need exactness
+    ("row-expression", clause("A", f"A AS x = {EXACT + 1}"), column(EXACT, EXACT + 1)),
+    ("row-expression", clause("A B", "B AS x > A.x"), column(EXACT, EXACT + 1, EXACT + 1)),
+    ("row-expression", clause("A B", "B AS x > A.x"), column(MOST_OF_64, LEAST, MOST_OF_64)),
+    ("row-expression", clause("A", f"A AS x > {2**32}"), column(1, 2**32, 2**32 + 1)),
+    ("row-expression", clause("A", "A AS x = 0.30000000000000004"), [{"x": 0.3}, {"x": 0.30000000000000004}]),
+    ("row-expression", clause("A B", "B AS y = A.x"), [{"x": 1, "y": 2.0}, {"x": 3, "y": 1.0}]),
+    ("row-expression", clause("A", "A AS z < '9'"), [{"z": "10"}, {"z": "9"}, {"z": "8"}]),
+    ("row-aggregate", clause("A+", "", "SUM(x) AS m"), column(EXACT, 1)),
+    ("row-aggregate", clause("A+", "", "SUM(x) AS m"), column(2**31 - 1, 1)),
+    ("row-order", clause("A B", "B AS y > A.y", by="ORDER BY o"), [{"o": EXACT + 1, "y": 2}, {"o": EXACT, "y": 1}]),
+    (
+        "row-partition",
+        clause("A B", "", by="PARTITION BY p"),
+        [{"p": EXACT}, {"p": EXACT + 1}, {"p": EXACT}, {"p": EXACT + 1}],
+    ),
+    # matches and clauses of many parts
+    *(("row-long", chain(length), column(*range(1, length), 0)) for length in (20, 65)),  # the last row is wrong
+    ("row-long", clause("A{65}", "A AS x > 0"), column(*[1] * 65)),
+    ("row-long", clause("A{65}", "A AS x > 0"), column(*[1] * 64)),
+    ("row-long", clause("A+ B", "A AS x = 1, B AS x = 2"), column(*[1] * 64, 2)),
 )
-"""Clauses with the column x of a table that few tables are like: wrong semantics have another answer there."""
+"""Clauses with a table that few random tables are like: wrong semantics have another answer there."""
 READ = {f"{name}={value}" for name, value in list_other_readings()}
 READINGS = {m.name.removeprefix("axis: "): m for m in MUTANTS if m.name.removeprefix("axis: ") in READ}
 
@@ -490,9 +531,10 @@ def candidates(feature: str, query: str) -> list[Stream]:
 
 def printed() -> Iterator[Printed]:
     """The clauses and tables that are not chosen."""
-    schema = Schema({ROW: {"x": "int"}})
-    for feature, query, values in SEPARATING:
-        yield feature, query, Stream([Event(ROW, {"x": x}) for x in values], schema)
+    for feature, query, table in SEPARATING:
+        kinds = {name: "float" if type(value) is float else TYPES[name] for row in table for name, value in row.items()}
+        schema = Schema({ROW: {name: kinds[name] for name in POOLS if name in kinds}})  # type: ignore[misc]
+        yield feature, query, Stream([Event(ROW, row) for row in table], schema)
 
 
 def tables(rng: Random, feature: str, names: list[str]) -> Iterator[Stream]:
