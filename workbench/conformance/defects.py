@@ -166,6 +166,7 @@ def explained(result: CaseResult, match: Match) -> str:
     return "\n".join(lines[:LINES] + (["..."] if len(lines) > LINES else []))
 
 
+HIDDEN_ROUNDS = 3  # times that cases are looked for which another defect has hidden
 EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
 MATCH = re.compile(r"\{.*\}")  # in a sentence about the form of an answer
 
@@ -220,7 +221,8 @@ def defects_behind(
         choices.silent = frozenset() if empty or hurried else frozenset(silent_operators(answered, EMPTY))
         if empty:
             own = [_of_all_silent(own, silent, language)]
-        found += [(group, choices) for group in _group_kernels(peeler, own, failing, choices, answered)]
+        groups = _group_kernels(peeler, own, failing, choices, answered)
+        found += [(group, choices) for group in groups if group.cases]
         choices.watch = Watch()  # what was found is described, whatever time it is
     found.sort(key=lambda pair: (-len(pair[0].cases), pair[0].kernels[0].result.case.query))
     hurried = peeler.watch.interrupted
@@ -350,24 +352,44 @@ def _group_kernels(
 ) -> list[DefectGroup]:
     """Return the kernels in groups, one for the kernels that one choice explains.
 
-    Kernels with the same description of their wrong answers form a group too. If time runs out, no choice is used.
+    Kernels with the same description of their wrong answers form a group too. A case that its choice does not give was
+    made smaller until another defect took its place: what is left to explain is looked for again, beside the choices
+    that are known. If time runs out, the choices that stand until then are used.
     """
+    found, chosen = list(kernels), list[Choice]()
     try:
-        chosen = _standing(peeler, kernels, failing, choices, answered)
-        return _together(kernels, chosen, choices)
+        chosen = _standing(peeler, found, failing, choices, answered)
+        for _ in range(HIDDEN_ROUNDS if chosen else 0):
+            groups = _together(found, chosen, choices)
+            shown = [group.choice for group in groups if group.choice is not None]
+            explains = partial(_is_given, choices, shown)
+            of_groups = {id_ for group in groups if group.choice is not None for id_ in group.cases}
+            hidden = [one for one in failing if one.case.id in of_groups and one.matches is not None]
+            hidden = [one for one in hidden if given_by(one) is not None and not explains(one)]
+            if not hidden:
+                break
+            ids = {one.case.id for one in hidden}
+            fewer = (replace(k, cases=tuple(id_ for id_ in k.cases if id_ not in ids)) for k in found)
+            new = peeler.kernels_beside(hidden, explains)
+            found = [*(kernel for kernel in fewer if kernel.cases), *new]
+            if not all(_is_given(choices, chosen, kernel.result) for kernel in new):
+                chosen = _standing(peeler, found, failing, choices, answered) or chosen
     except (DiagnosisStopped, KeyboardInterrupt) as error:
         peeler.stop(error)
-        return _together(kernels, [], choices)
+    return _together(found, chosen, choices)
+
+
+def _is_given(choices: Choices, chosen: Sequence[Choice], result: CaseResult) -> bool:
+    """Return whether one of the choices, or all of them together, give an answer; nothing fits without choices."""
+    return any(choices.reproduces(way, result) for way in (*([choice] for choice in chosen), chosen) if way)
 
 
 def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices) -> list[DefectGroup]:
     """The groups of kernels that one of the choices explains, and of those that have the same description."""
-    alone = {k.signature: next((c for c in chosen if choices.reproduces([c], k.result)), None) for k in kernels}
+    alone = [(k, next((c for c in chosen if choices.reproduces([c], k.result)), None)) for k in kernels]
     groups: dict[object, list[Kernel]] = {}
-    for kernel in sorted(kernels, key=lambda k: alone[k.signature] is None):
-        own: object = alone[kernel.signature] or (
-            _find_necessary_choice(choices, chosen, kernel.result, groups) if chosen else None
-        )
+    for kernel, choice in sorted(alone, key=lambda pair: pair[1] is None):
+        own: object = choice or (_find_necessary_choice(choices, chosen, kernel.result, groups) if chosen else None)
         if text := described([kernel.result], choices.excluded, kernel.signature.blamed & choices.silent):
             own = text, MATCH.sub("", kernel.result.detail)
         groups.setdefault(own or kernel.signature, []).append(kernel)

@@ -343,7 +343,8 @@ class Peeler:
 
     stopped: why no more cases are run, "" as long as some are. disputed: results on which cerify contradicts itself.
     shrinks: whether it is at smaller cases, for which there is a share of the time of the watch. announce: called with
-    the first case of each signature as soon as it is known, which may be minutes before the smallest one is.
+    the first case of each signature as soon as it is known, which may be minutes before the smallest one is. explains:
+    whether a known cause gives a wrong answer; such a case is not what is looked for.
     """
 
     ask: Ask
@@ -355,6 +356,7 @@ class Peeler:
     shrinks: bool = True
     watch: Watch = field(default_factory=Watch)
     announce: Callable[[FailureKind, Sequence[str], CaseResult], None] = lambda kind, operators, result: None
+    explains: Callable[[CaseResult], bool] = lambda result: False
     _kernels_found: list[Kernel] | None = None
 
     def kernels(
@@ -372,6 +374,17 @@ class Peeler:
         others = [result for result in ordered if result.outcome in UNANSWERED]
         self._kernels_found = [*self._kernels(answered, progress), *self._kernels(others, progress)]
         return self._kernels_found
+
+    def kernels_beside(self, failures: Iterable[CaseResult], explains: Callable[[CaseResult], bool]) -> list[Kernel]:
+        """Return the defects behind failures that no known cause explains, and look at no case that one does.
+
+        While a case gets smaller it may run into a defect that is everywhere; with this one known it does not.
+        """
+        self._kernels_found, self.explains = None, explains
+        try:
+            return self.kernels(failures)
+        finally:
+            self.explains = lambda result: False
 
     def _kernels(self, ordered: Sequence[CaseResult], progress: Callable[[int, int], None]) -> list[Kernel]:
         groups: dict[Signature, list[Failing]] = {}
@@ -478,7 +491,9 @@ class Peeler:
     def fails(self, query: Any, S: Stream, like: Failing) -> bool:
         """Whether the answer is wrong in the same way on another query and stream."""
         result = self.result(query, S, like.origin.case)
-        return result is not None and like.kind in kinds_of(result) and _same_error(result, like)
+        if result is None or like.kind not in kinds_of(result) or not _same_error(result, like):
+            return False
+        return not self.explains(result)
 
     def result(self, query: Any, S: Stream, origin: Case) -> CaseResult | None:
         """Return the engine's result on a query and a stream, asking once.

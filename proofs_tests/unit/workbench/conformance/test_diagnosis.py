@@ -175,6 +175,12 @@ def test_no_cause_of_a_composed_engine_is_wrong(seed: int) -> None:
     assert counted["right"] or counted["unseen"]
 
 
+def test_no_defect_hides_another() -> None:
+    """A case of a window where none is asked got smaller until its times were equal, which is the other defect."""
+    counted, _ = judged(*composed(28), hidden=False)
+    assert (counted["right"], counted["hidden"], counted["too many"]) == (2, 0, 0)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", sampled(ENGINES, (3, 9, 11)))
 def test_a_meaning_without_a_name_gets_none(seed: int) -> None:
