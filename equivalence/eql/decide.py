@@ -18,13 +18,14 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import product, zip_longest
+from itertools import chain, islice, product, zip_longest
 from math import prod
 
-from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet
+from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet, PartialKey
 from cerify.equivalence.eql.slots import (
     SlotRule,
     State,
+    expanded_filters,
     first_events,
     key_shape,
     path_to,
@@ -32,7 +33,7 @@ from cerify.equivalence.eql.slots import (
     step_rules,
 )
 from cerify.equivalence.eql.times import Moment, times_of
-from cerify.equivalence.eql.tries import BEGIN, KEYS, SECOND, tried_logs
+from cerify.equivalence.eql.tries import BEGIN, KEYS, SECOND, keyed_logs, tried_logs
 from cerify.equivalence.shrink.eql import EQL
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
 from cerify.semantics.arguments import Budget, check_time
@@ -136,13 +137,30 @@ class _Comparison:
         self.left, self.right, self.asked, self.budget = left, right, asked, budget
         self.filters = list(dict.fromkeys((*eql.filters_of(left), *eql.filters_of(right))))
         self.number = {f: i for i, f in enumerate(self.filters)}
+        self._followed_keys = False
+        self.has_all_keys = True  # whether the values of keys that are compared stand for all others
 
     def verdict(self) -> Same | Different | Undecided:
+        """Return what is decided, or a log that is searched where it is not. Raises BudgetExceeded without one."""
+        try:
+            return self._decided()
+        except BudgetExceeded:
+            check_time()
+            for events in () if self._followed_keys else self._along_keys():
+                check_time()
+                if self._difference(events) is not None:
+                    return self._shortened(events)
+            raise
+
+    def _decided(self) -> Same | Different | Undecided:
         exact = True
         differs: Undecided | None = None
         for arrays in (False, True) if self.asked.arrays else (False,):
+            free = FilterAlphabet(self.filters, arrays, schema=self.asked.schema)
+            if self._agree(free) and free.exact:
+                continue
             for key in self._keys() if self._same_keys() else [{}]:
-                alphabet = FilterAlphabet(self.filters, arrays, key, self.asked.schema)
+                alphabet = FilterAlphabet(self.filters, arrays, key, self.asked.schema) if key else free
                 if self._agree(alphabet):
                     exact &= alphabet.exact
                     continue
@@ -152,11 +170,11 @@ class _Comparison:
                 differs = found if differs is None else differs
         if differs is not None:
             return differs
-        if not exact:
+        if not (exact and self.has_all_keys):
             return Undecided("a condition is not decided exactly, and no log was found that tells the rules apart")
         return Same("no log of one key tells the rules apart")
 
-    def _over_keys(self, arrays: bool, key: dict[str, Value]) -> Different | Undecided | None:
+    def _over_keys(self, arrays: bool, key: PartialKey) -> Different | Undecided | None:
         """Compare the rules over the letters of one value of the key.
 
         Where the keys differ by step, compare them over all values.
@@ -174,20 +192,27 @@ class _Comparison:
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 
-    def _keys(self) -> Iterator[dict[str, Value]]:
+    def _keys(self) -> Iterator[PartialKey]:
         """The values of the key that conditions tell apart; fields that are at one place of the keys have one value."""
         tested = {f.name for filter_ in self.filters for f in eql.fields_of(filter_.condition)}
         groups: list[set[str]] = []
+        optional: set[str] = set()
         for place in zip_longest(*(key_shape(self.left) | key_shape(self.right))):
             names = {field.name for field in place if field is not None}
+            optional |= {field.name for field in place if field is not None and field.optional}
             groups = [g for g in groups if not g & names] + [names.union(*(g for g in groups if g & names))]
-        options = [self._values_of_key(g & tested) if g & tested else [self._value_of_key(g)] for g in groups]
+        options: list[list[Value | None]] = []
+        for group in groups:
+            values: list[Value | None] = [self._value_of_key(group)]
+            if group & tested:
+                values = [*self._values_of_key(group & tested), *[None] * bool(group & optional)]
+            options.append(values)
         if prod(map(len, options)) > MOST_KEY_CLASSES:
             raise BudgetExceeded(
                 "the conditions distinguish too many values of the key; compare it with fewer constants"
             )
-        for values in product(*options):
-            yield {name: value for group, value in zip(groups, values, strict=True) for name in sorted(group)}
+        for chosen in product(*options):
+            yield {name: value for group, value in zip(groups, chosen, strict=True) for name in sorted(group)}
 
     def _value_of_key(self, names: set[str]) -> Value:
         """A value that these fields may have."""
@@ -195,11 +220,20 @@ class _Comparison:
         return KEYS[next((known[name] for name in sorted(names) if name in known), "string")][0]
 
     def _values_of_key(self, names: set[str]) -> list[Value]:
-        """A value for each set of tests that it passes as the value of all these fields."""
+        """A value for each set of tests that it passes as the value of all these fields.
+
+        Of one field they are all that there are; of several, which are only searched for a difference, some.
+        """
         probe = FilterAlphabet(self.filters, False, schema=self.asked.schema)
         for name in sorted(names):
             if not probe.is_alone(name):
                 raise BudgetExceeded(f"the key {name} is tested together with another field")
+        check_time()
+        if len(names) == 1:
+            (name,) = names
+            found = probe.classes_of(name)
+            self.has_all_keys &= probe.exact
+            return found
         seen: dict[tuple[Truth, ...], Value] = {}
         for value in dict.fromkeys(values[0] for name in sorted(names) for values in probe.values_of(name) if values):
             seen.setdefault(tuple(truth for name in sorted(names) for truth in probe.truths(name, value)), value)
@@ -207,7 +241,7 @@ class _Comparison:
 
     # --- over letters -------------------------------------------------------------------------------------------------
 
-    def _over(self, letters: list[EventLetter], key: dict[str, Value]) -> Different | Undecided | None:
+    def _over(self, letters: list[EventLetter], key: PartialKey) -> Different | Undecided | None:
         one, other = self.left.body, self.right.body
         if isinstance(one, eql.EventFilter) and isinstance(other, eql.EventFilter):
             if self.left.pipes or self.right.pipes:
@@ -232,7 +266,7 @@ class _Comparison:
         """Whether the queries have the same shape, and no event tells a step from that of the other query."""
         if shape_of(self.left) != shape_of(self.right):
             return False
-        pairs = zip(eql.filters_of(self.left), eql.filters_of(self.right), strict=True)
+        pairs = zip(expanded_filters(self.left), expanded_filters(self.right), strict=True)
         return alphabet.agree([(self.number[f], self.number[g]) for f, g in pairs])
 
     def _events(self, letters: list[EventLetter], one: eql.EventFilter, other: eql.EventFilter) -> Different | None:
@@ -253,7 +287,7 @@ class _Comparison:
         return SlotRule(steps, until, None if sequence.maxspan is None else sequence.maxspan.microseconds)
 
     def _followed(
-        self, letters: list[EventLetter], key: dict[str, Value], rules: tuple[SlotRule, SlotRule]
+        self, letters: list[EventLetter], key: PartialKey, rules: tuple[SlotRule, SlotRule]
     ) -> Different | None:
         """A shortest log of one key that tells the rules apart; None if there is none. Raises BudgetExceeded."""
         if (
@@ -282,7 +316,7 @@ class _Comparison:
         return None
 
     def _along_steps(
-        self, letters: list[EventLetter], key: dict[str, Value], rules: tuple[SlotRule, SlotRule]
+        self, letters: list[EventLetter], key: PartialKey, rules: tuple[SlotRule, SlotRule]
     ) -> Different | None:
         """A log that follows the steps of one rule, with one event that only one of the rules takes there."""
         for rule, other in (rules, rules[::-1]):
@@ -303,7 +337,7 @@ class _Comparison:
         return None
 
     def _told_apart(
-        self, letters: list[EventLetter], key: dict[str, Value], window: int | None, path: list[tuple[int, int]],
+        self, letters: list[EventLetter], key: PartialKey, window: int | None, path: list[tuple[int, int]],
         last: tuple[int, int],
     ) -> Different:  # fmt: skip
         moments = [Moment(letters[n].passes, old) for n, old in (*path, last)]
@@ -324,14 +358,41 @@ class _Comparison:
 
     # --- search -------------------------------------------------------------------------------------------------------
 
-    def _searched(self, letters: list[EventLetter], key: dict[str, Value]) -> Different | Undecided | None:
+    def _searched(self, letters: list[EventLetter], key: PartialKey) -> Different | Undecided | None:
         """Search logs that follow the steps, and random logs, for one that distinguishes the queries."""
-        for events in tried_logs((self.left, self.right), self.number, letters, key):
+        along = () if self._followed_keys else self._along_keys()
+        self._followed_keys = True
+        for events in chain(along, tried_logs((self.left, self.right), self.number, letters, key)):
             check_time()
             found = self._difference(events)
             if found is not None:
                 return self._shortened(events)
         return Undecided("the rules differ in more than their conditions, and no log was found that tells them apart")
+
+    def _along_keys(self) -> Iterator[list[Event]]:
+        """Logs on which one of the rules fires, for each value of its key, with the fields of other keys free."""
+        alphabets: dict[frozenset[tuple[str, type, Value]], list[EventLetter]] = {}
+
+        def letters_with(fixed: dict[str, Value]) -> list[EventLetter]:
+            known = frozenset((name, type(value), value) for name, value in fixed.items())
+            if known not in alphabets:
+                alphabets[known] = FilterAlphabet(self.filters, False, fixed, self.asked.schema).letters()
+            return alphabets[known]
+
+        for query in (self.left, self.right):
+            for values in self._values_by_place(query):
+                yield from keyed_logs(query, (self.left, self.right), self.number, values, letters_with)
+
+    def _values_by_place(self, query: eql.EqlQuery) -> Iterator[tuple[Value, ...]]:
+        """Values for the places of a query's key, those that conditions tell apart first."""
+        options: list[list[Value]] = []
+        for place in zip_longest(*key_shape(query)):
+            names = {field.name for field in place if field is not None}
+            values = [self._value_of_key(names)]
+            with suppress(BudgetExceeded):
+                values += self._values_of_key(names)
+            options.append(values)
+        yield from islice(product(*options), MOST_KEY_CLASSES)
 
     def _shortened(self, events: list[Event]) -> Different:
         """The log without the events that it does not need."""

@@ -25,6 +25,8 @@ from cerify.semantics.values import Value, joined, value_type_of
 
 Signs: TypeAlias = Mapping[eql.Condition, bool]
 Values: TypeAlias = tuple[Value, ...]
+PartialKey: TypeAlias = Mapping[str, Value | None]
+"""A value for each field of a key; None for a field that is absent."""
 MOST_LETTERS = 256
 MOST_ROUNDS = 400
 MOST_CANDIDATES = 600
@@ -49,9 +51,9 @@ class EventLetter:
                 found[f"{name}[{n}]" if n else name] = value
         return found
 
-    def event(self, more: Mapping[str, Value] = {}) -> Event:
+    def event(self, more: PartialKey = {}) -> Event:
         """Return the event, with further attributes; its type is its first category."""
-        attributes = {**self.attributes(), **more}
+        attributes = {**self.attributes(), **{name: value for name, value in more.items() if value is not None}}
         category = attributes.get(CATEGORY, "event")
         if f"{CATEGORY}[1]" not in attributes:
             attributes.pop(CATEGORY, None)
@@ -61,7 +63,7 @@ class EventLetter:
 class FilterAlphabet:
     """The letters of some filters.
 
-    arrays: whether fields may have several values. fixed: values that some fields have in every event, as keys have.
+    arrays: whether fields may have several values. fixed: the first values of some fields in every event, as keys have.
     schema: that of all events, None for any; a field has several values there if `field[1]` is an attribute of it.
     """
 
@@ -69,7 +71,7 @@ class FilterAlphabet:
         self,
         filters: list[eql.EventFilter],
         arrays: bool,
-        fixed: Mapping[str, Value] = {},
+        fixed: PartialKey = {},
         schema: Schema | None = None,
     ) -> None:
         self.arrays, self.fixed, self.schema, self.exact = arrays, fixed, schema, True
@@ -121,6 +123,19 @@ class FilterAlphabet:
         """Return values of a field, one for each set of its tests that was found."""
         return [values[0] for values, _ in self._candidates.get((name,), ())]
 
+    def classes_of(self, name: str) -> list[Value]:
+        """Return a value of a field for each set of its tests that one value passes, and makes false, alone.
+
+        `exact` becomes false if there may be more.
+        """
+        tests = [test for test, names in self._fields.items() if names == (name,)]
+        there = eql.FieldComparison("!=", eql.EventField(name), eql.FieldConstant(None))
+        conditions = (there, *(eql.AllConditions((there, one)) for t in tests for one in (t, eql.NegatedCondition(t))))
+        probe = FilterAlphabet([eql.EventFilter(None, one) for one in conditions], False, schema=self.schema)
+        found = [dict(letter.fields)[name][0] for letter in probe.letters()]
+        self.exact &= probe.exact
+        return found
+
     def truths(self, name: str, value: Value) -> list[Truth]:
         """Return the truth of each test of a field of which this is the value."""
         return list(self._vector((name,), ((value,),)).values())
@@ -156,7 +171,9 @@ class FilterAlphabet:
             return found
         truths = by_fields.get((CATEGORY,), {})
         chosen = [found[CATEGORY]] if CATEGORY in found and not truths else self._categories(truths)
-        present = {name for name, values in found.items() if values and name != CATEGORY} | self.fixed.keys()
+        present = {name for name, values in found.items() if values and name != CATEGORY} | {
+            name for name, value in self.fixed.items() if value is not None
+        }
         for categories in chosen:
             if all(self.schema.has(str(categories[0]), name) or name in NAMED_BY_TYPE for name in present):
                 return {**found, CATEGORY: categories}
@@ -175,7 +192,7 @@ class FilterAlphabet:
     def _may_be_several(self, name: str) -> bool:
         """Whether a field may have several values."""
         allowed = self.schema is None or f"{name}[1]" in self.schema.attributes
-        return self.arrays and allowed and name not in self.fixed
+        return self.arrays and allowed and self.fixed.get(name, "") is not None
 
     def _fits(self, name: str, value: Value) -> bool:
         """Whether a field may have a value in an event of the schema."""
@@ -246,13 +263,18 @@ class FilterAlphabet:
         """Values of these fields with which the tests have these truth values."""
         options = self._candidates[names]
         for values, vector in options:
-            if _has(vector, truths):
+            if _has(vector, truths) and self._begins_as_fixed(names, values):
                 return dict(zip(names, values, strict=True))
         if len(names) == 1 and self._may_be_several(names[0]):
             chosen = self._several(names, truths)
             if chosen is not None:
                 return {names[0]: chosen}
         return self._searched(names, truths)
+
+    def _begins_as_fixed(self, names: tuple[str, ...], values: tuple[Values, ...]) -> bool:
+        """Whether fields that are fixed have just that value."""
+        pairs = ((self.fixed[name], one) for name, one in zip(names, values, strict=True) if name in self.fixed)
+        return all(one == _as_values(value) for value, one in pairs)
 
     def _several(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> Values | None:
         """Several values of a field, of which none makes a test true that is not, and some make true those that are."""
@@ -262,7 +284,12 @@ class FilterAlphabet:
             for values, vector in self._candidates[names]
             if len(values[0]) == 1 and all(vector[t] is not True for t in truths if t not in wanted)
         ]
-        chosen: list[Value] = []
+        first = self.fixed.get(names[0])
+        if first is not None:
+            harmless.sort(key=lambda one: (type(one[0]), one[0]) != (type(first), first))
+            if not harmless or harmless[0][0] != first:
+                return None
+        chosen: list[Value] = [] if first is None else [first]
         for value, covers in harmless:
             if covers & wanted:
                 chosen.append(value)
@@ -288,13 +315,13 @@ class FilterAlphabet:
             self.exact = False
             return None
         languages = {test: language_of(test) for test in truths}
-        if not _is_decided(languages, truths):
+        if not _is_decided(languages, truths) and not _needs_null(truths):
             self.exact = False
-        if names[0] in self.fixed or not self._fits(names[0], ""):
+        several = self._may_be_several(names[0])
+        if (names[0] in self.fixed and not several) or not self._fits(names[0], ""):
             return None
         inside = [lang for t, lang in languages.items() if lang is not None and truths[t] is True]
         outside = [lang for t, lang in languages.items() if lang is not None and truths[t] is not True]
-        several = self._may_be_several(names[0])
         wanted = [[one] for one in inside] if several else [inside]
         others = [t for t, language in languages.items() if language is None]
 
@@ -331,25 +358,32 @@ class FilterAlphabet:
         tests = [test for test, mine in self._fields.items() if mine == names]
         if len(names) == 1:
             (name,) = names
+            near_ = list(values_near(tests))
+            if name == CATEGORY and self.schema is not None:
+                near_ = list(self.schema.types)
+            options: list[Values] = [(), *((v,) for v in near_ if self._fits(name, v))]
+            if name == CATEGORY:
+                options = [one for one in options if one and isinstance(one[0], str) and one[0]]
             if name in self.fixed:
-                options: Iterable[Values] = [(self.fixed[name],)]
-            else:
-                near_ = list(values_near(tests))
-                if name == CATEGORY and self.schema is not None:
-                    near_ = list(self.schema.types)
-                options = [(), *((v,) for v in near_ if self._fits(name, v))]
-                if name == CATEGORY:
-                    options = [one for one in options if one and isinstance(one[0], str) and one[0]]
+                first = _as_values(self.fixed[name])
+                options = [first, *(one for one in options if one != first)] if self._may_be_several(name) else [first]
             for option in islice(options, MOST_CANDIDATES):
                 yield (option,), self._vector(names, (option,))
             return
-        near: list[Values] = [(), *((v,) for v in islice(values_near(tests), 12))]
+        fixed = [_as_values(self.fixed[name]) for name in names if name in self.fixed]
+        texts = ((v,) for v in values_near(tests) if isinstance(v, str))
+        others = ((v,) for v in values_near(tests) if not isinstance(v, str))
+        near: list[Values] = list(dict.fromkeys([(), *fixed, *islice(texts, 8), *islice(others, 6)]))
         pending: list[tuple[Values, ...]] = [()]
         for name in names:
-            mine = [(self.fixed[name],)] if name in self.fixed else [v for v in near if not v or self._fits(name, v[0])]
+            mine = [_as_values(self.fixed[name])] if name in self.fixed else [v for v in near if not v or self._fits(name, v[0])]
             pending = [(*before, one) for before in pending for one in mine][:MOST_CANDIDATES]
         for values in pending:
             yield values, self._vector(names, values)
+
+
+def _as_values(value: Value | None) -> Values:
+    return () if value is None else (value,)
 
 
 def _has(vector: Mapping[eql.Condition, Truth], truths: Mapping[eql.Condition, Truth]) -> bool:
@@ -380,6 +414,11 @@ def _is_decided(languages: Mapping[eql.Condition, Language | None], truths: Mapp
         any(language is not None for language in languages.values())
         and any(language is None and _mixes(test) for test, language in languages.items())
     )
+
+
+def _needs_null(truths: Mapping[eql.Condition, Truth]) -> bool:
+    """Whether only a field without a value has these truth values; that one is always among the candidates."""
+    return any(truth is (test.comparator == "==") for test, truth in truths.items() if isinstance(test, eql.FieldComparison) and _with_null(test))
 
 
 def _is_of_points(test: eql.Condition) -> bool:

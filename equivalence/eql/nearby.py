@@ -50,13 +50,12 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
     if blocks:
         yield from ("8.8.8.8", "2001:4860:4860::8888", *(a for block in blocks for a in _addresses(block)))
     yield from (c for c in constants if isinstance(c, str | int | float) and not _is_wild(c))
-    yield from (True, False)
     for number in numbers:
         yield from (number - 1, number + 1, number + 0.5, number - 0.5)
         if isinstance(number, float) and math.isfinite(number):
             yield from (math.floor(number), math.ceil(number))
     yield from ((a + b) / 2 for a, b in pairwise(numbers))
-    yield from (0, 1, "q", "other", "")
+    yield from ("q", "other", "", 0, 1, True, False)
     patterns = {
         pattern
         for test in tests

@@ -62,20 +62,28 @@ def key_shape(query: eql.EqlQuery) -> set[tuple[eql.EventField, ...]]:
 
 
 def shape_of(query: eql.EqlQuery) -> object:
-    """The query without the conditions of its steps, and keys as each step has them."""
+    """The query without the conditions of its steps, with keys as each step has them, and `runs=n` as n steps."""
     nothing = eql.EventFilter(None, eql.FieldConstant(True))
     body = query.body
     if isinstance(body, eql.EventFilter):
         return query.pipes
 
     def bare(step: eql.SequenceStep) -> eql.SequenceStep:
-        return replace(step, filter=nothing, keys=eql.step_keys(body, step), span=None)
+        return replace(step, filter=nothing, keys=eql.step_keys(body, step), runs=1, span=None)
 
-    steps = tuple(map(bare, body.steps))
+    steps = tuple(map(bare, body.steps if isinstance(body, eql.EventSample) else eql.step_expanded(body)))
     if isinstance(body, eql.EventSample):
         return ("sample", steps, query.pipes)
     window = None if body.maxspan is None else body.maxspan.microseconds
     return ("sequence", window, steps, None if body.until is None else bare(body.until), query.pipes)
+
+
+def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
+    """Return the filters of a query, with those of `runs=n` n times; that of `until` comes last."""
+    if not isinstance(query.body, eql.EventSequence):
+        return list(eql.filters_of(query))
+    until = [] if query.body.until is None else [query.body.until]
+    return [step.filter for step in (*eql.step_expanded(query.body), *until)]
 
 
 def first_events(state: State) -> list[int]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import accumulate
 from random import Random
 
-from cerify.equivalence.eql.letters import EventLetter
+from cerify.equivalence.eql.letters import EventLetter, PartialKey
+from cerify.equivalence.eql.slots import key_fields
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.events import TIME, Event
 from cerify.semantics.values import Value, ValueType, microseconds, time_at, value_type_of
@@ -28,18 +30,13 @@ def tried_logs(
     queries: Sequence[eql.EqlQuery],
     number: Mapping[eql.EventFilter, int],
     letters: Sequence[EventLetter],
-    key: Mapping[str, Value],
+    key: PartialKey,
 ) -> Iterator[list[Event]]:
     """Yield logs to try: number has the number of each filter among the letters, key the values of the keys' fields."""
     if not letters:
         return
     rng = Random(0)
-    windows = [
-        query.body.maxspan.microseconds
-        for query in queries
-        if isinstance(query.body, eql.EventSequence) and query.body.maxspan is not None
-    ]
-    gaps = sorted({0, SECOND, *windows, *(w + 1000 for w in windows), *(max(w - 1000, 0) for w in windows)})
+    gaps = _gaps_around(queries)
     paths = [path for query in queries if (path := _along(query, number, letters))]
     for path in paths:
         for i in range(len(path)):
@@ -60,9 +57,67 @@ def tried_logs(
             yield [Event(e.type, {**e.attributes, **k}) for e, k in zip(made, keys, strict=True)]
 
 
-def _keys_like(value: Value) -> tuple[Value | None, ...]:
+def keyed_logs(
+    query: eql.EqlQuery,
+    queries: Sequence[eql.EqlQuery],
+    number: Mapping[eql.EventFilter, int],
+    values: Sequence[Value],
+    letters_with: Callable[[dict[str, Value]], list[EventLetter]],
+) -> Iterator[list[Event]]:
+    """Yield logs on which a sequence or sample fires, where its keys have these values, place by place.
+
+    letters_with returns the letters of events of which some fields are fixed. The fields of other keys are absent, the
+    same in all events, or different in each; times are around the windows of the queries.
+    """
+    body = query.body
+    if isinstance(body, eql.EventFilter):
+        return
+    until = number[body.until.filter] if isinstance(body, eql.EventSequence) and body.until is not None else None
+    steps = body.steps if isinstance(body, eql.EventSample) else eql.step_expanded(body)
+    path: list[tuple[EventLetter, dict[str, Value]]] = []
+    for step in steps:
+        if step.missing:
+            continue
+        fixed: dict[str, Value] = {}
+        for field, value in zip(eql.step_keys(body, step), values, strict=True):
+            if fixed.setdefault(field.name, value) != value:
+                return
+        passing = [one for one in letters_with(fixed) if number[step.filter] in one.passes and until not in one.passes]
+        if not passing:
+            return
+        path.append((min(passing, key=lambda one: len(one.passes)), fixed))
+    others = sorted({field.name for one in queries for field in key_fields(one)})
+    for others_are in ("absent", "same", "different"):
+        events = []
+        for n, (letter, fixed) in enumerate(path):
+            given = {**dict(letter.fields), **fixed}
+            more = {name: KEYS["string"][0] + "x" * n * (others_are == "different") for name in others if name not in given}
+            events.append((letter, {**fixed, **(more if others_are != "absent" else {})}))
+        for gaps in _gaps_of(queries, len(path)):
+            times = accumulate(gaps)
+            yield [one.event({**key, TIME: time_at(BEGIN + t)}) for (one, key), t in zip(events, times, strict=True)]
+
+
+def _gaps_of(queries: Sequence[eql.EqlQuery], events: int) -> Iterator[list[int]]:
+    """The times between events: none, or just within and just beyond a window at one place."""
+    yield [0] * events
+    for gap in _gaps_around(queries):
+        for place in range(1, events):
+            yield [gap if n == place else 0 for n in range(events)]
+
+
+def _gaps_around(queries: Sequence[eql.EqlQuery]) -> list[int]:
+    windows = [
+        query.body.maxspan.microseconds
+        for query in queries
+        if isinstance(query.body, eql.EventSequence) and query.body.maxspan is not None
+    ]
+    return sorted({0, SECOND, *windows, *(w + 1000 for w in windows), *(max(w - 1000, 0) for w in windows)})
+
+
+def _keys_like(value: Value | None) -> tuple[Value | None, ...]:
     """Values of a key to choose from: one of them more often, and none."""
-    one, other = KEYS[value_type_of(value)]
+    one, other = KEYS["string" if value is None else value_type_of(value)]
     return (one, one, other, None)
 
 
@@ -81,7 +136,7 @@ def _along(
     return [one for one in path if one is not None] if None not in path else []
 
 
-def _timed(path: Sequence[EventLetter], gaps: Sequence[int], key: Mapping[str, Value]) -> list[Event]:
+def _timed(path: Sequence[EventLetter], gaps: Sequence[int], key: PartialKey) -> list[Event]:
     time, events = 0, []
     for letter, gap in zip(path, [*gaps, *[0] * len(path)], strict=False):
         time += gap

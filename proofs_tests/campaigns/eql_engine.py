@@ -68,7 +68,14 @@ def is_known(query: eql.EqlQuery) -> bool:
                     return True
                 case eql.FunctionCall("stringContains"):
                     return True
+                case eql.AnyConditions(parts) if any(isinstance(p, eql.ValueLookup) for p in parts):
+                    if any(isinstance(p, eql.NegatedCondition) or _is_unequal(p) for p in parts):
+                        return True
     return False
+
+
+def _is_unequal(condition: eql.Condition) -> bool:
+    return isinstance(condition, eql.FieldComparison) and condition.comparator == "!="
 
 
 @click.command()

@@ -42,18 +42,18 @@ def variants(query: eql.EqlQuery) -> Iterator[tuple[str, eql.EqlQuery]]:
     yield "itself", query
     body = query.body
     if isinstance(body, eql.EventFilter):
-        yield "in other words", eql.EqlQuery(_reworded(body))
-        yield "narrowed", eql.EqlQuery(_narrowed(body))
+        yield "in other words", replace(query, body=_reworded(body))
+        yield "narrowed", replace(query, body=_narrowed(body))
     elif isinstance(body, eql.EventSequence):
         reworded = tuple(replace(step, filter=_reworded(step.filter)) for step in body.steps)
-        yield "in other words", eql.EqlQuery(replace(body, steps=reworded))
+        yield "in other words", replace(query, body=replace(body, steps=reworded))
         first = replace(body.steps[0], filter=_narrowed(body.steps[0].filter))
-        yield "narrowed", eql.EqlQuery(replace(body, steps=(first, *body.steps[1:])))
+        yield "narrowed", replace(query, body=replace(body, steps=(first, *body.steps[1:])))
         if len(body.steps) > 2:
-            yield "without the last step", eql.EqlQuery(replace(body, steps=body.steps[:-1]))
+            yield "without the last step", replace(query, body=replace(body, steps=body.steps[:-1]))
         if body.maxspan is not None:
             wider = replace(body.maxspan, count=2 * body.maxspan.count)
-            yield "twice the window", eql.EqlQuery(replace(body, maxspan=wider))
+            yield "twice the window", replace(query, body=replace(body, maxspan=wider))
 
 
 @click.command()

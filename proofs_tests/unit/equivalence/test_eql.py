@@ -66,7 +66,16 @@ FIRES = {"claim": "contained", "level": "positions"}
         ("sequence [A] with runs=3", "sequence [A] [A] [A]", {}, Same),
         ("sequence [A] [B] [C]", "sequence [A] [B]", {}, Different),
         ("sequence with maxspan=5s [A] ![C] [B]", "sequence with maxspan=5s [A] [B]", {}, Different),
-        ("sequence by u [A where u == 1] [B where u == 2]", "sequence by u [A where false] [B]", {}, Same),
+        ("sequence by u [A where u == 1] [B where u == 2]", "sequence by u [A where false] [B]", SINGLE, Same),
+        ("sequence by u [A where u == 1] [B where u == 2]", "sequence by u [A where false] [B]", {}, Different),
+        ('sequence by u [A where u : "a*"] [B where u : "*b"]', "sequence by u [A where false] [B]", SINGLE, Different),
+        ("sequence by ?u [A] [B where u == null]", "sequence by u [A] [B where false]", {}, Different),
+        ("sequence by ?u [A] [B where u == null]", "sequence by ?u [A where u == null] [B where u == null]", {}, Same),
+        ("sequence by ?u, v [A] [B]", "sequence by ?u, v [A where u != null or v == 1] [B]", {}, Different),
+        ('sequence [A where a == "x"] by b [B] by a', 'sequence [A where a == "x"] by b [B where y] by a', {}, Different),
+        ("sequence by u [A where u == v] [B]", "sequence by u [A where not not u == v] [B]", {}, Same),
+        ("sequence by u [A where u == v] [B]", "sequence by u [A where u == v and y] [B]", {}, Different),
+        ('A where x regex "a+" and x == null', "A where false", SINGLE, Same),
         ('A where x : ("a*", "b*")', 'A where x : "a*" or x : "b*"', {}, Same),
         ('A where x : ("a*", "b*")', 'A where x like ("a*", "b*")', {}, Different),
         ("A where not (x == 1 or y == 2)", "A where x != 1 and y != 2", {}, Same),
@@ -157,6 +166,36 @@ def test_plain_rules_are_the_same_if_they_are_on_all_logs_of_seven_events(cases:
         same = isinstance(compare_rules(left, right, Asked(arrays=False)), Same)
         differ = any(matches_of(left, log) != matches_of(right, log) for log in logs)
         assert not (same and differ), (eql.show(left), eql.show(right))
+
+
+KEY_TESTS = (
+    'k : "a*"', 'k : "*b"', 'k like "ab"', 'not k : "a*"', 'k in ("a", "b")', "k == null", "k != null", "k >= 1", "x == 1",
+    'startsWith~(k, "a")', 'not endsWith(k, "b")', 'x : "?" or k : "*b*"',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("cases", sampled((60, 3_000), (60,)))
+def test_rules_that_test_their_key_are_the_same_if_they_are_for_all_values(cases: int) -> None:
+    """Rules that differ on a log of two events with one of these keys are never told to be the same."""
+    values = (None, "a", "b", "ab", "Ab", "aB", "abb", "", 1, 2.5)
+    events = [{"k": k, "x": x} for k in values for x in (None, 1, "q")]
+    logs = [
+        [Event(type_, {n: v for n, v in e.items() if v is not None}) for type_, e in zip("AB", pair, strict=True)]
+        for pair in product(events, repeat=2)
+        if pair[0]["k"] == pair[1]["k"]
+    ]
+    kinds = set()
+    for seed in range(cases):
+        rng = Random(seed)
+        first, second, third = (" and ".join(rng.sample(KEY_TESTS, rng.choice((1, 1, 2)))) for _ in range(3))
+        by = rng.choice(("k", "?k"))
+        left, right = (parse(f"sequence by {by} [A where {first}] [B where {one}]") for one in (second, third))
+        verdict = compare_rules(left, right, Asked(arrays=False))
+        kinds.add(type(verdict))
+        if isinstance(verdict, Same):
+            differ = [log for log in logs if matches_of(left, log) != matches_of(right, log)]
+            assert not differ, (eql.show(left), eql.show(right), differ[0])
+    assert kinds == {Same, Different}
 
 
 @pytest.mark.parametrize("cases", sampled((150, 10_000), (150,)))

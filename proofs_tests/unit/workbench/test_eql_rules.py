@@ -21,6 +21,7 @@ from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.eql.parse import parse
 from cerify.semantics.errors import InputError, InputWarning, Unsupported
 from cerify.semantics.events import Event
+from proofs_tests.campaigns.eql_rule_edits import own_rules, run_diff, write_folders
 from proofs_tests.conftest import Run
 from proofs_tests.support import sampled
 
@@ -323,6 +324,17 @@ def test_a_changed_rule_is_named_with_a_log_and_a_neutral_edit_is_not(tmp_path: 
     assert cerify.match(RULE.replace("5s", "6s"), log, language="eql")
     assert run("diff", str(old), str(old))[0] == 0
     assert run("diff", str(old / "b.eql"), str(new / "b.eql"))[0] == 1
+
+
+@pytest.mark.parametrize("seeds", sampled((1, 20), (1,)))
+def test_of_edited_folders_just_the_changed_rules_are_named(tmp_path: Path, seeds: int) -> None:
+    for seed in range(seeds):
+        old, new = tmp_path / f"old{seed}", tmp_path / f"new{seed}"
+        done = write_folders(list(own_rules(60, seed)), old, new, 19, seed)
+        answer = run_diff(old, new)
+        assert {rule["path"]: done.changed.get(rule["path"]) for rule in answer["changed"]} == done.changed
+        assert not answer["undecided"]
+        assert len(done.neutral) == 19
 
 
 def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_rest_is_compared(tmp_path: Path, run: Run) -> None:
