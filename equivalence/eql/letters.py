@@ -51,7 +51,7 @@ class EventLetter:
                 found[f"{name}[{n}]" if n else name] = value
         return found
 
-    def event(self, more: PartialKey = {}) -> Event:
+    def event(self, more: Mapping[str, Value | None] = {}) -> Event:
         """Return the event, with further attributes; its type is its first category."""
         attributes = {**self.attributes(), **{name: value for name, value in more.items() if value is not None}}
         category = attributes.get(CATEGORY, "event")
@@ -71,7 +71,7 @@ class FilterAlphabet:
         self,
         filters: list[eql.EventFilter],
         arrays: bool,
-        fixed: PartialKey = {},
+        fixed: Mapping[str, Value | None] = {},
         schema: Schema | None = None,
     ) -> None:
         self.arrays, self.fixed, self.schema, self.exact = arrays, fixed, schema, True
@@ -130,7 +130,10 @@ class FilterAlphabet:
         """
         tests = [test for test, names in self._fields.items() if names == (name,)]
         there = eql.FieldComparison("!=", eql.EventField(name), eql.FieldConstant(None))
-        conditions = (there, *(eql.AllConditions((there, one)) for t in tests for one in (t, eql.NegatedCondition(t))))
+        conditions: tuple[Any, ...] = (
+            there,
+            *(eql.AllConditions((there, one)) for t in tests for one in (t, eql.NegatedCondition(t))),
+        )
         probe = FilterAlphabet([eql.EventFilter(None, one) for one in conditions], False, schema=self.schema)
         found = [dict(letter.fields)[name][0] for letter in probe.letters()]
         self.exact &= probe.exact
@@ -376,7 +379,11 @@ class FilterAlphabet:
         near: list[Values] = list(dict.fromkeys([(), *fixed, *islice(texts, 8), *islice(others, 6)]))
         pending: list[tuple[Values, ...]] = [()]
         for name in names:
-            mine = [_as_values(self.fixed[name])] if name in self.fixed else [v for v in near if not v or self._fits(name, v[0])]
+            mine = (
+                [_as_values(self.fixed[name])]
+                if name in self.fixed
+                else [v for v in near if not v or self._fits(name, v[0])]
+            )
             pending = [(*before, one) for before in pending for one in mine][:MOST_CANDIDATES]
         for values in pending:
             yield values, self._vector(names, values)
@@ -418,7 +425,11 @@ def _is_decided(languages: Mapping[eql.Condition, Language | None], truths: Mapp
 
 def _needs_null(truths: Mapping[eql.Condition, Truth]) -> bool:
     """Whether only a field without a value has these truth values; that one is always among the candidates."""
-    return any(truth is (test.comparator == "==") for test, truth in truths.items() if isinstance(test, eql.FieldComparison) and _with_null(test))
+    return any(
+        truth is (test.comparator == "==")
+        for test, truth in truths.items()
+        if isinstance(test, eql.FieldComparison) and _with_null(test)
+    )
 
 
 def _is_of_points(test: eql.Condition) -> bool:

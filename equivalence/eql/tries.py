@@ -86,13 +86,13 @@ def keyed_logs(
         if not passing:
             return
         path.append((min(passing, key=lambda one: len(one.passes)), fixed))
-    others = sorted({field.name for one in queries for field in key_fields(one)})
+    others = {field.name for one in queries for field in key_fields(one)}
     for others_are in ("absent", "same", "different"):
         events = []
         for n, (letter, fixed) in enumerate(path):
-            given = {**dict(letter.fields), **fixed}
-            more = {name: KEYS["string"][0] + "x" * n * (others_are == "different") for name in others if name not in given}
-            events.append((letter, {**fixed, **(more if others_are != "absent" else {})}))
+            free = others - {name for name, _ in letter.fields} - fixed.keys()
+            other = "k1" + "x" * n * (others_are == "different")
+            events.append((letter, {**fixed, **(dict.fromkeys(free, other) if others_are != "absent" else {})}))
         for gaps in _gaps_of(queries, len(path)):
             times = accumulate(gaps)
             yield [one.event({**key, TIME: time_at(BEGIN + t)}) for (one, key), t in zip(events, times, strict=True)]

@@ -3,10 +3,10 @@
     python -m proofs_tests.campaigns.eql_rule_edits                 # 200 rules of its own
     python -m proofs_tests.campaigns.eql_rule_edits --rules FOLDER  # 200 rules of a folder, as of a public repository
 
-The rules stand in two folders. In the new one 25 rules are changed in one place, each in another way as far as there are
-ways, 25 are written anew with the same meaning, and the others stay. Whether an edit changes the meaning is known by
-how it is made, not by a decision: the tests of a rule of its own are about different fields, and each can be true and
-false. In rules of others an edit may change nothing (a test that another one implies), so a miss is to be looked at.
+The rules stand in two folders. In the new one 25 rules are changed in one place, in all ways that there are, 25 are
+written anew with the same meaning, and the others stay. Whether an edit changes the meaning is known by how it is
+made, not by a decision: the tests of a rule of its own are about different fields, and each can be true and false. In
+rules of others an edit may change nothing (a test that another one implies), so a miss is to be looked at.
 """
 
 from __future__ import annotations
@@ -291,9 +291,8 @@ def _pushed_not(test: eql.Condition) -> eql.Condition | None:
 
 def _present(test: eql.Condition) -> eql.Condition | None:
     match test:
-        case (
-            eql.ValueLookup(_, eql.EventField() as field, _)
-            | eql.FieldComparison(">=" | "<", eql.EventField() as field, _)
+        case eql.ValueLookup(_, eql.EventField() as field, _) | eql.FieldComparison(
+            ">=" | "<", eql.EventField() as field, _
         ):
             return eql.AllConditions((eql.FieldComparison("!=", field, eql.FieldConstant(None)), test))
     return None
@@ -427,10 +426,10 @@ def main(rules: Path | None, number: int, edits: int, seed: int) -> None:
             print(line)
         for path in [line.partition("(")[2].partition(")")[0] for line in wrong if line.startswith("missed")]:
             print((old / path).read_text(), (new / path).read_text(), sep="")
-    kinds = len({*done.changed.values()}), len({*done.neutral.values()})
+    rightly, wrongly = len(named & done.changed.keys()), len(named - done.changed.keys())
     print(
-        f"{len(texts)} rules: {len(named & done.changed.keys())} of {len(done.changed)} changes of {kinds[0]} kinds are "
-        f"named, and {len(named - done.changed.keys())} of {len(done.neutral)} neutral edits of {kinds[1]} kinds; "
+        f"{len(texts)} rules: {rightly} of {len(done.changed)} changes of {len({*done.changed.values()})} kinds named, "
+        f"and {wrongly} of {len(done.neutral)} neutral edits of {len({*done.neutral.values()})} kinds; "
         f"{len(undecided)} undecided; {seconds:.0f} s"
     )
     sys.exit(bool(wrong))

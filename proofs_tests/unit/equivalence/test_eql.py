@@ -72,7 +72,12 @@ FIRES = {"claim": "contained", "level": "positions"}
         ("sequence by ?u [A] [B where u == null]", "sequence by u [A] [B where false]", {}, Different),
         ("sequence by ?u [A] [B where u == null]", "sequence by ?u [A where u == null] [B where u == null]", {}, Same),
         ("sequence by ?u, v [A] [B]", "sequence by ?u, v [A where u != null or v == 1] [B]", {}, Different),
-        ('sequence [A where a == "x"] by b [B] by a', 'sequence [A where a == "x"] by b [B where y] by a', {}, Different),
+        (
+            'sequence [A where a == "x"] by b [B] by a',
+            'sequence [A where a == "x"] by b [B where y] by a',
+            {},
+            Different,
+        ),
         ("sequence by u [A where u == v] [B]", "sequence by u [A where not not u == v] [B]", {}, Same),
         ("sequence by u [A where u == v] [B]", "sequence by u [A where u == v and y] [B]", {}, Different),
         ('A where x regex "a+" and x == null', "A where false", SINGLE, Same),
@@ -169,8 +174,8 @@ def test_plain_rules_are_the_same_if_they_are_on_all_logs_of_seven_events(cases:
 
 
 KEY_TESTS = (
-    'k : "a*"', 'k : "*b"', 'k like "ab"', 'not k : "a*"', 'k in ("a", "b")', "k == null", "k != null", "k >= 1", "x == 1",
-    'startsWith~(k, "a")', 'not endsWith(k, "b")', 'x : "?" or k : "*b*"',
+    'k : "a*"', 'k : "*b"', 'k like "ab"', 'not k : "a*"', 'k in ("a", "b")', "k == null", "k != null", "k >= 1",
+    "x == 1", 'startsWith~(k, "a")', 'not endsWith(k, "b")', 'x : "?" or k : "*b*"',
 )  # fmt: skip
 
 
