@@ -8,17 +8,21 @@ from decimal import Decimal
 from typing import Any, NoReturn, TypeAlias, cast
 
 from cerify.semantics.arguments import did_you_mean, short_repr, timed_items
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_types import ARROW, is_nanoseconds
 from cerify.semantics.errors import InputError
+from cerify.semantics.nanoseconds import nanoseconds, time_at_nanoseconds
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.values import (
-    BEYOND_MICROSECONDS,
+    BEYOND_NANOSECONDS,
     EXACT,
     INT64,
+    NANOSECONDS_OUT_OF_RANGE,
     PATTERNS,
     Value,
     ValueType,
     blanks_around,
+    first_out_of_range,
+    has_nanoseconds,
     microseconds,
     parse_time,
     quote_text,
@@ -113,10 +117,19 @@ def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.Chu
     times = []
     for row, cell in enumerate(text.to_pylist()):
         try:
-            times.append(None if cell is None else parse_time(cell))
+            times.append(None if cell is None else parse_time(cell, keep_nanoseconds=True))
         except ValueError as error:
             _refuse(text, row, f"{error}{blanks_around(cell)}", field, place)
-    return pa.chunked_array([pa.array(times, ARROW["timestamp"])])
+    if (row_ := first_out_of_range(times)) is not None:
+        _refuse(text, row_, NANOSECONDS_OUT_OF_RANGE, field, place)
+    return pa.chunked_array([array_of_times(times)])
+
+
+def array_of_times(times: Sequence[datetime | None]) -> pa.Array:
+    """Return the times as an array of microseconds, or of nanoseconds if one has any. Raises OverflowError."""
+    if not has_nanoseconds(times):
+        return pa.array(times, ARROW["timestamp"])
+    return pa.array([None if time is None else nanoseconds(time) for time in times], pa.int64()).cast(NANOSECONDS)
 
 
 def _refuse(text: pa.ChunkedArray, row: int, problem: str, field: str, place: RowLocation) -> NoReturn:
@@ -124,6 +137,7 @@ def _refuse(text: pa.ChunkedArray, row: int, problem: str, field: str, place: Ro
 
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
+NANOSECONDS = pa.timestamp("ns", tz="UTC")
 LARGEST_TEXTS, MOST_REPEATED = 2**30, 16
 """The texts of a dictionary may take a gigabyte, and beyond it 16 times the memory of the column."""
 
@@ -244,8 +258,12 @@ def table_of_values(
             if found != value_type and (found, value_type) != ("int", "float"):
                 raise InputError(f"event {position}, attribute {name!r}: {found}, where the column is {value_type}")
         try:
-            arrays[name] = pa.array(values[name], ARROW[value_type])
+            is_time = value_type == "timestamp"
+            arrays[name] = array_of_times(values[name]) if is_time else pa.array(values[name], ARROW[value_type])  # type: ignore[arg-type]
         except OverflowError:
+            if (row := first_out_of_range(values[name])) is not None:
+                reason = f"{values[name][row]} {NANOSECONDS_OUT_OF_RANGE}"
+                raise InputError(f"event {row}, attribute {name!r}: {reason}") from None
             position, large = next((i, v) for i, v in enumerate(values[name]) if isinstance(v, int) and v not in INT64)
             raise InputError(
                 f"event {position}, attribute {name!r}: {short_repr(large)} does not fit in 64 bits"
@@ -260,7 +278,9 @@ def table_of_values(
 def values_in(column: pa.ChunkedArray) -> list[Value | None]:
     """The values of a column of a type in ARROW, None for a null."""
     if pa.types.is_timestamp(column.type):
-        # read as microseconds from the epoch: as_py of a zoned timestamp needs a time zone database
+        # read as ticks from the epoch: as_py of a zoned timestamp needs a time zone database
+        if is_nanoseconds(column.type):
+            return [None if t is None else time_at_nanoseconds(t) for t in column.cast(pa.int64()).to_pylist()]
         ticks = column.cast(ARROW["timestamp"]).cast(pa.int64()).to_pylist()
         return [None if t is None else time_at(t) for t in ticks]
     values: list[Value | None] = column.to_pylist()
@@ -352,7 +372,7 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation
                 "or leave it out"
             )
     column = lossless(column, value_type, field, place)
-    if value_type == "timestamp":
+    if value_type == "timestamp" and not is_nanoseconds(column.type):
         ticks = column.cast(pa.int64())
         beyond = pc.or_(pc.less(ticks, EARLIEST), pc.greater(ticks, LATEST))
         if (row := first(beyond)) is not None:
@@ -361,7 +381,10 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation
 
 
 def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """The column as this value type. Raises InputError, with the row, for a value that would become another one."""
+    """The column as this value type. Raises InputError, with the row, for a value that would become another one.
+
+    Times that have nanoseconds keep them.
+    """
 
     def convert(values: pa.ChunkedArray) -> pa.ChunkedArray:
         return values.cast(ARROW[value_type])
@@ -369,7 +392,9 @@ def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: 
     try:
         return convert(column)
     except pa.ArrowInvalid:
+        if value_type == "timestamp" and is_nanoseconds(column.type):
+            return column.cast(NANOSECONDS)
         row = first_failure(column, convert)
         value = column.slice(row, 1).cast(pa.string())[0].as_py()
-        problem = BEYOND_MICROSECONDS if value_type == "timestamp" else f"is not exact as 64-bit {value_type}"
+        problem = BEYOND_NANOSECONDS if value_type == "timestamp" else f"is not exact as 64-bit {value_type}"
         raise InputError(f"{place(row)}, field {field!r}: {value} {problem}") from None

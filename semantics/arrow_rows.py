@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cerify.semantics.arrow_columns import RowLocation, canonical, first, has_each_text_once
-from cerify.semantics.arrow_times import times_if_text, times_in_column
+from cerify.semantics.arrow_times import times_if_text, times_in_column, times_of_text_column
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.object_rows import COUNT
@@ -178,12 +178,20 @@ def timed_table(
         at = table.column_names.index(reading.type_column)
         table = table.set_column(at, reading.type_column, _renamed(table.column(at), reading))
     notes = []
-    for attribute, how in reading.timed_fields(schema).items():
+    timed = reading.timed_fields(schema)
+    declared = [attribute for attribute, value_type in schema.attributes.items() if value_type == "timestamp"]
+    for attribute in dict.fromkeys([*timed, *declared]):
         column = reading.field(attribute)
         if table.column_names.count(column) != 1:
             continue
-        at, declared = table.column_names.index(column), attribute in schema.attributes
-        times, note = times_in_column(canonical(table.column(at), column, name, place), column, how, place, declared)
+        at = table.column_names.index(column)
+        values, note = canonical(table.column(at), column, name, place), None
+        if attribute in timed:
+            times, note = times_in_column(values, column, timed[attribute], place, attribute in schema.attributes)
+        elif values.type == ARROW["string"]:
+            times = times_of_text_column(values, column, place, reading.times.round_times)
+        else:
+            continue  # numbers without a unit are no times
         table = table.set_column(at, column, times)
         notes += [] if note is None else [note]
     return table, notes

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 
-from cerify.semantics.arrow_columns import RowLocation, first, values_of_text
+from cerify.semantics.arrow_columns import NANOSECONDS, RowLocation, array_of_times, values_of_text
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
@@ -22,7 +23,7 @@ from cerify.semantics.time_columns import (
     unit_note,
     unit_of,
 )
-from cerify.semantics.values import BEYOND_MICROSECONDS, time_at, value_type_of
+from cerify.semantics.values import time_at, value_type_of
 
 
 def times_if_text(
@@ -39,10 +40,20 @@ def times_if_text(
         return column
     if not pc.all(pc.match_substring_regex(column, rf"\A(?:{DATE_TIME})\z")).as_py():
         return column
-    if round_times:
+    return times_of_text_column(column, field, place, round_times)
+
+
+def times_of_text_column(
+    column: pa.ChunkedArray, field: str, place: RowLocation, round_times: bool = False
+) -> pa.ChunkedArray:
+    """Return a column of texts as times. Raises InputError, with the row, for a text that is no time."""
+    if not round_times:
+        return values_of_text(column, "timestamp", field, place)
+    try:
         times = times_of_texts(column.to_pylist(), TimeReading(round_times=True))
-        return pa.chunked_array([pa.array(times, ARROW["timestamp"])])
-    return values_of_text(column, "timestamp", field, place)
+    except BadTime as error:
+        raise InputError(f"{place(error.row)}, field {field!r}: {error}") from None
+    return pa.chunked_array([array_of_times(times)])  # type: ignore[arg-type]
 
 
 def times_in_column(
@@ -53,7 +64,7 @@ def times_in_column(
     The column is of a type in ARROW, or of nulls. With declared, as for a timestamp of a schema, it is times in the
     end. Raises InputError, with the row, for what is no time.
     """
-    if pa.types.is_null(column.type) or column.type == ARROW["timestamp"] or column.null_count == len(column):
+    if pa.types.is_null(column.type) or pa.types.is_timestamp(column.type) or column.null_count == len(column):
         return column, None
     if column.type in (ARROW["string"], ARROW["bool"]):
         return _by_values(column, field, how, place, declared)
@@ -85,11 +96,10 @@ def times_in_column(
 
 
 def _of_nanoseconds(column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation) -> pa.ChunkedArray:
-    quotient = pc.divide(pc.subtract(column, _remainder(column)), pa.scalar(1000, pa.int64()))
-    if not how.round_times:
-        rest = pc.not_equal(_remainder(column), 0)
-        if (row := first(pc.fill_null(rest, False))) is not None:
-            raise InputError(f"{place(row)}, field {field!r}: {column[row].as_py()} {BEYOND_MICROSECONDS}")
+    rest = _remainder(column)
+    if not how.round_times and pc.any(pc.not_equal(rest, 0)).as_py():
+        return column.cast(NANOSECONDS)
+    quotient = pc.divide(pc.subtract(column, rest), pa.scalar(1000, pa.int64()))
     return _checked_years(quotient, column, field, how, place)
 
 
@@ -130,6 +140,8 @@ def _by_values(
         raise InputError(f"{place(error.row)}, field {field!r}: {error}") from None
     start = next((value for value in values if value is not None), 0)
     try:
+        if isinstance(start, datetime):
+            return pa.chunked_array([array_of_times(values)]), note  # type: ignore[arg-type]
         return pa.chunked_array([pa.array(values, ARROW[value_type_of(start)])]), note
     except OverflowError:
         row = next(row for row, value in enumerate(values) if isinstance(value, int) and abs(value) >= 2**63)

@@ -48,8 +48,21 @@ def _arrow_types() -> Mapping[ValueType, pa.DataType]:
 
 
 def _value_types() -> Mapping[pa.DataType, ValueType]:
-    return {arrow: value_type for value_type, arrow in ARROW.items()}
+    return {arrow: value_type for value_type, arrow in ARROW.items()} | {pa.timestamp("ns", tz="UTC"): "timestamp"}
 
 
 ARROW: Mapping[ValueType, pa.DataType] = LazyTable(_arrow_types)
 VALUE_TYPES: Mapping[pa.DataType, ValueType] = LazyTable(_value_types)
+"""The value types of the columns of streams: those of ARROW, and times with nanoseconds, where a column has such."""
+
+
+NANOSECONDS_IN_LOOPS = (
+    "the column {} has times with nanoseconds, and compiled loops carry microseconds: take another evaluator, or cut "
+    "the digits off by --round-times, in Python round_times=True"
+)
+"""The reason why a compiled loop does not take a column."""
+
+
+def is_nanoseconds(type_: pa.DataType) -> bool:
+    """Return whether a column of this type has times with nanoseconds."""
+    return bool(pa.types.is_timestamp(type_) and type_.unit == "ns")

@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never
 
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import timed_items
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_types import ARROW, VALUE_TYPES, is_nanoseconds
 from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.patterns import whole
@@ -22,7 +22,7 @@ Column: TypeAlias = pa.ChunkedArray | pa.Scalar
 """One value for each row, or the same for all; null where there is none."""
 
 ABSENT = pa.scalar(None, pa.null())
-KINDS: Mapping[pa.DataType, ValueKind] = {arrow: KIND_OF[value_type] for value_type, arrow in ARROW.items()}
+KINDS: Mapping[pa.DataType, ValueKind] = {arrow: KIND_OF[value_type] for arrow, value_type in VALUE_TYPES.items()}
 COMPARE: Mapping[pred.Comparator, Callable[[Column, Column], Column]] = {
     "<": pc.less,
     "<=": pc.less_equal,
@@ -139,7 +139,9 @@ def _compare(comparator: pred.Comparator, left: Column, right: Column) -> Column
     kind = KINDS.get(left.type)
     if kind is None or kind != KINDS.get(right.type) or (kind == "bool" and comparator not in ("=", "!=")):
         return pa.scalar(False)
-    if left.type != right.type:  # an integer and a float
+    if kind == "timestamp" and left.type != right.type:
+        left, right = _as_nanoseconds(left), _as_nanoseconds(right)
+    elif left.type != right.type:  # an integer and a float
         if not (_exact_as_floats(left) and _exact_as_floats(right)):
             raise _Inexact
         left, right = _as_floats(left), _as_floats(right)
@@ -155,6 +157,13 @@ def _exact_as_floats(column: Column) -> bool:
         return value is None or -EXACT <= value <= EXACT
     extremes = pc.min_max(column).as_py()
     return extremes["min"] is None or (extremes["min"] >= -EXACT and extremes["max"] <= EXACT)
+
+
+def _as_nanoseconds(column: Column) -> Column:
+    try:
+        return column if is_nanoseconds(column.type) else column.cast(pa.timestamp("ns", tz="UTC"))
+    except pa.ArrowInvalid:  # a year that 64 bits of nanoseconds do not have
+        raise _Inexact from None
 
 
 def _as_floats(column: Column) -> Column:

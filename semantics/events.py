@@ -306,7 +306,7 @@ def _of_mapping(obj: Mapping[str, Any], position: int, schema: Schema | None) ->
     for name, value in attributes.items():
         if isinstance(value, str) and declared.get(name, "timestamp" if name == TIME else None) == "timestamp":
             try:
-                attributes[name] = parse_time(value)
+                attributes[name] = parse_time(value, keep_nanoseconds=True)
             except ValueError as error:
                 raise InputError(f"event {position}, attribute {name!r}: {value!r} {error}") from None
     return Event(obj[TYPE], attributes)

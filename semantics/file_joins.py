@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream, observed
 from cerify.semantics.packages import pa
-from cerify.semantics.values import Value, ValueType, is_exact_float, joined
+from cerify.semantics.values import Value, ValueType, is_exact_float, joined, kind
 
 Parts = Sequence[tuple[str, Stream]]
 """The files by name, each with its events."""
@@ -92,8 +91,8 @@ def sorted_by_time(S: Stream) -> Stream:
         time = event.get(TIME)
         last = last if time is None else time
         keys.append((last is not None, last))
-    known = {type(key) for _, key in keys if key is not None}
-    if (datetime in known and len(known) > 1) or known & {str, bool}:
+    known = {kind(key) for _, key in keys if key is not None}
+    if len(known) > 1 or known & {"string", "bool"}:
         raise InputError("the events cannot be sorted: their times are of several kinds")
     order = sorted(range(len(keys)), key=lambda n: (keys[n][0], keys[n][1] if keys[n][0] else 0, n))
     if order == list(range(len(order))):

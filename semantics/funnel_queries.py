@@ -28,7 +28,7 @@ from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attr
 from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, Time, deepest_chain
 from cerify.semantics.predicates import satisfied, show_predicate
 from cerify.semantics.sequence_patterns import longest_attempt, parse_sequence_pattern, sequence_rows
-from cerify.semantics.values import Value, microseconds
+from cerify.semantics.values import Value, exact_microseconds
 
 MOST_STEPS = 32
 SECOND = 1_000_000
@@ -349,7 +349,7 @@ def _number(value: Value | None, axis: str) -> Time | None:
         case None:
             return None
         case datetime():
-            return microseconds(value)
+            return exact_microseconds(value)
         case bool() | str():
             raise InputError(f"the attribute {axis!r} has the value {value!r}; a funnel needs numbers or timestamps")
         case float() if value != value:

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 from cerify.semantics.arguments import check_time
 
-Time: TypeAlias = int | float
+Time: TypeAlias = int | float | Fraction
 Chain: TypeAlias = tuple[int, ...]
 """The positions, in the rows of a key, of the steps 1 to k of a funnel."""
 Follows: TypeAlias = Callable[[Chain, int], bool]

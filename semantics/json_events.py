@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 from cerify.semantics.arguments import check_time, format_names
 from cerify.semantics.errors import InputError, shortened
 from cerify.semantics.events import TIME, TYPE, Event, Order, Schema, Stream
+from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.packages import naming_extras
 from cerify.semantics.tables import what_else
 from cerify.semantics.values import (
@@ -251,6 +252,8 @@ def _timestamp(text: str, where: str, field: str) -> datetime:
 
 def _json_of_value(value: Value, name: str) -> bool | int | float | str:
     if isinstance(value, datetime):
+        if isinstance(value, NanosecondTime):
+            raise InputError(f"field {name!r}: {show_time(value)} has nanoseconds, and messages carry microseconds")
         return show_time(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"field {name!r}: {value} cannot be written in JSON")

@@ -11,14 +11,15 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Event, Match, Stream
+from cerify.semantics.nanoseconds import NanosecondInterval, NanosecondTime, nanoseconds, nanoseconds_of_interval
 from cerify.semantics.packages import naming_extras, pa
-from cerify.semantics.values import plain, show_time
+from cerify.semantics.values import has_nanoseconds, plain, show_time
 
 OutputFormat = Literal["csv", "parquet", "jsonl"]
 OUTPUT_SUFFIXES: Mapping[str, OutputFormat] = {
@@ -102,12 +103,27 @@ def table_of_columns(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
     """Return the table with these columns; one with values of several kinds is of JSON text."""
     arrays = {}
     for name, values in columns.items():
-        kind = pa.list_(pa.int64()) if name == "events" else None
         try:
-            arrays[name] = pa.array(values, kind)
+            arrays[name] = _array_of(values, pa.list_(pa.int64()) if name == "events" else None)
         except (pa.ArrowException, OverflowError):
             arrays[name] = pa.array([None if v is None else json.dumps(plain(v), ensure_ascii=False) for v in values])
     return pa.table(arrays)
+
+
+def _array_of(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array:
+    """Return an array, of nanoseconds where a time, an interval or one in a list has some, which Arrow would drop."""
+    known = [value for cell in values for value in (cell if isinstance(cell, list) else [cell]) if value is not None]
+    of_times = has_nanoseconds(known) and all(isinstance(value, datetime) for value in known)
+    fine = {NanosecondTime, NanosecondInterval} & set(map(type, known))
+    if not fine or not (of_times or all(isinstance(value, timedelta) for value in known)):
+        if fine:
+            raise pa.ArrowInvalid("times with nanoseconds and others")
+        return pa.array(values, kind)
+    ticks = nanoseconds if of_times else nanoseconds_of_interval
+    whole = [[ticks(v) for v in c] if isinstance(c, list) else None if c is None else ticks(c) for c in values]
+    exact = pa.timestamp("ns", tz="UTC") if of_times else pa.duration("ns")
+    lists = any(isinstance(cell, list) for cell in values)
+    return pa.array(whole, pa.list_(pa.int64()) if lists else pa.int64()).cast(pa.list_(exact) if lists else exact)
 
 
 def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) -> bytes:

@@ -104,14 +104,19 @@ def fitted_objects(
                     kept.setdefault(counted, len(value))
         fitted.append(kept)
     notes: list[str] = []
-    for name, how in reading.timed_fields(schema).items():
+    timed = reading.timed_fields(schema)
+    declared = [name for name, value_type in schema.attributes.items() if value_type == "timestamp"]
+    for name in dict.fromkeys([*timed, *declared]):
         values = [obj.get(name) for obj in fitted]
         kinds = {type(value) for value in values} - {type(None)}
-        if kinds != {str} and not (kinds and kinds <= {int, float}):
+        if kinds != {str} and not (name in timed and kinds and kinds <= {int, float}):
             continue
-        read_times = times_as_declared if name in schema.attributes else times_of_column
         try:
-            times, note = read_times(values, reading.field(name), how)
+            if name in timed:
+                read_times = times_as_declared if name in schema.attributes else times_of_column
+                times, note = read_times(values, reading.field(name), timed[name])
+            else:
+                times, note = times_of_texts(values, TimeReading(round_times=reading.times.round_times)), None
         except BadTime as error:
             raise InputError(f"{place(error.row)}, {word} {reading.field(name)!r}: {error}") from None
         notes += [] if note is None else [note]

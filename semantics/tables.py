@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO, Literal, NoReturn
 
 from cerify.semantics.arguments import format_names
 from cerify.semantics.arrow_columns import (
@@ -51,7 +51,6 @@ from cerify.semantics.values import (
     Value,
     ValueType,
     blanks_around,
-    parse_time,
     quote_text,
 )
 
@@ -306,8 +305,14 @@ class _Column:
             return times
         is_text = attribute == TYPE or attribute in reading.texts
         value_type = "string" if is_text else declared or self.inferred()
-        if value_type == "timestamp" and reading.times.round_times:
-            return times_of_texts([cell or None for cell in self.cells], TimeReading(round_times=True))
+        if value_type == "timestamp":
+            try:
+                return times_of_texts(
+                    [c or None for c in self.cells], TimeReading(round_times=reading.times.round_times)
+                )
+            except BadTime as error:
+                end = blanks_around(self.cells[error.row])
+                raise InputError(f"{self.file}, {self.places[error.row]}, field {self.field!r}: {error}{end}") from None
         return [None if not cell else self.value(row, value_type) for row, cell in enumerate(self.cells)]
 
     def inferred(self) -> ValueType:
@@ -334,17 +339,12 @@ class _Column:
                 return row
         raise AssertionError("all cells are of one form")
 
-    def value(self, row: int, value_type: ValueType) -> Value:
+    def value(self, row: int, value_type: Literal["string", "bool", "int", "float"]) -> Value:
         """The value of a cell that is not empty. Raises InputError."""
         cell = self.cells[row]
         match value_type:
             case "string":
                 return cell
-            case "timestamp":
-                try:
-                    return parse_time(cell)
-                except ValueError as error:
-                    self._refuse(row, str(error))
             case _:
                 pattern, expected = PATTERNS[value_type]
                 if re.fullmatch(pattern, cell) is None:
@@ -559,7 +559,7 @@ def _fitted(
         known = ", ".join(schema.types[type_]) or "none in the schema"
         raise InputError(f"{place(row)}, field {field!r}: unknown attribute; {type_} has {known}")
     declared = schema.attributes.get(attribute)
-    if declared is None or column.type == ARROW[declared]:
+    if declared is None or VALUE_TYPES.get(column.type) == declared:
         return column
     if pa.types.is_null(column.type) or {VALUE_TYPES[column.type], declared} == {"int", "float"}:
         return lossless(column, declared, field, place)

@@ -22,9 +22,19 @@ from typing import Any, get_args
 
 from cerify.semantics.arguments import did_you_mean, require_kind
 from cerify.semantics.errors import IllFormed, InputError, InputWarning
+from cerify.semantics.nanoseconds import time_at_nanoseconds
 from cerify.semantics.packages import pa
 from cerify.semantics.schemas import TIME, TYPE, Schema
-from cerify.semantics.values import BEYOND_MICROSECONDS, FRACTION, TimeUnit, Value, parse_time, quote_text, time_at
+from cerify.semantics.values import (
+    FRACTION,
+    NANOSECONDS_OUT_OF_RANGE,
+    TimeUnit,
+    Value,
+    first_out_of_range,
+    parse_time,
+    quote_text,
+    time_at,
+)
 
 PER_SECOND: Mapping[TimeUnit, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 UNIT_NAMES: Mapping[TimeUnit, str] = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
@@ -52,7 +62,7 @@ class TimeReading:
     """The way to read the column of the time.
 
     unit: of numbers; None finds it out. format: of texts, as strptime has it ("%d/%m/%Y %H:%M:%S"); None is ISO 8601.
-    round_times: cut digits beyond microseconds off; without it a column that has such digits is not read.
+    round_times: cut digits beyond microseconds off; without it nanoseconds are kept.
     """
 
     unit: TimeUnit | None = None
@@ -168,7 +178,7 @@ def unit_note(field: str, unit: TimeUnit, low: float, high: float) -> str | None
 def time_of_text(text: str, how: TimeReading = TimeReading()) -> datetime:
     """Return the UTC time that a text writes. Raises ValueError, whose message says of the text what is wrong."""
     if how.format is None:
-        return parse_time(_cut(text) if how.round_times else text)
+        return parse_time(_cut(text) if how.round_times else text, keep_nanoseconds=True)
     try:
         time = datetime.strptime(text, how.format)
     except (ValueError, OverflowError, re.error) as error:
@@ -181,14 +191,17 @@ def time_of_text(text: str, how: TimeReading = TimeReading()) -> datetime:
 def time_of_number(number: float, unit: TimeUnit, round_times: bool = False) -> datetime:
     """Return the time that is so many units after 1970; a fraction is rounded to microseconds.
 
-    Raises ValueError for a whole number of nanoseconds that is not one of microseconds, and for times beyond the years
-    1 to 9999.
+    round_times: cut the digits of nanoseconds beyond microseconds off. Raises ValueError for times beyond the years 1
+    to 9999.
     """
     per = PER_SECOND[unit]
     if isinstance(number, int):
         ticks, rest = divmod(number * 10**6, per)
         if rest and not round_times:
-            raise ValueError(BEYOND_MICROSECONDS)
+            try:
+                return time_at_nanoseconds(number)  # the only unit that leaves a rest
+            except OverflowError:
+                raise ValueError("is outside the years 1 to 9999") from None
     elif not math.isfinite(number):
         raise ValueError("is no time")
     elif abs(number) / per > LAST_SECOND:
@@ -224,7 +237,17 @@ def times_of_texts(values: Sequence[Value | None], how: TimeReading = TimeReadin
             found.append(None if value is None else time_of_text(str(value), how))
         except ValueError as error:
             raise BadTime(row, f"{quote_text(str(value))} {error}") from None
-    return found
+    return require_range(found)
+
+
+def require_range(times: list[Value | None]) -> list[Value | None]:
+    """Return the times of a column. Raises BadTime for one that no column of nanoseconds has, where others have some.
+
+    A column of 64 bits has nanoseconds of the years 1678 to 2261.
+    """
+    if (row := first_out_of_range(times)) is not None:
+        raise BadTime(row, f"{times[row]} {NANOSECONDS_OUT_OF_RANGE}")
+    return times
 
 
 def times_of_column(
@@ -273,7 +296,7 @@ def times_of_column(
             times.append(None if number is None else time_of_number(number, unit, how.round_times))
         except ValueError as error:
             raise BadTime(row, f"{number} {error}") from None
-    return times, note
+    return require_range(times), note
 
 
 def times_as_declared(
@@ -303,7 +326,7 @@ def _is_numeral(value: object) -> bool:
 
 def _is_iso(text: str) -> bool:
     try:
-        parse_time(text)
+        parse_time(text, keep_nanoseconds=True)
     except ValueError:
         return False
     return True

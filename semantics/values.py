@@ -1,18 +1,28 @@
 """Values of attributes: their types, what they can be compared with, and what is exact of them.
 
-An int has 64 bits where it is in a column, a float is a binary64, a timestamp is UTC with microseconds. The readers of
-files, of JSON and of Arrow tables, the predicates and the protocol take these definitions from here.
+An int has 64 bits where it is in a column, a float is a binary64, a timestamp is UTC with microseconds, or with
+nanoseconds where data has them (nanoseconds.py). The readers of files, of JSON and of Arrow tables, the predicates and
+the protocol take these definitions from here.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from cerify.semantics.errors import InputError
+from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.nanoseconds import (
+    FEWEST_NANOSECONDS,
+    MOST_NANOSECONDS,
+    NanosecondTime,
+    nanoseconds,
+    nanoseconds_of_interval,
+    time_at_nanoseconds,
+)
 
 Value: TypeAlias = bool | int | float | str | datetime
 ValueType = Literal["int", "float", "string", "bool", "timestamp"]
@@ -38,6 +48,9 @@ EXACT = 2**53
 """Every integer of at most this magnitude is a float exactly."""
 
 INT64 = range(-(2**63), 2**63)
+Microseconds: TypeAlias = int | Fraction
+"""Microseconds since 1970; a Fraction where a time has nanoseconds."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_TIME, LAST_TIME = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
 """The first and the last time that a value can be, in the years 1 and 9999."""
@@ -54,6 +67,11 @@ FRACTION = re.compile(r"([.,]\d{6})(\d+)", re.ASCII)
 """The digits of a second: six that a timestamp has, and those beyond."""
 
 BEYOND_MICROSECONDS = "has digits beyond microseconds; --round-times cuts them off, in Python round_times=True"
+BEYOND_NANOSECONDS = "has digits beyond nanoseconds; --round-times cuts them off, in Python round_times=True"
+NANOSECONDS_OUT_OF_RANGE = (
+    "is outside the years 1678 to 2261, and other values of the column have nanoseconds, which only these years have "
+    "in 64 bits; --round-times cuts them off, in Python round_times=True"
+)
 """What is wrong with a time, as the end of a message."""
 
 BLANKS = "; the blanks around it belong to the value: leave them out"
@@ -84,7 +102,8 @@ def value_of(value: Any, where: str) -> Value | None:
         return None
     if hasattr(value, "to_pydatetime"):  # a Timestamp of pandas
         if value.nanosecond:
-            raise InputError(f"{where}: {value} is not exact as microseconds")
+            value = value.tz_localize("UTC") if value.tzinfo is None else value
+            return time_at_nanoseconds(value.as_unit("ns").value)
         value = value.to_pydatetime()
     match value:
         case bool():
@@ -119,7 +138,9 @@ def _of_numpy(scalar: Any, where: str) -> object:
         case "M" if scalar == scalar:
             exact = scalar.astype("datetime64[us]")
             if exact != scalar:
-                raise InputError(f"{where}: {scalar} is not exact as microseconds")
+                if (fine := scalar.astype("datetime64[ns]")) != scalar:
+                    raise InputError(f"{where}: {scalar} {BEYOND_NANOSECONDS}")
+                return time_at_nanoseconds(int(fine.astype("int64")))
             found = scalar.item()
             found = exact.item() if isinstance(found, int) else found
             if isinstance(found, int):
@@ -199,16 +220,22 @@ def plain(value: Any) -> Any:
     return show_time(value) if isinstance(value, datetime) else value
 
 
-def parse_time(text: str) -> datetime:
+def parse_time(text: str, keep_nanoseconds: bool = False) -> datetime:
     """The UTC time of an ISO 8601 text; one without an offset is taken as UTC.
 
+    keep_nanoseconds: whether digits beyond microseconds are read, as those of data; queries and the protocol have none.
     Raises ValueError, whose message says of the text what is wrong, as in "is not an ISO 8601 time".
     """
-    if (fraction := FRACTION.search(text)) is not None and fraction[2].strip("0"):  # which Python drops
-        raise ValueError(BEYOND_MICROSECONDS)
+    rest = ""
+    if (fraction := FRACTION.search(text)) is not None and (rest := fraction[2].rstrip("0")):  # which Python drops
+        if not keep_nanoseconds:
+            raise ValueError(BEYOND_MICROSECONDS)
+        if len(rest) > 3:
+            raise ValueError(BEYOND_NANOSECONDS)
     try:
         time = datetime.fromisoformat(text)
-        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+        time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+        return time_at_nanoseconds(nanoseconds(time) + int(rest.ljust(3, "0"))) if rest else time
     except (ValueError, OverflowError) as error:
         if isinstance(error, OverflowError) or str(error).startswith("year"):
             raise ValueError("is outside the years 1 to 9999") from None
@@ -226,20 +253,46 @@ def show_interval(interval: timedelta) -> str:
     >>> show_interval(timedelta(hours=25, seconds=1.5))
     'P1DT1H1.5S'
     """
-    ticks = abs(interval) // timedelta(microseconds=1)
-    seconds, fraction = divmod(ticks, 1_000_000)
+    seconds, fraction = divmod(abs(nanoseconds_of_interval(interval)), 10**9)
     days, hours, minutes = seconds // 86_400, seconds // 3_600 % 24, seconds // 60 % 60
-    written = f"{seconds % 60}" + (f".{fraction:06}".rstrip("0") if fraction else "")
+    written = f"{seconds % 60}" + (f".{fraction:09}".rstrip("0") if fraction else "")
     clock = f"{hours}H" * bool(hours) + f"{minutes}M" * bool(minutes) + f"{written}S" * (written != "0")
     text = f"{days}D" * bool(days) + f"T{clock}" * bool(clock)
     return ("-" if interval < timedelta(0) else "") + "P" + (text or "T0S")
 
 
 def microseconds(time: datetime) -> int:
-    """The microseconds from the epoch to a time, as Arrow has it; a time without an offset is taken as UTC."""
+    """The microseconds from the epoch to a time, as Arrow has it; a time without an offset is taken as UTC.
+
+    Raises Unsupported for a time with nanoseconds, of which nothing is to be lost; see `exact_microseconds`.
+    """
+    if isinstance(time, NanosecondTime):
+        raise Unsupported(f"{show_time(time)} has nanoseconds, which are not carried here; --round-times cuts them off")
     return ((time.replace(tzinfo=UTC) if time.tzinfo is None else time) - EPOCH) // timedelta(microseconds=1)
 
 
 def time_at(ticks: int) -> datetime:
     """The time that is this many microseconds after the epoch."""
     return EPOCH + timedelta(microseconds=ticks)
+
+
+def exact_microseconds(time: datetime) -> Microseconds:
+    """Return the microseconds from the epoch to a time; a Fraction where it has nanoseconds.
+
+    >>> exact_microseconds(parse_time("1970-01-01T00:00:00.0000015Z", keep_nanoseconds=True))
+    Fraction(3, 2)
+    """
+    return Fraction(nanoseconds(time), 1000) if isinstance(time, NanosecondTime) else microseconds(time)
+
+
+def has_nanoseconds(values: Iterable[object]) -> bool:
+    """Return whether one of the values is a time with nanoseconds."""
+    return NanosecondTime in set(map(type, values))
+
+
+def first_out_of_range(values: Sequence[object]) -> int | None:
+    """Return the first row whose time no column of nanoseconds has, in one where others have nanoseconds."""
+    if not has_nanoseconds(values):
+        return None
+    times = ((row, nanoseconds(value)) for row, value in enumerate(values) if isinstance(value, datetime))
+    return next((row for row, ticks in times if not FEWEST_NANOSECONDS <= ticks <= MOST_NANOSECONDS), None)

@@ -40,7 +40,7 @@ from cerify.semantics.values import show_time
 Starts = Literal["best", "first"]
 Order = Literal["stream", "time", "strict"]
 Row: TypeAlias = dict[str, Any]
-MICROSECONDS = 1_000_000
+MICROSECONDS, NANOSECONDS = 10**6, 10**9
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,9 @@ class Funnel:
     def _at(self, position: int) -> str:
         if self._times is None:
             return ""
-        value = self.events.table[self._times.name][position].as_py()
+        from cerify.semantics.arrow_columns import values_in
+
+        value = values_in(self.events.table[self._times.name].slice(position, 1))[0]
         if value is None:
             return ""
         return f", {_moment(value)}" if self._times.name == TIME else f", {self._times.name} = {value}"
@@ -455,7 +457,9 @@ def _numbers(S: Stream, name: str, what: str) -> _Axis:
     column = _column(S, name, what)
     unit = 1
     if pa.types.is_timestamp(column.type):
-        column, unit = column.cast(pa.timestamp("us", tz=column.type.tz)).cast(pa.int64()), MICROSECONDS
+        unit = NANOSECONDS if column.type.unit == "ns" else MICROSECONDS
+        kind = column.type if unit == NANOSECONDS else pa.timestamp("us", tz=column.type.tz)
+        column = column.cast(kind).cast(pa.int64())
     if pa.types.is_null(column.type):
         column = column.cast(pa.int64())
     if not pa.types.is_integer(column.type) and not pa.types.is_floating(column.type):

@@ -41,7 +41,7 @@ from cerify.semantics.event_expressions.syntax import KindedValue, Relation, Row
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.packages import pa
 from cerify.semantics.predicates import Attribute, Comparison, satisfied
-from cerify.semantics.values import Value, value_type_of
+from cerify.semantics.values import Value, parse_time, value_type_of
 
 Key: TypeAlias = tuple[KindedValue | None, ...]
 States: TypeAlias = tuple[int, ...]
@@ -326,7 +326,7 @@ def _encode_value(v: KindedValue) -> list[str | Value]:
 
 def _value(written: list[str | Value]) -> KindedValue:
     kind_of, v = written
-    found = kinded(datetime.fromisoformat(str(v)) if kind_of == "timestamp" else v)
+    found = kinded(parse_time(str(v), keep_nanoseconds=True) if kind_of == "timestamp" else v)
     if found[0] != kind_of:
         raise ValueError(written)
     return found
@@ -448,6 +448,8 @@ def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Ta
 
     Raises what tuples raises, and Unsupported where the values of a variable have no common column type.
     """
+    from cerify.semantics.arrow_columns import array_of_times
+
     variables, rows = tuples(E, S, budget)
     if AT in variables:
         raise IllFormed(f"the column {AT} is that of the events; name the variable differently", E.span)
@@ -455,7 +457,9 @@ def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Ta
     ordered = sorted(rows)
     columns = {AT: pa.array([e for e, _ in ordered], pa.int64())}
     for i, X in enumerate(variables):
-        columns[X] = pa.array([values[i][1] for _, values in ordered], types[i])
+        column = [values[i][1] for _, values in ordered]
+        is_time = types[i] == pa.timestamp("us", tz="UTC")
+        columns[X] = array_of_times(column) if is_time else pa.array(column, types[i])  # type: ignore[arg-type]
     return pa.table(columns)
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias, assert_never
 
 from cerify.semantics.arguments import check_time
+from cerify.semantics.arrow_types import NANOSECONDS_IN_LOOPS, is_nanoseconds
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, Key, condition_test, is_plain, key_part, time_of
 from cerify.semantics.eql.reading import EqlReading
@@ -132,7 +133,8 @@ class EqlColumns:
         return found
 
     def _codes(self, name: str) -> tuple[Any, list[Any]]:
-        """A number for each row, -1 for null, and the values that the numbers stand for."""
+        """A number for each row, -1 for null, and the values that the numbers stand for. Raises Unsupported."""
+        self._require_microseconds(name)
         if name not in self._encoded:
             check_time()
             column = self.table[name].combine_chunks()
@@ -148,9 +150,14 @@ class EqlColumns:
         if name in self._encoded or pa.types.is_dictionary(self.table[name].type) or 2 * len(rows) > self.rows:
             codes, values = self._codes(name)
             return codes[rows], values
+        self._require_microseconds(name)
         encoded = self.table[name].combine_chunks().take(pa.array(rows)).dictionary_encode()
         indices = pc.fill_null(encoded.indices, -1) if encoded.indices.null_count else encoded.indices
         return indices.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
+
+    def _require_microseconds(self, name: str) -> None:
+        if is_nanoseconds(self.table[name].type):
+            raise Unsupported(NANOSECONDS_IN_LOOPS.format(name))
 
     def _looked_up(self, name: str, test: Any) -> Mask:
         """Which rows have a value in a column for which a test is true; a row without one does not."""
@@ -273,6 +280,7 @@ class EqlColumns:
         if name is None:
             return np.full(self.rows, TIMELESS, np.int64)
         column = self.table[name]
+        self._require_microseconds(name)
         if pa.types.is_timestamp(column.type):
             return pc.fill_null(column.cast(_microseconds()).cast(pa.int64()), TIMELESS).to_numpy()
         codes, values = self._codes(name)

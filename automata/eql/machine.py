@@ -13,10 +13,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from heapq import heappop, heappush
 from typing import Any, TypeAlias
 
-from cerify.automata.eql.places import Pending, Places, key_json, key_of_json, pending_json, pending_of_json
+from cerify.automata.eql.places import (
+    NANOSECOND,
+    Pending,
+    Places,
+    exact_json,
+    exact_of_json,
+    key_json,
+    key_of_json,
+    pending_json,
+    pending_of_json,
+)
 from cerify.automata.evaluator import Counters, Evaluator
 from cerify.semantics.arguments import Budget, timed_items
 from cerify.semantics.eql import syntax as eql
@@ -24,6 +35,7 @@ from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, t
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.values import Microseconds
 
 Test: TypeAlias = Callable[[Event], bool]
 KEYS_BEFORE_EVICTION = 4096
@@ -74,11 +86,11 @@ class SlotMachine(Evaluator):
         self._heads = [pipe.count for pipe in query.pipes if pipe.name == "head"]
         self._places: dict[Key, Places] = {}
         self._sampled: dict[Key, list[list[int]] | None] = {}  # None once the key has its sample
-        self._deadlines: list[tuple[int, int, Key]] = []
+        self._deadlines: list[tuple[Microseconds, int, Key]] = []
         self._held: list[Match] = []
         self._reported = 0
-        self._latest: int | None = None
-        self._lost: int | None = None  # up to this time an event could have counted for what was given up
+        self._latest: Microseconds | None = None
+        self._lost: Microseconds | None = None  # up to this time an event could have counted for what was given up
         self._evict_at = KEYS_BEFORE_EVICTION
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
@@ -155,7 +167,7 @@ class SlotMachine(Evaluator):
                 self._evict(program.window)
         return found
 
-    def _move(self, program: SlotProgram, at: Places, i: int, time: int | None) -> Pending | None:
+    def _move(self, program: SlotProgram, at: Places, i: int, time: Microseconds | None) -> Pending | None:
         """The sequence that the event at step i makes: a new one, or that from the place before, which is emptied."""
         if i == 0:
             return Pending((self.position,), time, before=at.before)
@@ -170,7 +182,7 @@ class SlotMachine(Evaluator):
         return Pending((*waiting.positions, self.position), waiting.time, gap, waiting.before)
 
     @staticmethod
-    def _ends_well(program: SlotProgram, ended: Pending, time: int | None) -> bool:
+    def _ends_well(program: SlotProgram, ended: Pending, time: Microseconds | None) -> bool:
         if ended.gap:
             return False
         if program.window is None:
@@ -179,7 +191,7 @@ class SlotMachine(Evaluator):
             return False
         return ended.before is None or ended.before < time - program.window
 
-    def _miss(self, program: SlotProgram, event: Event, time: int | None) -> None:
+    def _miss(self, program: SlotProgram, event: Event, time: Microseconds | None) -> None:
         """Note an event of a missing step for its key."""
         for j, (before, step) in enumerate(program.missing):
             if (K := program.key_at(step, event)) is None or (before > 0 and K not in self._places):
@@ -216,11 +228,11 @@ class SlotMachine(Evaluator):
         limit = self._latest - 2 * window
         kept = {K: at for K, at in self._places.items() if not at.is_older_than(limit)}
         if len(kept) < len(self._places):
-            lost = limit + window - 1
+            lost = limit + window - NANOSECOND
             self._lost = lost if self._lost is None else max(self._lost, lost)
         self._places, self._evict_at = kept, max(KEYS_BEFORE_EVICTION, 2 * len(kept))
 
-    def _require_in_order(self, time: int | None) -> None:
+    def _require_in_order(self, time: Microseconds | None) -> None:
         if time is not None and self._lost is not None and time <= self._lost:
             raise InputError(
                 f"event {self.position}: its time is too long before that of an earlier event, whose partial "
@@ -270,10 +282,10 @@ class SlotMachine(Evaluator):
         deadlines = [[d, last, key_json(K)] for d, last, K in self._deadlines]
         held = [[m.at, list(m.events)] for m in self._held]
         numbers = [self.position, self._reported, self._latest, self._lost, self._evict_at]
-        return json.dumps([numbers, places, sampled, deadlines, held]).encode()
+        return json.dumps([numbers, places, sampled, deadlines, held], default=exact_json).encode()
 
     def load(self, data: bytes) -> None:
-        numbers, places, sampled, deadlines, held = json.loads(data)
+        numbers, places, sampled, deadlines, held = json.loads(data, object_hook=exact_of_json)
         position, reported, latest, lost, evict_at = numbers
         if not (isinstance(position, int) and isinstance(reported, int) and isinstance(evict_at, int)):
             raise ValueError("a number is missing")
@@ -287,7 +299,7 @@ class SlotMachine(Evaluator):
             for K, pending, missed, before, waiting in places
         }
         samples = {key_of_json(K): positions for K, positions in sampled}
-        heap = [(int(d), int(last), key_of_json(K)) for d, last, K in deadlines]
+        heap = [(d if isinstance(d, Fraction) else int(d), int(last), key_of_json(K)) for d, last, K in deadlines]
         matches = [Match(int(at), tuple(map(int, events))) for at, events in held]
         self.position, self._reported, self._latest, self._lost, self._evict_at = (
             position, reported, latest, lost, evict_at,

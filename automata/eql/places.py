@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from cerify.semantics.eql.conditions import Key
-from cerify.semantics.values import microseconds, time_at
+from cerify.semantics.nanoseconds import nanoseconds, time_at_nanoseconds
+from cerify.semantics.values import Microseconds
+
+NANOSECOND = Fraction(1, 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +21,9 @@ class Pending:
     """
 
     positions: tuple[int, ...]
-    time: int | None
+    time: Microseconds | None
     gap: bool = False
-    before: int | None = None
+    before: Microseconds | None = None
 
 
 @dataclass(slots=True)
@@ -32,10 +36,10 @@ class Places:
 
     pending: list[Pending | None]
     missed: list[int]
-    before: int | None = None
+    before: Microseconds | None = None
     waiting: list[Pending] = field(default_factory=list)
 
-    def is_older_than(self, time: int) -> bool:
+    def is_older_than(self, time: Microseconds) -> bool:
         """Return whether nothing here began, or was missed in front, at this time or later."""
         times = [p.time for p in self.pending if p is not None and p.time is not None]
         return (
@@ -55,9 +59,9 @@ def pending_of_json(data: list[Any]) -> Pending:
 
 
 def key_json(K: Key) -> list[Any]:
-    """Return a key as JSON; a time as its microseconds."""
+    """Return a key as JSON; a time as its nanoseconds."""
     return [
-        None if part is None else [part[0], microseconds(part[1]) if part[0] == "timestamp" else part[1]]  # type: ignore[arg-type]
+        None if part is None else [part[0], nanoseconds(part[1]) if part[0] == "timestamp" else part[1]]  # type: ignore[arg-type]
         for part in K
     ]
 
@@ -65,5 +69,16 @@ def key_json(K: Key) -> list[Any]:
 def key_of_json(data: list[Any]) -> Key:
     """Return the key that JSON holds."""
     return tuple(
-        None if part is None else (part[0], time_at(part[1]) if part[0] == "timestamp" else part[1]) for part in data
+        None if part is None else (part[0], time_at_nanoseconds(part[1]) if part[0] == "timestamp" else part[1])
+        for part in data
     )
+
+
+def exact_json(ticks: Fraction) -> dict[str, list[int]]:
+    """Return microseconds with a fraction, as times with nanoseconds have, as JSON."""
+    return {"ticks": [ticks.numerator, ticks.denominator]}
+
+
+def exact_of_json(data: dict[str, list[int]]) -> Fraction:
+    """Return the microseconds that JSON holds."""
+    return Fraction(*data["ticks"])

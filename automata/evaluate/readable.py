@@ -37,8 +37,9 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream, bindings_of
+from cerify.semantics.nanoseconds import nanoseconds, time_at_nanoseconds
 from cerify.semantics.predicates import mentions
-from cerify.semantics.values import Value, microseconds, time_at
+from cerify.semantics.values import Value
 
 
 class AutomatonEvaluator(Evaluator):
@@ -335,11 +336,11 @@ def _json(value: Any) -> Any:
     """A value, or a key, which is a tuple of pairs (kind, value), as JSON."""
     if isinstance(value, tuple):
         return [[name, _json(one)] for name, one in value]
-    return {"time": microseconds(value)} if isinstance(value, datetime) else value
+    return {"time": nanoseconds(value)} if isinstance(value, datetime) else value
 
 
 def _value(obj: Any) -> Value:
-    value: Value = time_at(obj["time"]) if isinstance(obj, dict) else obj
+    value: Value = time_at_nanoseconds(obj["time"]) if isinstance(obj, dict) else obj
     return value
 
 

@@ -6,8 +6,9 @@ of the events still in the window tell.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import floor, inf, nextafter
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import floor, inf, isfinite, nextafter
 from sys import float_info
 from typing import Any
 
@@ -18,10 +19,11 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope import Unordered, Width, decrease
 from cerify.automata.evaluate.tables import require
+from cerify.semantics.arrow_types import is_nanoseconds
 
 Longs = NDArray[np.int64]
 NO_KEY, UNKNOWN = -1, -2
-MICROSECONDS = 10**6
+MICROSECONDS, NANOSECONDS = 10**6, "timestamp with nanoseconds"
 STACKED = 2.0**61  # the greatest range of the values of several streams, one above the other
 NO_BEGINS = np.zeros(0, np.int64)
 
@@ -45,6 +47,8 @@ class RangeWindowState:
         Unordered.
         """
         values, marks, kind = _measured(table, self.attribute)
+        if {self.kind, kind} == {"timestamp", NANOSECONDS}:
+            return self._in_nanoseconds(table).advance(_in_nanoseconds(table, self.attribute), base, begins)
         if self.kind and kind and kind != self.kind:
             raise Unordered(f"{self.attribute!r} was a {self.kind} in earlier batches and is a {kind} now")
         low = np.zeros(table.num_rows, np.int64)
@@ -70,6 +74,24 @@ class RangeWindowState:
             np.maximum.accumulate(low),
             marks,
         )
+
+    def _in_nanoseconds(self, table: pa.Table) -> RangeWindowState:
+        """The state with times in nanoseconds, as those of a batch are. Raises Unordered."""
+        if self.kind == NANOSECONDS:
+            return self
+        if self.values.size and abs(self.values).max() > 2**63 // 1000 - 1:
+            raise Unordered(f"{self.attribute!r} has nanoseconds, and earlier batches had times outside 1678 to 2261")
+        return replace(self, values=self.values * 1000, kind=NANOSECONDS)
+
+
+def _in_nanoseconds(table: pa.Table, name: str) -> pa.Table:
+    """The table with the times of a column in nanoseconds. Raises Unordered."""
+    try:
+        return table.set_column(
+            table.column_names.index(name), name, table[name].cast(pa.timestamp("ns", tz=table[name].type.tz))
+        )
+    except pa.ArrowInvalid:
+        raise Unordered(f"{name!r} has times outside 1678 to 2261, and earlier batches had nanoseconds") from None
 
 
 def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = None) -> tuple[NDArray[np.bool_], Any]:
@@ -110,7 +132,9 @@ def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool
     if name not in table.column_names:
         return nothing
     column = table[name]
-    if pa.types.is_timestamp(column.type):
+    if is_nanoseconds(column.type):
+        column, kind = column.cast(pa.int64()), NANOSECONDS
+    elif pa.types.is_timestamp(column.type):
         column, kind = column.cast(pa.timestamp("us")).cast(pa.int64()), "timestamp"
     elif pa.types.is_integer(column.type):
         column, kind = column.cast(pa.int64()), "whole number"
@@ -136,7 +160,7 @@ def _begins(values: NDArray[Any], kind: str, width: Width) -> NDArray[np.intp]:
                 return begin
             begin = np.where(far, np.searchsorted(values, values[begin], "right"), begin)
             begin = np.where(closer & ~far, np.searchsorted(values, before, "left"), begin)
-    ticks = np.uint64(min(_ticks(width) if kind == "timestamp" else floor(width), 2**64 - 1))
+    ticks = np.uint64(min(_whole_width(width, kind), 2**64 - 1))
     above = values.view(np.uint64) ^ np.uint64(1 << 63)  # from 0 on, so that no difference overflows
     return np.searchsorted(above, np.where(above < ticks, np.uint64(0), above - ticks), "left")
 
@@ -152,7 +176,7 @@ def _begins_in_streams(values: NDArray[Any], kind: str, width: Width, firsts: Lo
     sizes = np.diff(np.append(edges, values.size))
     if kind != "number":
         # one after the other, each stream more than the width above the one before
-        ticks = float(_ticks(width) if kind == "timestamp" else floor(width))
+        ticks = float(_whole_width(width, kind))
         spans = values[edges + sizes - 1].astype(np.float64) - values[edges]
         if spans.sum() + edges.size * (ticks + 2) < STACKED:
             gaps = values[edges[1:] - 1] - values[edges[:-1]] + int(ticks) + 1
@@ -168,6 +192,13 @@ def _as_float(width: Width) -> float:
     """The greatest finite float that is at most the width."""
     nearest = float(min(width, float_info.max))
     return nearest if nearest <= width else nextafter(nearest, -inf)
+
+
+def _whole_width(width: Width, kind: str) -> int:
+    """Return the greatest whole number of units of the values that is within the width."""
+    if kind == NANOSECONDS:
+        return floor(Fraction(width) * 10**9) if isfinite(width) else 2**64
+    return _ticks(width) if kind == "timestamp" else floor(width)
 
 
 def _ticks(seconds: Width) -> int:
@@ -327,7 +358,9 @@ def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], 
     column, kind = table[name], "number"
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_timestamp(column.type):
+    if is_nanoseconds(column.type):
+        column, kind = column.cast(pa.int64()), NANOSECONDS
+    elif pa.types.is_timestamp(column.type):
         column, kind = column.cast(pa.timestamp("us")).cast(pa.int64()), "timestamp"
     elif pa.types.is_boolean(column.type):
         kind = "bool"
@@ -340,4 +373,7 @@ def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], 
     values = values.to_pylist() if kind == "string" or values.null_count else values.to_numpy(False).tolist()
     if pa.types.is_floating(column.type):
         values = [None if v != v else v for v in values]
+    if kind == NANOSECONDS:  # as those of other batches, of which some have no nanoseconds
+        values = [None if v is None else v // 1000 if v % 1000 == 0 else Fraction(v, 1000) for v in values]
+        kind = "timestamp"
     return encoded.indices.to_numpy(), values or [None], kind

@@ -16,10 +16,11 @@ from typing import Any, Literal, TypeAlias, assert_never
 from cerify.automata.nfab.compile import EdgeLayout, EdgeTest, Identifier, Tested, identifier, match_layout, states_of
 from cerify.automata.nfab.moves import Fold, Values, fold_of, in_window
 from cerify.semantics.events import TIME, Bindings, Event, Stream
+from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.predicates import Attribute, Predicate, compare, mentions, satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.syntax import Operations, Reading
-from cerify.semantics.values import Value
+from cerify.semantics.values import Value, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The values that a run keeps of the events it has selected: those that conditions to come can read, and no more.
@@ -33,7 +34,7 @@ RegisterValues: TypeAlias = tuple[Any, ...]
 Content = Literal["first", "last", "previous", "all", "before"]
 """What a register is of: an event of its variable, or an aggregate of all events or of those before the last."""
 
-SCALARS = frozenset({bool, int, float, str, datetime})
+SCALARS = frozenset({bool, int, float, str, datetime, NanosecondTime})
 CONTENT: dict[Identifier, Content] = {
     "a": "first",
     "a[1]": "first",
@@ -272,7 +273,7 @@ class AscendingTimes:
             case float() if not math.isfinite(time):
                 return False
             case int() | float() | datetime():
-                return last is None or (type(time) is type(last) and last <= time)  # type: ignore[operator]
+                return last is None or (value_type_of(time) == value_type_of(last) and last <= time)  # type: ignore[operator]
             case _:
                 assert_never(time)
 

@@ -21,7 +21,7 @@ from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.compile import absence_layout
 from cerify.automata.nfab.plan import QueryPlan, StatePlan
 from cerify.semantics import predicates as pred
-from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
+from cerify.semantics.arrow_types import ARROW, NANOSECONDS_IN_LOOPS, VALUE_TYPES, is_nanoseconds
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE, Stream
 from cerify.semantics.predicates import mentions
@@ -442,6 +442,9 @@ class ColumnEncoder:
     def _kind(self, table: pa.Table, name: str) -> ValueType | None:
         """The kind of a column, which has to be that of the first batch."""
         kind = kind_of(table[name].type) if name in table.column_names and name != TYPE else None
+        if kind == "timestamp" and is_nanoseconds(table[name].type):
+            self._refuse(NANOSECONDS_IN_LOOPS.format(name))
+            return None
         if kind is None or kind == self.kinds.get(name):
             return kind
         before = self.kinds.get(name)
@@ -456,6 +459,9 @@ class ColumnEncoder:
         """A column as numbers, and where it has values."""
         there = column.is_valid().to_numpy()
         kind = kind_of(column.type)
+        if is_nanoseconds(column.type):
+            self._refuse(NANOSECONDS_IN_LOOPS.format("of the time"))
+            return np.zeros(len(column)), there
         if kind == "string":
             encoded = dictionary_of(column)
             numbers = [self.strings.setdefault(text, len(self.strings)) for text in encoded.dictionary.to_pylist()]

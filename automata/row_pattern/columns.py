@@ -13,8 +13,9 @@ from cerify.automata.row_pattern.compile import value_in
 from cerify.automata.row_pattern.evaluate import key_values, ranks
 from cerify.semantics import trees
 from cerify.semantics.arguments import timed_items
-from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
+from cerify.semantics.arrow_types import ARROW, VALUE_TYPES, is_nanoseconds
 from cerify.semantics.events import Stream
+from cerify.semantics.nanoseconds import NanosecondInterval, NanosecondTime
 from cerify.semantics.packages import np, pa, pc
 from cerify.semantics.row_pattern import scalars
 from cerify.semantics.row_pattern import syntax as rows
@@ -31,7 +32,7 @@ DURATION: pa.DataType = pa.duration("us")
 
 
 class SeveralTypes(Exception):
-    """Values of several types, or beyond 64 bits: no Arrow array has them without loss."""
+    """Values of several types, beyond 64 bits, or with nanoseconds: no Arrow array here has them without loss."""
 
 
 def array_of(values: Sequence[Nullable]) -> pa.Array:
@@ -51,6 +52,8 @@ def arrow_type(type_: RowType) -> pa.DataType:
 
 
 def _type_of(value: Value | timedelta) -> pa.DataType:
+    if isinstance(value, NanosecondTime | NanosecondInterval):
+        raise SeveralTypes
     return DURATION if isinstance(value, timedelta) else ARROW[value_type_of(value)]
 
 
@@ -109,6 +112,8 @@ class PartitionedTable:
         if name not in self.S.table.column_names:
             return pa.nulls(len(self))
         column = self.S.table[name]
+        if is_nanoseconds(column.type):
+            raise SeveralTypes  # arithmetic is that of microseconds
         if pa.types.is_dictionary(column.type):
             column = column.cast(ARROW["string"])
         array = (

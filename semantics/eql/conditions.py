@@ -25,7 +25,7 @@ from cerify.semantics.eql.functions import fold
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.events import TIME, Event
 from cerify.semantics.patterns import matches
-from cerify.semantics.values import Value, kind, microseconds
+from cerify.semantics.values import Microseconds, Value, exact_microseconds, kind
 
 CATEGORY = "event.category"
 TIMESTAMP = "@timestamp"
@@ -325,8 +325,8 @@ def key_of(event: Event, fields: tuple[eql.EventField, ...], reading: EqlReading
     return tuple(found)
 
 
-def time_of(event: Event) -> int | None:
-    """Return the time of an event in microseconds; None if it has none. A number is in seconds."""
+def time_of(event: Event) -> Microseconds | None:
+    """Return the time of an event in microseconds, exactly; None if it has none. A number is in seconds."""
     value = event.attributes.get(TIME)
     if value is None:
         value = event.attributes.get(TIMESTAMP)
@@ -334,7 +334,7 @@ def time_of(event: Event) -> int | None:
         case bool():
             return None
         case datetime():
-            return microseconds(value)
+            return exact_microseconds(value)
         case int():
             return value * 1_000_000
         case float() if math.isfinite(value):

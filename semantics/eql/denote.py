@@ -30,6 +30,7 @@ from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, t
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Match
+from cerify.semantics.values import Microseconds
 
 T = TypeVar("T")
 Run = tuple[int, ...]
@@ -125,7 +126,7 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
             yield tuple(run)
 
 
-def _holds(run: Run, view: _KeyView, times: Sequence[int | None], w: int | None) -> bool:
+def _holds(run: Run, view: _KeyView, times: Sequence[Microseconds | None], w: int | None) -> bool:
     """Whether a run is within the span, no event of `until` ends it, and no missing event is in its gap."""
     begin, end = times[run[0]], times[run[-1]]
     if w is not None and (begin is None or end is None or end - begin > w):
@@ -135,7 +136,7 @@ def _holds(run: Run, view: _KeyView, times: Sequence[int | None], w: int | None)
     return not any(_in_gap(p, before, run, times, w) for before, places in view.missing for p in places)
 
 
-def _in_gap(p: int, before: int, run: Run, times: Sequence[int | None], w: int | None) -> bool:
+def _in_gap(p: int, before: int, run: Run, times: Sequence[Microseconds | None], w: int | None) -> bool:
     """Whether position p is in the gap after `before` of the run's steps."""
     begin, end, time = times[run[0]], times[run[-1]], times[p]
     if 0 < before < len(run):

@@ -31,8 +31,9 @@ from cerify.semantics.event_expressions.denote import (
     value_of,
 )
 from cerify.semantics.events import Event
+from cerify.semantics.nanoseconds import interval_of_nanoseconds
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate, atoms, holds, satisfied
-from cerify.semantics.values import FIRST_TIME, LAST_TIME, Value, kind
+from cerify.semantics.values import FIRST_TIME, LAST_TIME, Value, has_nanoseconds, kind
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Representatives of the events that may come: one for each way in which some tests on an event can turn out.
@@ -111,7 +112,8 @@ def _representatives(values: list[Value]) -> Iterator[Value]:
             case datetime() as low, _:
                 if low > FIRST_TIME:
                     yield low - MICROSECOND
-                yield from (v + MICROSECOND for v in ordered if isinstance(v, datetime) and v < LAST_TIME)
+                step = interval_of_nanoseconds(1) if has_nanoseconds(ordered) else MICROSECOND
+                yield from (step + v for v in ordered if isinstance(v, datetime) and v < LAST_TIME)
             case (int() | float() as low, int() | float() as high):
                 yield low - 1 if low - 1 < low else math.nextafter(low, -math.inf)  # a large float less 1 is that float
                 yield high + 1 if high + 1 > high else math.nextafter(high, math.inf)

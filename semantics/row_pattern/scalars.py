@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias, assert_never, cast
 from cerify.semantics import arguments, trees
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Match, Stream
+from cerify.semantics.nanoseconds import NanosecondInterval, nanoseconds
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
@@ -215,8 +216,13 @@ def _arithmetic(sign: str, one: Nullable, other: Nullable, reading: RowReading) 
             return _finite(lambda: abs(x) % abs(y) * (-1 if x < 0 else 1) if whole else math.fmod(x, y))
 
 
+def _add(x: Any, y: Any) -> Any:
+    return y + x if isinstance(y, NanosecondInterval) else x + y  # a datetime adds its whole microseconds alone
+
+
 TIMES: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "+": _add, "-": lambda x, y: _add(x, -y) if isinstance(y, timedelta) else x - y,
+    "*": operator.mul, "/": operator.truediv,
 }  # fmt: skip
 TIMED: Mapping[tuple[ValueKind | None, str, ValueKind | None], ValueKind] = {
     ("timestamp", "-", "timestamp"): "interval", ("timestamp", "+", "interval"): "timestamp",
@@ -342,7 +348,8 @@ def extracted(part: rows.TimePart, value: Nullable) -> Nullable:
         return math.fmod(seconds, 60) if part == "SECOND" else None
     if not isinstance(value, datetime):
         return None
-    second = value.second + value.microsecond / 1_000_000 if value.microsecond else value.second
+    fraction = nanoseconds(value) % 10**9
+    second = value.second + fraction / 10**9 if fraction else value.second
     found = {
         "YEAR": value.year, "QUARTER": (value.month + 2) // 3, "MONTH": value.month, "DAY": value.day,
         "HOUR": value.hour, "MINUTE": value.minute, "SECOND": second, "EPOCH": (value - EPOCH) / timedelta(seconds=1),

@@ -15,7 +15,7 @@ from cerify.semantics.predicates import Problem, mentions, show_name
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import blocks_of, conjuncts, queries_of, source_of
 from cerify.semantics.sase.syntax import Reading
-from cerify.semantics.values import Value, microseconds
+from cerify.semantics.values import Microseconds, Value, exact_microseconds
 
 
 def open_test(q: sase.Tree, S: Stream, reading: Reading) -> Callable[[Match], bool] | None:
@@ -30,7 +30,7 @@ def open_test(q: sase.Tree, S: Stream, reading: Reading) -> Callable[[Match], bo
     width, closed = q.within.seconds, reading.window == "closed"
     per_second = 10**6 if any(isinstance(event.get(TIME), datetime) for event in S) else 1
     times = [_ticks(event.get(TIME), per_second) for event in S]
-    latest: list[float | None] = [None] * (len(times) + 1)  # the latest time from each position on
+    latest: list[float | Microseconds | None] = [None] * (len(times) + 1)  # the latest time from each position on
     for p in reversed(range(len(times))):
         time, after = times[p], latest[p + 1]
         latest[p] = after if time is None else time if after is None else max(time, after)
@@ -79,8 +79,8 @@ def _is_named_elsewhere(block: sase.SaseQuery, variable: str, name: str) -> bool
     )
 
 
-def _ticks(time: Value | None, per_second: int) -> float | None:
+def _ticks(time: Value | None, per_second: int) -> float | Microseconds | None:
     """Return a time as microseconds, or as the number that it is; None for what is of the other kind."""
     if isinstance(time, datetime):
-        return microseconds(time)
+        return exact_microseconds(time)
     return time if isinstance(time, int | float) and not isinstance(time, bool) and per_second == 1 else None

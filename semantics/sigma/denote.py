@@ -41,7 +41,7 @@ from cerify.semantics.events import Event
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, Threshold
 from cerify.semantics.trees import children, rebuilt
-from cerify.semantics.values import Value, kind
+from cerify.semantics.values import Microseconds, Value, kind
 
 Group: TypeAlias = tuple[tuple[str, Value | None], ...]
 """The names of the fields of a group with their values, as the event has them."""
@@ -66,7 +66,7 @@ class AlertOccurrence:
     """An alert of the rule with this number, as a correlation sees it: its time, and its values to be counted."""
 
     alert: SigmaAlert
-    time: int
+    time: Microseconds
     rule: int
     values: tuple[Value, ...] | None
 
@@ -98,7 +98,7 @@ class LogOfRules:
         self._in_order = times == sorted(times)
         self._looks = 0
 
-    def _rounded(self, time: int) -> int:
+    def _rounded(self, time: Microseconds) -> Microseconds:
         return time // SECOND * SECOND if self.reading.resolution == "seconds" else time
 
     def alerts(self, rule: SigmaRule) -> list[SigmaAlert]:
@@ -154,7 +154,9 @@ class LogOfRules:
             return None
         return tuple(values) or None  # type: ignore[arg-type]
 
-    def window(self, rule: SigmaCorrelation, group: list[AlertOccurrence], p: int, t: int) -> list[AlertOccurrence]:
+    def window(
+        self, rule: SigmaCorrelation, group: list[AlertOccurrence], p: int, t: Microseconds
+    ) -> list[AlertOccurrence]:
         """Return the occurrences of a group that the window at position p, of time t, has."""
         w, reading = rule.seconds * SECOND, self.reading
         together = reading.instant == "together"
@@ -171,8 +173,8 @@ class LogOfRules:
             case "bucketed":
                 return [o for o in seen if o.time // w == t // w]
             case "sliding":
-                most = w if reading.edge == "closed" else w - 1
-                return [o for o in seen if 0 <= t - o.time <= most]
+                closed = reading.edge == "closed"
+                return [o for o in seen if o.time <= t and (t - o.time <= w if closed else t - o.time < w)]
 
     def window_of(self, rule: SigmaCorrelation) -> SigmaWindow:
         """Return which occurrences a correlation sees together, as `SigmaReading.window`."""
@@ -213,10 +215,10 @@ class LogOfRules:
                 held = holds
         return iter(sorted(made, key=lambda alert: (alert.at, alert.events)))
 
-    def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, int, list[AlertOccurrence]]]:
+    def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, Microseconds, list[AlertOccurrence]]]:
         """The positions at which a group is looked at, each with its time and the occurrences there."""
         together = self.reading.instant == "together"
-        at_once: dict[int, list[AlertOccurrence]] = {}
+        at_once: dict[Microseconds, list[AlertOccurrence]] = {}
         for one in group:
             at_once.setdefault(one.time if together else one.at, []).append(one)
         for moment in at_once.values():
@@ -266,7 +268,7 @@ class LogOfRules:
         together = self.reading.instant == "together"
         best: dict[int, tuple[AlertOccurrence, ...]] = {}  # by the rule of its last occurrence
         ending: list[tuple[AlertOccurrence, ...]] = []
-        moments: dict[int, list[AlertOccurrence]] = {}
+        moments: dict[Microseconds, list[AlertOccurrence]] = {}
         for one in window:
             moments.setdefault(one.time if together else one.at, []).append(one)
         for moment in moments.values():

@@ -24,6 +24,7 @@ from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.sigma.denote import SECOND, AlertOccurrence, LogOfRules, SigmaAlert, alerts_of
 from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, rules_of
+from cerify.semantics.values import Microseconds
 
 NEAREST = 3
 WORDS = {
@@ -229,8 +230,8 @@ def _many(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def _seconds(microseconds: int) -> str:
-    return f"{microseconds / SECOND:g} s"
+def _seconds(microseconds: Microseconds) -> str:
+    return f"{float(microseconds / SECOND):g} s"
 
 
 def _places(places: list[int]) -> str:

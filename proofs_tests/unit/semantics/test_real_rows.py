@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -18,10 +21,12 @@ from hypothesis import strategies as st
 
 import cerify
 from cerify.semantics.arrow_times import times_if_text, times_in_column
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_types import VALUE_TYPES
 from cerify.semantics.errors import IllFormed, InputError, InputWarning, QueryWarning
 from cerify.semantics.events import Event, Schema, Stream, observed
 from cerify.semantics.files import as_stream, read, read_schema
+from cerify.semantics.json_events import json_of_event
+from cerify.semantics.nanoseconds import NanosecondTime, nanoseconds, time_at_nanoseconds
 from cerify.semantics.time_columns import (
     BadTime,
     TimeReading,
@@ -31,7 +36,7 @@ from cerify.semantics.time_columns import (
     times_of_texts,
     unit_of,
 )
-from cerify.semantics.values import Value
+from cerify.semantics.values import Value, microseconds, parse_time, show_time
 
 # ---- real rows ----
 #
@@ -319,20 +324,142 @@ def test_what_has_no_times_is_not_sorted() -> None:
 
 # --- digits beyond microseconds ---------------------------------------------------------------------------------------
 
-SEVEN = [{"type": "A", "time": "2017-11-10T07:27:47.2779361Z"}, {"type": "B", "time": "2017-11-10T07:27:48.2779369Z"}]
+NANOSECONDS = "A IN X ; B IN Y FILTER X.ts < Y.ts", "A ; B WITHIN 1 seconds"
+DIGITS: Mapping[str, tuple[tuple[str, str], tuple[int, int] | str]] = {
+    # the times of A and B, and the numbers of matches by ts and within one second, or the reason why they are refused
+    "seven digits, 800 ns too far": (("2017-11-10T07:27:47.2779361Z", "2017-11-10T07:27:48.2779369Z"), (1, 0)),
+    "nine digits, a second apart": (("2017-11-10T07:27:47.277936123Z", "2017-11-10T07:27:48.277936123Z"), (1, 1)),
+    "one nanosecond apart": (("2017-11-10T07:27:47.277936123Z", "2017-11-10T08:27:47.277936124+01:00"), (1, 1)),
+    "one of microseconds": (("2017-11-10 07:27:47.2779361", "2017-11-10 07:27:48.277936"), (1, 1)),
+    "zeros beyond microseconds": (("2017-11-10T07:27:47.277936000Z", "2017-11-10T07:27:47.277936Z"), (0, 1)),
+    "the first and the last year": (("1678-01-01T00:00:00.000000001Z", "2261-12-31T23:59:59.999999999Z"), (1, 0)),
+    "a year that has no nanoseconds": (("2017-11-10T07:27:47.2779361Z", "9999-12-31T00:00:00Z"), "1678 to 2261"),
+    "ten digits": (("2017-11-10T07:27:47.2779361234Z", "2017-11-10T07:27:48Z"), "digits beyond nanoseconds"),
+}
+
+
+@pytest.mark.parametrize("case", DIGITS)
+@pytest.mark.parametrize("reader", FLAT)
+def test_nanoseconds_are_kept_or_refused_in_every_reader(
+    reader: str, case: str, source: Callable[[str, Rows], Any]
+) -> None:
+    times, expected = DIGITS[case]
+    rows = [{"type": type_, "time": time, "ts": time} for type_, time in zip("AB", times, strict=True)]
+    assert len(cerify.match("A ; B", source(reader, rows))) == 1
+    if isinstance(expected, str):
+        for query in NANOSECONDS:
+            with pytest.raises(InputError, match=expected):
+                cerify.match(query, source(reader, rows))
+        return
+    assert tuple(len(cerify.match(query, source(reader, rows))) for query in NANOSECONDS) == expected
+    S = as_stream(source(reader, rows))
+    assert [event.get("ts") for event in S] == [parse_time(time, keep_nanoseconds=True) for time in times]
+    assert Stream.from_table(S.table) == Stream(S.events) == S
+    cut = as_stream(source(reader, rows), round_times=True)
+    assert [event.get("time") for event in cut] == [parse_time(re.sub(r"(\.\d{6})\d+", r"\1", time)) for time in times]
 
 
 @pytest.mark.parametrize("reader", FLAT)
-def test_a_seventh_digit_is_never_dropped_silently(reader: str, source: Callable[[str, Rows], Any]) -> None:
-    """The gap is 1.0000008 s; JSON dropped the digit, and the other readers refused the file for any query."""
-    with pytest.raises(InputError, match="has digits beyond microseconds; --round-times cuts them off"):
-        cerify.match("A ; B WITHIN 1 seconds", source(reader, SEVEN))
-    assert len(cerify.match("A ; B", source(reader, SEVEN))) == 1
-    S = as_stream(source(reader, SEVEN), round_times=True)
-    assert [event.get("time") for event in S] == [
-        datetime(2017, 11, 10, 7, 27, 47, 277936, tzinfo=UTC),
-        datetime(2017, 11, 10, 7, 27, 48, 277936, tzinfo=UTC),
-    ]
+def test_a_text_that_is_no_time_is_named_in_every_reader(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "x": "2024-02-29"}, {"type": "A", "x": "2024-02-30"}]
+    schema = read_schema('{"A": {"x": "timestamp"}}')
+    for options in ({}, {"round_times": True}, {"schema": schema}, {"schema": schema, "round_times": True}):
+        with pytest.raises(InputError, match="'2024-02-30' is not an ISO 8601 time"):
+            as_stream(source(reader, rows), **options).require_read()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_numbers_of_nanoseconds_are_kept(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "time": 1510298867277936100}, {"type": "B", "time": 1510298868277936900}]
+    S = as_stream(source(reader, rows), time_unit="ns")
+    assert [nanoseconds(event.get("time")) for event in S] == [row["time"] for row in rows]  # type: ignore[arg-type]
+    assert not cerify.match("A ; B WITHIN 1 seconds", S)
+    declared = read_schema('{"A": {"time": "timestamp[ns]"}, "B": {"time": "timestamp[ns]"}}')
+    assert as_stream(source(reader, rows), schema=declared).events == S.events
+    texts = [{**row, "time": show_time(event.get("time"))} for row, event in zip(rows, S, strict=True)]  # type: ignore[arg-type]
+    schema = read_schema('{"A": {"time": "timestamp"}, "B": {"time": "timestamp"}}')
+    assert as_stream(source(reader, texts), schema=schema).events == S.events
+    texts = [{"type": row["type"], "ts": row["time"]} for row in texts]
+    schema = read_schema('{"A": {"ts": "timestamp"}, "B": {"ts": "timestamp"}}')
+    assert [e.get("ts") for e in as_stream(source(reader, texts), schema=schema)] == [e.get("time") for e in S]
+
+
+def _ticking(rng: Random, tick: int) -> list[Event]:
+    """Events at whole seconds and up to three ticks; whatever a tick is, they have the same matches."""
+    moments = sorted((rng.randint(0, 6), rng.randint(0, 3)) for _ in range(8))
+    found = []
+    for second, ticks in moments:
+        other, more = rng.choice(moments)
+        start = 1_700_000_000
+        attributes: dict[str, Any] = {"time": time_at_nanoseconds((start + second) * 10**9 + ticks * tick)}
+        attributes |= {"ts": time_at_nanoseconds((start + other) * 10**9 + more * tick), "x": rng.randint(0, 2)}
+        found.append(Event(rng.choice("AABC"), attributes))
+    return found
+
+
+TICKED: Mapping[str, Sequence[str]] = {
+    "cel": [
+        "A ; B WITHIN 2 seconds", "A ; (B UNLESS C) WITHIN 2 seconds", "A IN X ; B IN Y FILTER X.ts < Y.ts",
+        "(A ; B) PARTITION BY [ts]", "A FILTER A.ts > timestamp '2023-11-14T22:13:22Z'", "((A ; B) PER KEY [ts])",
+    ],
+    "sase": [
+        "PATTERN SEQ(A a, ~C c, B b) WITHIN 2 seconds", "PATTERN SEQ(A a, ~C c) WITHIN 2 seconds",
+        "PATTERN SEQ(A a, B+ b[]) WHERE [ts] AND a.ts <= b[1].time",
+    ],
+    "row-pattern": [
+        "MATCH_RECOGNIZE (ORDER BY time PATTERN (P Q) DEFINE Q AS Q.time - P.time <= INTERVAL '1' SECOND)",
+        "MATCH_RECOGNIZE (ORDER BY ts DESC, time PATTERN (P+) DEFINE P AS P.ts + (P.ts - P.time) > FIRST(P.ts))",
+        "MATCH_RECOGNIZE (PARTITION BY ts ORDER BY time PATTERN (P Q) DEFINE Q AS DATE_TRUNC('second', Q.ts) <> P.ts)",
+    ],
+    "eql": [
+        "sequence with maxspan=2s [A where true] [B where true] until [C where true]",
+        "sequence by ts [A where true] [B where true]", "any where ts == time",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "text"), [(name, text) for name, texts in TICKED.items() for text in texts])
+@pytest.mark.filterwarnings("ignore")
+def test_ticks_of_nanoseconds_have_the_matches_of_microseconds(language: str, text: str) -> None:
+    """In all evaluators, over events and columns, at once and in batches with saved states between them."""
+    for seed in range(8):
+        coarse, fine = (_ticking(Random(seed), tick) for tick in (1000, 1))
+        expected = cerify.match(text, coarse, language=language, evaluator="denotational")
+        for evaluator in ("denotational", "automaton", "kernel"):
+            for S in (Stream(fine), Stream.from_table(Stream(fine).table)):
+                with suppress(cerify.Unsupported) if evaluator == "kernel" else nullcontext():
+                    assert sorted(cerify.match(text, S, language=language, evaluator=evaluator)) == sorted(expected)
+        E = cerify.compile(text, language=language)
+        found = []
+        for start in range(0, len(fine), 3):
+            found += E.push(fine[start : start + 3])
+            state, E = E.save(), cerify.compile(text, language=language)
+            E.restore(state)
+        assert sorted(m.events for m in [*found, *E.finish()]) == sorted(m.events for m in expected)
+
+
+def test_nanoseconds_are_printed_and_written_and_messages_refuse_them() -> None:
+    S = as_stream(
+        [{"type": "A", "time": "2017-11-10T07:27:47.2779361Z"}, {"type": "B", "time": "2017-11-10T07:27:49Z"}]
+    )
+    time = S[0].attributes["time"]
+    assert isinstance(time, NanosecondTime)
+    assert show_time(time) == "2017-11-10T07:27:47.277936100Z"
+    found = cerify.match("A ; B", S, output="valuations")
+    assert found.to_arrow(S)["A.time"].cast(pa.int64()).to_pylist() == [1510298867277936100]
+    columns = (
+        "MATCH_RECOGNIZE (ORDER BY time MEASURES B.time - A.time AS d, EXTRACT(SECOND FROM A.time) AS s PATTERN (A B))"
+    )
+    (match,) = cerify.match(columns, S, language="row-pattern")
+    assert match.result.attributes["s"] == 47.2779361  # type: ignore[union-attr]
+    assert json.loads(match.result.text)["d"] == "PT1.7220639S"  # type: ignore[union-attr]
+    with pytest.raises(InputError, match="has nanoseconds, and messages carry microseconds"):
+        json_of_event(S[0])
+    with pytest.raises(cerify.Unsupported, match="has nanoseconds, which are not carried here"):
+        microseconds(time)
+    copied = pickle.loads(pickle.dumps(time))
+    assert (copied, hash(copied)) == (time, hash(time))
+    assert time != time.whole
 
 
 def test_a_literal_of_seven_digits_is_refused() -> None:
@@ -484,7 +611,8 @@ def test_a_type_in_a_list_of_one_is_a_type() -> None:
 
 TEXTS = st.sampled_from([
     "2024-01-31", "2024-01-31T10:00Z", "2024-01-31 10:00:00", "2024-01-31T10:00:00.123456+02:00", "2024-01-31T10",
-    "2024-02-30", "2024-01-31T10:00:00,5Z", "2024-01-31T10:00:00.1234567Z", "10:00", "2024", "x",
+    "2024-02-30", "2024-01-31T10:00:00,5Z", "2024-01-31T10:00:00.1234567Z", "2024-01-31T10:00:00.1234567891Z",
+    "1600-01-01", "10:00", "2024", "x",
     "2024-01-31T10:00:00z", "2024-01-31t10:00:00Z", "2024-01-31T10:00:00-0130",
 ])  # fmt: skip
 NUMBERS = st.one_of(
@@ -531,7 +659,7 @@ def test_the_column_of_the_time_is_to_arrow_what_it_is_to_python(values: list[An
     if not pa.types.is_null(found.type):
         shown = Stream.from_table(pa.table({"type": ["A"] * len(values), "time": found}))
         assert [event.get("time") for event in shown] == expected
-        assert found.type in ARROW.values()
+        assert found.type in VALUE_TYPES
 
 
 @pytest.mark.parametrize(("unit", "per"), [("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)])
