@@ -105,7 +105,7 @@ def read(
 
     A time is ISO 8601, a timestamp, or a number since 1970. time_unit is the unit of such numbers ("s", "ms", "us",
     "ns"); None finds it out, with an InputWarning where it is not seconds. time_format is how texts write the time, as
-    strptime has it. round_times cuts digits beyond microseconds off; without it they are not read. texts are the
+    strptime has it. round_times cuts digits beyond microseconds off; without it nanoseconds are kept. texts are the
     attributes whose texts stay texts even where they all look like times. rename_types gives event types other names:
     {"start": "begin"} reads events of the type start as of begin. records is the path to the list of the events in a
     file that is one object of JSON, as "Records". object_type is the type of the objects of an OCEL log whose lives are
