@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeAlias, assert_never
 from cerify.automata.nfab.compile import EdgeLayout, EdgeTest, Identifier, Tested, identifier, match_layout, states_of
 from cerify.automata.nfab.moves import Fold, Values, fold_of, in_window
 from cerify.semantics.events import TIME, Bindings, Event, Stream
-from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.predicates import Attribute, Predicate, compare, mentions, satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.syntax import Operations, Reading
@@ -34,7 +33,7 @@ RegisterValues: TypeAlias = tuple[Any, ...]
 Content = Literal["first", "last", "previous", "all", "before"]
 """What a register is of: an event of its variable, or an aggregate of all events or of those before the last."""
 
-SCALARS = frozenset({bool, int, float, str, datetime, NanosecondTime})
+SCALARS = frozenset({bool, int, float, str})
 CONTENT: dict[Identifier, Content] = {
     "a": "first",
     "a[1]": "first",
@@ -134,7 +133,7 @@ class NfabRegisters:
 def _key(value: Any) -> object:
     """Equal for values that no condition tells apart; states of a user's operation only if they are one object."""
     class_ = type(value)
-    if class_ in SCALARS:
+    if class_ in SCALARS or isinstance(value, datetime):
         return class_, value
     if value is None:
         return None
