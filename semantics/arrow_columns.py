@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any, NoReturn, TypeAlias, cast
 
 from cerify.semantics.arguments import did_you_mean, short_repr, timed_items
-from cerify.semantics.arrow_types import ARROW, is_nanoseconds
+from cerify.semantics.arrow_types import ARROW, array_of_times, is_nanoseconds, nanosecond_type
 from cerify.semantics.errors import InputError
-from cerify.semantics.nanoseconds import nanoseconds, time_at_nanoseconds
+from cerify.semantics.nanoseconds import time_at_nanoseconds
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.values import (
     BEYOND_NANOSECONDS,
@@ -22,7 +22,6 @@ from cerify.semantics.values import (
     ValueType,
     blanks_around,
     first_out_of_range,
-    has_nanoseconds,
     microseconds,
     parse_time,
     quote_text,
@@ -125,19 +124,11 @@ def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.Chu
     return pa.chunked_array([array_of_times(times)])
 
 
-def array_of_times(times: Sequence[datetime | None]) -> pa.Array:
-    """Return the times as an array of microseconds, or of nanoseconds if one has any. Raises OverflowError."""
-    if not has_nanoseconds(times):
-        return pa.array(times, ARROW["timestamp"])
-    return pa.array([None if time is None else nanoseconds(time) for time in times], pa.int64()).cast(NANOSECONDS)
-
-
 def _refuse(text: pa.ChunkedArray, row: int, problem: str, field: str, place: RowLocation) -> NoReturn:
     raise InputError(f"{place(row)}, field {field!r}: {quote_text(text[row].as_py())} {problem}")
 
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
-NANOSECONDS = pa.timestamp("ns", tz="UTC")
 LARGEST_TEXTS, MOST_REPEATED = 2**30, 16
 """The texts of a dictionary may take a gigabyte, and beyond it 16 times the memory of the column."""
 
@@ -393,7 +384,7 @@ def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: 
         return convert(column)
     except pa.ArrowInvalid:
         if value_type == "timestamp" and is_nanoseconds(column.type):
-            return column.cast(NANOSECONDS)
+            return column.cast(nanosecond_type())
         row = first_failure(column, convert)
         value = column.slice(row, 1).cast(pa.string())[0].as_py()
         problem = BEYOND_NANOSECONDS if value_type == "timestamp" else f"is not exact as 64-bit {value_type}"

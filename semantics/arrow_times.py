@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
-from cerify.semantics.arrow_columns import NANOSECONDS, RowLocation, array_of_times, values_of_text
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_columns import RowLocation, values_of_text
+from cerify.semantics.arrow_types import ARROW, array_of_times, nanosecond_type
 from cerify.semantics.errors import InputError
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.time_columns import (
@@ -98,7 +98,7 @@ def times_in_column(
 def _of_nanoseconds(column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation) -> pa.ChunkedArray:
     rest = _remainder(column)
     if not how.round_times and pc.any(pc.not_equal(rest, 0)).as_py():
-        return column.cast(NANOSECONDS)
+        return column.cast(nanosecond_type())
     quotient = pc.divide(pc.subtract(column, rest), pa.scalar(1000, pa.int64()))
     return _checked_years(quotient, column, field, how, place)
 

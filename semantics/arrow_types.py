@@ -6,12 +6,14 @@ meet a table of Arrow import them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import TypeVar
 
+from cerify.semantics.nanoseconds import nanoseconds
 from cerify.semantics.packages import pa
-from cerify.semantics.values import ValueType
+from cerify.semantics.values import ValueType, has_nanoseconds
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -48,7 +50,7 @@ def _arrow_types() -> Mapping[ValueType, pa.DataType]:
 
 
 def _value_types() -> Mapping[pa.DataType, ValueType]:
-    return {arrow: value_type for value_type, arrow in ARROW.items()} | {pa.timestamp("ns", tz="UTC"): "timestamp"}
+    return {arrow: value_type for value_type, arrow in ARROW.items()} | {nanosecond_type(): "timestamp"}
 
 
 ARROW: Mapping[ValueType, pa.DataType] = LazyTable(_arrow_types)
@@ -66,3 +68,15 @@ NANOSECONDS_IN_LOOPS = (
 def is_nanoseconds(type_: pa.DataType) -> bool:
     """Return whether a column of this type has times with nanoseconds."""
     return bool(pa.types.is_timestamp(type_) and type_.unit == "ns")
+
+
+def nanosecond_type() -> pa.DataType:
+    """Return the type of a column with times that have nanoseconds."""
+    return pa.timestamp("ns", tz="UTC")
+
+
+def array_of_times(times: Sequence[datetime | None]) -> pa.Array:
+    """Return the times as an array of microseconds, or of nanoseconds if one has any. Raises OverflowError."""
+    if not has_nanoseconds(times):
+        return pa.array(times, ARROW["timestamp"])
+    return pa.array([None if time is None else nanoseconds(time) for time in times], pa.int64()).cast(nanosecond_type())

@@ -448,7 +448,7 @@ def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Ta
 
     Raises what tuples raises, and Unsupported where the values of a variable have no common column type.
     """
-    from cerify.semantics.arrow_columns import array_of_times
+    from cerify.semantics.arrow_types import array_of_times
 
     variables, rows = tuples(E, S, budget)
     if AT in variables:
