@@ -192,7 +192,8 @@ class Identification:
     def best(self) -> list[Choices]:
         """Hill-climb from the best remaining hypothesis; return the hypotheses that explain the most answers.
 
-        A step is another value in one axis; if none explains more, in two of those that bear on unexplained answers.
+        A step is another value in one axis; if none explains more, in two of those that bear on unexplained answers,
+        also from where these are the definition's: two values that fit together may both be wrong beside a third one.
         """
         first = min(self.left, key=self.misses)
         while True:
@@ -202,8 +203,12 @@ class Identification:
             if least and self.misses(better, least) >= least:
                 wrong = self.wrong(first, self.answered)
                 axes = {axis.name for one in wrong for axis in self.predictor.axes_of(one.question.query)}
+                plain = {**first, **{name: self.predictor.default[name] for name in axes}}
                 twice = (
-                    c for step in self.neighbours(first, sorted(axes)) for c in self.neighbours(step, sorted(axes))
+                    c
+                    for start in (first, plain)
+                    for step in self.neighbours(start, sorted(axes))
+                    for c in self.neighbours(step, sorted(axes))
                 )
                 mending = (c for c in twice if self.predictor.answer(wrong[0].question, c) == wrong[0].answer)
                 better = min(mending, key=lambda c: self.misses(c, least), default=first)

@@ -59,7 +59,7 @@ from cerify.semantics.predicates import Predicate, compare, mentions
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Value, kind
 
-SEQUENCES = ("any", "next-from-left", "next-from-right", "strict")
+SEQUENCES = ("any", "next-from-left", "next-from-right", "strict", "nearest")
 LOOPS = (
     *("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next"),
     *("taken-until-next", "never-left", "no-gaps", "reported-early", *AT_MOST),
@@ -74,6 +74,7 @@ SEQUENCE_MEANS = {
     "next-from-left": "the first that can follow",
     "next-from-right": "after the last that can precede",
     "strict": "the next event",
+    "nearest": "the first that can follow, after the last that can precede",
 }
 LOOP_MEANS = {
     "all": "any",
@@ -374,10 +375,13 @@ class CelVariant:
                             allowed = True
                         case "strict":
                             allowed = bool(mu1) and last(mu1) == k and bool(mu2) and start == k + 1
-                        case "next-from-left":
-                            allowed = not self.begins(right, k + 1, start, j, mu1, guard)
-                        case "next-from-right":
-                            allowed = not any(self.meaning(left, i, b, right) for b in range(k + 1, start))
+                        case "next-from-left" | "next-from-right" | "nearest":
+                            allowed = (
+                                contiguity == "next-from-right" or not self.begins(right, k + 1, start, j, mu1, guard)
+                            ) and (
+                                contiguity == "next-from-left"
+                                or not any(self.meaning(left, i, b, right) for b in range(k + 1, start))
+                            )
                         case _:
                             raise Unsupported(f"the contiguity {contiguity} of a sequence")
                     if allowed:

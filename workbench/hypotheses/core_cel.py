@@ -146,20 +146,20 @@ class CoreVariant:
         self, C1: ComplexEvent, C2: ComplexEvent, nu: Valuation, left: core.Formula, right: core.Formula
     ) -> bool:
         """Whether C2 may come after C1, by the choice about sequences; rivals agree with nu on what surrounds them."""
-        match self.choices["seq"]:
-            case "any":
-                return True
-            case "strict":
-                return min(C2) == max(C1) + 1
-            case "next-from-left":
-                outside = without(nu, defined_outside_iteration(right))
-                return not any(
-                    max(C1) < min(C) < min(C2) and max(C) <= max(C2) and is_function(outside | mu)
-                    for C, mu in self.meaning(right)
-                )
-            case _:
-                outside = without(nu, defined_outside_iteration(left))
-                return not any(max(C1) < max(C) < min(C2) and is_function(outside | mu) for C, mu in self.meaning(left))
+        choice = self.choices["seq"]
+        if choice == "strict":
+            return min(C2) == max(C1) + 1
+        if choice in ("next-from-left", "nearest"):
+            outside = without(nu, defined_outside_iteration(right))
+            if any(
+                max(C1) < min(C) < min(C2) and max(C) <= max(C2) and is_function(outside | mu)
+                for C, mu in self.meaning(right)
+            ):
+                return False
+        if choice in ("next-from-right", "nearest"):
+            outside = without(nu, defined_outside_iteration(left))
+            return not any(max(C1) < max(C) < min(C2) and is_function(outside | mu) for C, mu in self.meaning(left))
+        return True
 
     def iterate(self, psi: core.Formula) -> Iterator[Pair]:
         """psi+: the variables that psi defines hold other events in each round."""

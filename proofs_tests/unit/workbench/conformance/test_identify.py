@@ -456,11 +456,22 @@ def test_the_default_of_every_axis_is_the_definition(language: str, cases: int) 
         ("next-from-left", {(0, 2), (1, 2)}),
         ("next-from-right", {(1, 2), (1, 3)}),
         ("strict", {(1, 2)}),
+        ("nearest", {(1, 2)}),
     ],
 )
 @pytest.mark.parametrize(("language", "query"), [("cel", "A ; B"), ("core-cel", "A AS a ; B AS b")])
 def test_sequences(language: str, query: str, seq: str, expected: Events) -> None:
     assert found(query, events("A A B B"), language, seq=seq) == expected
+    assert found(query, events("A C B"), language, seq=seq) == (set() if seq == "strict" else {(0, 2)})
+
+
+@pytest.mark.parametrize(
+    ("stream", "expected"),
+    [("A B A C", {(0, 1, 3)}), ("A B A B C C", {(2, 3, 4)}), ("A A B B C", {(1, 2, 4)}), ("A C B C", {(0, 2, 3)})],
+)
+def test_the_nearest_of_three_steps_are_those_of_eql(stream: str, expected: Events) -> None:
+    """A later start takes the place of an earlier one, at each step; a match that has ended is gone."""
+    assert found("A ; B ; C", events(stream), "cel", seq="nearest") == expected
 
 
 @pytest.mark.parametrize(
