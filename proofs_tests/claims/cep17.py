@@ -41,7 +41,6 @@ EVENTS = (Event("A", {"a": 0}), Event("A", {"a": 1}), Event("B", {"a": 1}))
 STRATEGIES = (core.CoreStrict, core.CoreNext, core.CoreLast, core.CoreMax)
 LOST = "as the proof says it; the formulas of the statement are lost in the copy at hand"
 WORDS = "by the words around; the formulas of the definition are lost in the copy at hand"
-NO_SIZE = "what the statement says of the size of the result, or of the time to make it, is not checked"
 
 
 def formulas(nodes: int) -> Iterator[core.Formula]:
@@ -71,7 +70,7 @@ def _normal_form(
 ) -> None:
     """A rewriting whose result has a shape and the same complex events."""
 
-    @claim(id_, title, kind, f"{LOST}; {NO_SIZE}")
+    @claim(id_, title, kind, f"{LOST}; of the size it is {id_}:size, and the time is not checked")
     def check(effort: Effort) -> Finding:
         nodes, length = (3, 2) if effort == "quick" else (4, 3)
         rewritten = cases = 0
@@ -369,7 +368,7 @@ def _(effort: Effort) -> Finding:
 
 
 def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formula] | None, reading: str = "") -> None:
-    @claim(id_, title, "theorem", f"{reading}{NO_SIZE}")
+    @claim(id_, title, "theorem", f"{reading}of the size it is {id_}{'-' if wrapper else ':'}size")
     def check(effort: Effort) -> Finding:
         nodes, Ss, cases = 3 if effort == "quick" else 4, core_cases.streams(2 if effort == "quick" else 3), 0
         for phi in filter(is_unary, formulas(nodes)):

@@ -11,6 +11,7 @@ from proofs_tests.claims import (  # noqa: F401  (each enters its claims, or pla
     cep17,
     cep17_automata,
     cep17_measured,
+    cep17_sizes,
     later,
     planted,
     sase,

@@ -1,0 +1,375 @@
+"""Claims of cep17 about the sizes of what Theorems 1 to 4 and their lemmas make, by counting nodes, states and transitions.
+
+The bounds themselves are lost in the copy at hand; "at most exponential" and "at most linear" are in its words. The
+normal forms are those of the library, which follow the proofs; the automata are built as the proofs have them. Times
+are not checked: what the library does besides, as finding variables at every node, is not part of the proofs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from math import comb, log2
+from typing import Any
+
+from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Marks, Transition
+from cerify.equivalence.rewrite import normal_forms
+from cerify.equivalence.rewrite.normal_forms import core_disjunctive, lp_normal, safe
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import is_lp_normal, is_safe, is_unary
+from cerify.semantics.core_cel.parse import parse
+from cerify.semantics.core_cel.syntax import show
+from cerify.semantics.events import Event
+from cerify.semantics.predicates import Anything, Both, OfType, Predicate
+from cerify.semantics.trees import children
+from proofs_tests.claims import broken, printed_cep17
+from proofs_tests.claims.cep17 import UNSAFE_DISJUNCT, _well_formed, by_position, formulas, streams
+from proofs_tests.claims.cep17_automata import drawn
+from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
+from proofs_tests.claims.measure import doublings, exponent, guess
+
+LOST = "the bound is lost in the copy at hand; the words are at most {}"
+UNLIMITED = 10**7
+Rewriting = Callable[[core.Formula], core.Formula]
+
+
+# ---- formulas ----
+# Families of formulas, of which the k-th is as long as k.
+
+
+def choices(k: int) -> core.Formula:
+    """k disjunctions in a row, each with a variable of its own."""
+    return parse(" ; ".join(f"(A AS x{i} OR B AS x{i})" for i in range(k)))
+
+
+def repeated_choices(k: int) -> core.Formula:
+    """The same below an iteration."""
+    return core.CorePlus(choices(k))
+
+
+def conditionals(k: int) -> core.Formula:
+    """The conditional of section 5, k times: what comes next depends on a value of the first event."""
+    then = (f"((T AS y{i} FILTER x.tmp >= {i}) OR (H AS y{i} FILTER x.tmp < {i}))" for i in range(k))
+    return parse(" ; ".join(["T AS x", *then]))
+
+
+def alternatives(k: int) -> core.Formula:
+    """k events to choose from, and k others after them."""
+    left, right = (" OR ".join(f"{R}{i} AS {R.lower()}{i}" for i in range(k)) for R in "AB")
+    return parse(f"({left}) ; ({right})")
+
+
+def _grown(
+    id_: str,
+    title: str,
+    kind: Kind,
+    rewrite: Rewriting,
+    applies: Callable[[core.Formula], bool],
+    families: Iterable[Callable[[int], core.Formula]],
+    steps: int = 8,
+) -> None:
+    """A rewriting whose result has at most 2 to the n nodes, where the formula has n, or 2 where it has one."""
+
+    @claim(f"{id_}:size", title, kind, LOST.format("exponential, which is taken as 2 to the number of nodes"))
+    def check(effort: Effort) -> Finding:
+        nodes, cases = 4 if effort == "quick" else 5, 0
+        for phi in (*formulas(nodes), UNSAFE_DISJUNCT):
+            if applies(phi):
+                cases += 1
+                if core.size(rewrite(phi)) > 2 ** max(core.size(phi), 1):
+                    return Finding("refuted", "exhaustive", show(phi))
+        told = []
+        for family in families:
+            before = [core.size(family(k)) for k in range(1, steps + 1)]
+            after = [core.size(rewrite(family(k))) for k in range(1, steps + 1)]
+            rate = doublings(before, after)
+            told.append(
+                f"{family.__name__}, {before[0]} to {before[-1]} nodes: {after[-1]} nodes, 2 to the {rate:.2f} n"
+            )
+            if any(log2(size) > n for size, n in zip(after, before, strict=True)):
+                return Finding("refuted", "exhaustive", told[-1])
+        bound = f"at most 2 to the n nodes for n: {cases} formulas, all to {nodes} nodes; and {'; '.join(told)}"
+        return Finding("holds", "exhaustive", f"{bound}. The time is not checked")
+
+
+_grown(
+    "cep17.lem2",
+    "The disjunctive normal form is at most exponential in the formula",
+    "lemma",
+    lambda phi: core_disjunctive(phi, UNLIMITED),
+    lambda phi: True,
+    (choices, repeated_choices),
+)
+_grown(
+    "cep17.thm1",
+    "The safe formula is at most exponential in the formula",
+    "theorem",
+    lambda phi: safe(phi, UNLIMITED),
+    lambda phi: True,
+    (choices, repeated_choices),
+)
+_grown(
+    "cep17.thm2",
+    "The formula in LP-normal form is at most exponential in the formula",
+    "theorem",
+    lambda phi: lp_normal(phi, UNLIMITED),
+    _well_formed,
+    (conditionals,),
+    steps=5,
+)
+
+
+@claim(
+    "cep17.lemB.12:size",
+    "The safe formula is at most linear in a formula in disjunctive normal form",
+    "lemma",
+    "the statement is about the time, which bounds the size; the time is not checked",
+)
+def _(effort: Effort) -> Finding:
+    nodes, cases = 4 if effort == "quick" else 5, 0
+    for phi in (*formulas(nodes), UNSAFE_DISJUNCT, *map(choices, range(1, 9))):
+        normal = core_disjunctive(phi, UNLIMITED)
+        cases += 1
+        if core.size(safe(normal, UNLIMITED)) > max(core.size(normal), 2):
+            return Finding("refuted", "exhaustive", show(normal))
+    bound = f"{cases} formulas, the normal forms of all to {nodes} nodes and of choices to {core.size(normal)} nodes"
+    return Finding("holds", "exhaustive", f"{bound}: never larger, but for the two nodes of one that has no match")
+
+
+# ---- Theorem 3 ----
+# The proof's automaton of a safe formula in LP-normal form: of each part one initial and one final state.
+
+Edge = tuple[int, Predicate | None, Marks, int]
+"""From, on, with which mark, to; on None nothing is read."""
+
+
+class Thompson:
+    """The automaton of appendix C.2, with transitions that read nothing."""
+
+    def __init__(self, phi: core.Formula) -> None:
+        self.states, self.edges = 0, list[Edge]()
+        self.start, self.end = self.part(phi, ())
+
+    def state(self) -> int:
+        self.states += 1
+        return self.states - 1
+
+    def join(self, *pairs: tuple[int, int]) -> None:
+        self.edges += [(p, None, UNMARKED, q) for p, q in pairs]
+
+    def part(self, phi: core.Formula, filters: tuple[Predicate, ...]) -> tuple[int, int]:
+        match phi:
+            case core.CoreEventAtom(R):
+                p, q = self.state(), self.state()
+                asked: Predicate = OfType(R)
+                for P in filters:
+                    asked = Both(asked, P)
+                self.edges += [(p, Anything(), UNMARKED, p), (p, asked, MARKED, q)]
+                return p, q
+            case core.CoreFilter(rho, core.Unary(_, P)):
+                return self.part(rho, (*filters, P))
+            case core.CoreOr(left, right):
+                p, (p1, q1), (p2, q2), q = self.state(), self.part(left, ()), self.part(right, ()), self.state()
+                self.join((p, p1), (p, p2), (q1, q), (q2, q))
+                return p, q
+            case core.CoreSeq(left, right):
+                (p, q1), (p2, q) = self.part(left, ()), self.part(right, ())
+                self.join((q1, p2))
+                return p, q
+            case core.CorePlus(rho):
+                p, q = self.part(rho, ())
+                self.join((q, p))
+                return p, q
+            case _:
+                raise NotImplementedError(type(phi).__name__)
+
+    @property
+    def size(self) -> int:
+        return self.states + len(self.edges)
+
+    def reading(self) -> CEA:
+        """Without the transitions that read nothing: those after some of them leave each state that leads there."""
+        silent: dict[int, list[int]] = {}
+        for p, P, _, q in self.edges:
+            if P is None:
+                silent.setdefault(p, []).append(q)
+
+        def reached(p: int) -> Iterator[int]:
+            pending, seen = [p], {p}
+            while pending:
+                yield (q := pending.pop())
+                fresh = [r for r in silent.get(q, ()) if r not in seen]
+                seen.update(fresh)
+                pending += fresh
+
+        leaving = {p: set(reached(p)) for p in range(self.states)}
+        transitions = (
+            Transition(p, P, m, q) for p in leaving for r, P, m, q in self.edges if P is not None and r in leaving[p]
+        )
+        final = frozenset(p for p in leaving if self.end in leaving[p])
+        return CEA(self.states, tuple(dict.fromkeys(transitions)), frozenset({self.start}), final)
+
+
+def _for_theorem_3(phi: core.Formula) -> bool:
+    return is_unary(phi) and is_lp_normal(phi) and is_safe(phi)
+
+
+@claim(
+    "cep17.appC.2",
+    "The automaton of a safe unary formula in LP-normal form, by cases",
+    "construction",
+    "the transitions are lost in the copy at hand; those that read nothing are as the words have them",
+)
+def _(effort: Effort) -> Finding:
+    nodes, length, cases = (4, 3, 0) if effort == "quick" else (5, 4, 0)
+    for phi in filter(_for_theorem_3, formulas(nodes)):
+        A = Thompson(phi).reading()
+        for S in streams(length):
+            cases += 1
+            if [printed_cep17.complex_events(A, S, n) for n in range(len(S))] != by_position(phi, S):
+                return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
+    return Finding(
+        "holds", "exhaustive", f"{cases} cases: all such formulas to {nodes} nodes, all streams to {length} events"
+    )
+
+
+@claim(
+    "cep17.thm3:size",
+    "The CEA is at most linear in a safe formula in LP-normal form, at most double exponential in others",
+    "theorem",
+    f"{LOST.format('linear and double exponential')}; the size is that of the proof's automaton, its states and its "
+    "transitions, those that read nothing included",
+)
+def _(effort: Effort) -> Finding:
+    nodes, small, others = 4 if effort == "quick" else 5, 0, 0
+    for phi in filter(is_unary, formulas(nodes)):
+        n = core.size(phi)
+        if _for_theorem_3(phi):
+            small += 1
+            if Thompson(phi).size > 6 * n:
+                return Finding("refuted", "exhaustive", show(phi))
+        elif _well_formed(phi):
+            others += 1
+            if Thompson(safe(lp_normal(phi, UNLIMITED), UNLIMITED)).size > 6 * 2 ** (2**n):
+                return Finding("refuted", "exhaustive", show(phi))
+    sizes = (2, 4, 8, 16, 32)
+    written, made, states, read = [], [], [], []
+    for k in sizes:
+        phi = alternatives(k)
+        written.append(core.size(phi))
+        made.append(Thompson(phi).size)
+        A = Thompson(phi).reading()
+        states.append(A.states)
+        read.append(len(A.transitions))
+    steps = range(1, 5 if effort == "quick" else 7)
+    turned = [Thompson(safe(lp_normal(conditionals(k), UNLIMITED), UNLIMITED)).size for k in steps]
+    rate = doublings([core.size(conditionals(k)) for k in steps], turned)
+    linear = exponent(written, made)
+    bound = (
+        f"{small} safe formulas in LP-normal form, all to {nodes} nodes: at most 6 states and transitions for each node; "
+        f"{others} others: at most 6 times 2 to the 2 to the n. Choices of k events, twice, k from {sizes[0]} to "
+        f"{sizes[-1]}: exponent {linear:.2f} of the size in that of the formula; without the transitions that read "
+        f"nothing, removed as the proof says, {exponent(written, states):.2f} of the states and "
+        f"{exponent(written, read):.2f} of the transitions, so that those are not linear. Conditionals: 2 to the {rate:.2f} n"
+    )
+    return Finding("holds" if linear < 1.1 else "refuted", "exhaustive", bound)
+
+
+# ---- Theorem 4 ----
+
+STEPS: dict[str, tuple[printed_cep17.Steps, Callable[[CEA], Any]]] = {
+    "strict": (printed_cep17.strict_steps, lambda A: [(q, 1) for q in sorted(A.initial)]),
+    "nxt": (printed_cep17.next_steps, printed_cep17.ranked_start),
+    "last": (printed_cep17.last_steps_corrected, printed_cep17.ranked_start),
+    "max": (printed_cep17.max_steps, printed_cep17.max_start),
+}
+BOUNDS: dict[str, Callable[[int], int]] = {
+    "strict": lambda n: 2 * n,
+    "nxt": lambda n: n * total_preorders(n),
+    "last": lambda n: n * total_preorders(n),
+    "max": lambda n: 4**n,
+}
+
+
+def total_preorders(n: int) -> int:
+    """Return how many sequences of disjoint sets that are not empty there are, of some of n states."""
+    ordered = [1]
+    for k in range(1, n + 1):
+        ordered.append(sum(comb(k, j) * ordered[k - j] for j in range(1, k + 1)))
+    return sum(comb(n, k) * ordered[k] for k in range(n + 1))
+
+
+def reachable(A: CEA, strategy: str) -> int:
+    """Return how many states of the automaton for a strategy its runs reach, on events of two types."""
+    steps, start = STEPS[strategy]
+    pending = start(A)
+    seen = set(pending)
+    deltas = [printed_cep17.Delta(A, Event(R)) for R in "AB"]
+    while pending:
+        state = pending.pop()
+        for delta in deltas:
+            for _, after in steps(state, delta):
+                if after not in seen:
+                    seen.add(after)
+                    pending.append(after)
+    return len(seen)
+
+
+def _size_of_strategy(strategy: str) -> None:
+    words = "linear" if strategy == "strict" else "exponential"
+
+    @claim(
+        f"cep17.thm4:{strategy}-size",
+        f"The CEA of {strategy.upper()} is at most {words} in the CEA",
+        "theorem",
+        f"{LOST.format(words)}; the states that are reached are counted"
+        + ("; of the construction as it is corrected in appC.3:last" if strategy == "last" else ""),
+    )
+    def check(effort: Effort) -> Finding:
+        cases, most = 0, BOUNDS[strategy]
+        for A, _ in drawn(effort, 23):
+            cases += 1
+            if reachable(A, strategy) > most(A.states):
+                return Finding("refuted", "random", f"{A}")
+        sizes = range(1, 6 if effort == "quick" else 8)
+        states = [guess(k).states for k in sizes]
+        made = [reachable(guess(k), strategy) for k in sizes]
+        grows = f"{made[0]} to {made[-1]} states for |Q| from {states[0]} to {states[-1]}, 2 to the "
+        grows += f"{doublings(states, made):.2f} |Q|, where the last marks are to be remembered"
+        limit = {"strict": "2 |Q|", "max": "4 to the |Q|"}.get(
+            strategy, "|Q| times the sequences of disjoint sets of Q, 2 to the O(|Q| log |Q|)"
+        )
+        fits = all(n <= most(q) for n, q in zip(made, states, strict=True))
+        bound = f"at most {limit}: {cases} random automata of 1 to 4 states (seed 23); {grows}"
+        return Finding("holds" if fits else "refuted", "random", bound)
+
+
+for _strategy in STEPS:
+    _size_of_strategy(_strategy)
+
+
+_THRICE = broken.result(lambda found: core.CoreOr(core.CoreOr(found, found), core.CoreOr(found, found)))
+plant("cep17.lem2:size", "each disjunct four times", sys.modules[__name__], "core_disjunctive", _THRICE)
+plant("cep17.thm1:size cep17.lemB.12:size", "the safe formula four times", sys.modules[__name__], "safe", _THRICE)
+plant("cep17.thm2:size", "the normal form four times", sys.modules[__name__], "lp_normal", _THRICE)
+plant(
+    "cep17.appC.2",
+    "no way back from the end of an iteration",
+    Thompson,
+    "join",
+    lambda right: lambda self, *pairs: right(self, *((p, q) for p, q in pairs if q > p)),
+)
+plant(
+    "cep17.thm3:size",
+    "a transition from each state to each is added at the end of a part",
+    Thompson,
+    "size",
+    lambda right: property(lambda self: self.states**2),
+)
+plant(
+    [f"cep17.thm4:{strategy}-size" for strategy in STEPS],
+    "states remember how many events there were, to forty",
+    sys.modules[__name__],
+    "reachable",
+    broken.result(lambda n: 40 * n + 4000),
+)
