@@ -1,4 +1,4 @@
-"""Claims of cep17 about the sizes of what Theorems 1 to 4 and their lemmas make, by counting nodes, states and transitions.
+"""Claims of cep17 about the sizes of what Theorems 1 to 4 and their lemmas make, by counts of nodes and states.
 
 The bounds themselves are lost in the copy at hand; "at most exponential" and "at most linear" are in its words. The
 normal forms are those of the library, which follow the proofs; the automata are built as the proofs have them. Times
@@ -13,7 +13,6 @@ from math import comb, log2
 from typing import Any
 
 from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Marks, Transition
-from cerify.equivalence.rewrite import normal_forms
 from cerify.equivalence.rewrite.normal_forms import core_disjunctive, lp_normal, safe
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.check import is_lp_normal, is_safe, is_unary
@@ -21,7 +20,6 @@ from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.syntax import show
 from cerify.semantics.events import Event
 from cerify.semantics.predicates import Anything, Both, OfType, Predicate
-from cerify.semantics.trees import children
 from proofs_tests.claims import broken, printed_cep17
 from proofs_tests.claims.cep17 import UNSAFE_DISJUNCT, _well_formed, by_position, formulas, streams
 from proofs_tests.claims.cep17_automata import drawn
@@ -266,11 +264,12 @@ def _(effort: Effort) -> Finding:
     rate = doublings([core.size(conditionals(k)) for k in steps], turned)
     linear = exponent(written, made)
     bound = (
-        f"{small} safe formulas in LP-normal form, all to {nodes} nodes: at most 6 states and transitions for each node; "
-        f"{others} others: at most 6 times 2 to the 2 to the n. Choices of k events, twice, k from {sizes[0]} to "
+        f"{small} safe formulas in LP-normal form, all to {nodes} nodes: at most 6 states and transitions for each "
+        f"node; {others} others: at most 6 times 2 to the 2 to the n. Choices of k events, twice, k from {sizes[0]} to "
         f"{sizes[-1]}: exponent {linear:.2f} of the size in that of the formula; without the transitions that read "
         f"nothing, removed as the proof says, {exponent(written, states):.2f} of the states and "
-        f"{exponent(written, read):.2f} of the transitions, so that those are not linear. Conditionals: 2 to the {rate:.2f} n"
+        f"{exponent(written, read):.2f} of the transitions, so that those are not linear. Conditionals: 2 to the "
+        f"{rate:.2f} n"
     )
     return Finding("holds" if linear < 1.1 else "refuted", "exhaustive", bound)
 
