@@ -42,6 +42,12 @@ PAPERS = {
     "vldb92": "Composite Event Specification in Active Databases (1992)",
     "vldb22": "CORE: a Complex Event Recognition Engine (2022)",
     "icdt22": "Discovering Event Queries from Traces (2022)",
+    "icdt20": "On the Expressiveness of Languages for Complex Event Recognition (2020)",
+    "icdt25": "Complex Event Recognition Meets Hierarchical Conjunctive Queries (2024)",
+    "pods25": "Complex Event Recognition under Time Constraints (2025)",
+    "acel26": "A Query Language for Aggregation in Complex Event Recognition (2026)",
+    "vldb23": "High-Performance Row Pattern Recognition Using Joins (2023)",
+    "sigmod14": "Expensive Queries in Complex Event Processing (2014)",
 }
 
 
@@ -76,8 +82,14 @@ LISTED: tuple[str, ...] = (
     *_under(
         "vldb92", "corr:first corr:second slashplus-corr discount-corr constr-corr thm2 corr-general attr attr-spawn"
     ),
-    *_under("vldb22", "partition"),
+    *_under("vldb22", "partition window"),
     *_under("icdt22", "swg"),
+    *_under("icdt20", "unary binary incomparable"),
+    *_under("icdt25", "joins"),
+    *_under("pods25", "inside lower-bound"),
+    *_under("acel26", "bags"),
+    *_under("vldb23", "joins joins:self-contained joins:rows-differ"),
+    *_under("sigmod14", "counts"),
     *_under("vldb92", "racket:points racket:prefix airport:AT_A airport:LAST_B airport:UB airport:ELAB"),
 )
 

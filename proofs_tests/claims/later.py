@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import combinations, pairwise, product
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations, combinations_with_replacement, islice, pairwise, permutations, product
+from typing import Any
+from unittest.mock import patch
 
+from cerify import contained
+from cerify.automata.cea.compile import lazily
+from cerify.automata.cea.model import single_variable
+from cerify.automata.evaluate import ces, streaming
 from cerify.automata.evaluate.compiled import matches
+from cerify.automata.evaluate.streaming import ScopedEvaluation
+from cerify.automata.evaluate.tables import classify
+from cerify.equivalence.rewrite import translate_core_cel
+from cerify.equivalence.rewrite.translate_core_cel import to_cel, to_core_cel
+from cerify.equivalence.verdict import Contained, Different
+from cerify.languages import language_named
+from cerify.languages.language import Options
+from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.ceql import syntax as ceql
 from cerify.semantics.ceql.parse import parse as parse_ceql
+from cerify.semantics.core_cel import syntax as core
+from cerify.semantics.core_cel.check import is_unary, is_well_formed
+from cerify.semantics.core_cel.interpreter import complex_events as core_events
+from cerify.semantics.core_cel.parse import parse as parse_core
 from cerify.semantics.events import Event, Stream
+from cerify.semantics.predicates import Arithmetic, Attribute, Comparison
+from cerify.semantics.row_pattern.parse import parse as parse_rows
+from cerify.semantics.sase.denote import bindings
+from cerify.semantics.sase.interpreter import matches_of as matches_of_sase
+from cerify.semantics.sase.parse import parse as parse_sase
 from proofs_tests.claims import broken
+from proofs_tests.claims.cep17 import formulas as core_formulas
+from proofs_tests.claims.cep17 import streams as core_streams
+from proofs_tests.claims.cep17_measured import FLAT
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
+from proofs_tests.claims.measure import exponent
+from proofs_tests.claims.search import Space
 
 TYPES = "AB"
 VARIABLES = "xy"
@@ -156,4 +186,634 @@ plant(
     ceql,
     "NODES",
     lambda nodes: {**nodes, "perkey": lambda phi, keys, span: cel.PartitionBy(phi, keys[0], span=span)},
+)
+
+
+# ---- vldb22: windows ----
+
+
+class _Counted:
+    """Counts how often a node of the structure is looked at, and made."""
+
+    reads = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("__"):
+            _Counted.reads += 1
+        return super().__getattribute__(name)
+
+
+class _CountedOutput(_Counted, ces.CesOutput):
+    pass
+
+
+class _CountedUnion(_Counted, ces.CesUnion):
+    pass
+
+
+def _counted_steps(query: str, types: str, width: int) -> tuple[list[tuple[int, int]], list[float]]:
+    """Return how often nodes are read: by each event, to let go of old nodes then, and for each event of an output."""
+    S = Stream(map(Event, types))
+    automaton = lazily(parse(query), Budget(), single_variable)
+    evaluation = ScopedEvaluation(automaton, windowed=True)
+    updates, delays = [], []
+    with patch.object(ces, "CesOutput", _CountedOutput), patch.object(ces, "CesUnion", _CountedUnion):
+        for n, type_ in enumerate(classify(automaton.A.predicates, S)):
+            before = _Counted.reads
+            with patch.object(evaluation, "_sweep", partial(_swept, evaluation, swept := [0])):
+                evaluation.push(type_, (), max(0, n - width + 1))
+            updates.append((_Counted.reads - before - swept[0], swept[0]))
+        low = [max(0, n - width + 1) for n in range(len(S))]
+        before = _Counted.reads
+        for node in evaluation.ends():
+            for path in islice(ces.enumerate_(node, low), 500):
+                delays.append((_Counted.reads - before) / len(path))
+                before = _Counted.reads
+    return updates, delays
+
+
+def _swept(evaluation: ScopedEvaluation, counted: list[int], low: int) -> None:
+    before = _Counted.reads
+    ScopedEvaluation._sweep(evaluation, low)
+    counted[0] += _Counted.reads - before
+
+
+@claim(
+    "vldb22.window",
+    "Under a window the time for an event is constant, in the stream and in the window, and the delay output-linear",
+    "theorem",
+    "by this library's structure, which has the nodes and unions of the engine's source; of the paper the abstract was "
+    "read. Letting go of old nodes is spread over the events that made them",
+)
+def _(effort: Effort) -> Finding:
+    lengths = (100, 1000, 10_000) if effort == "quick" else (100, 1000, 10_000, 30_000)
+    queries, widths = ("A+ ; B", "(A OR B)+ ; C"), (10, 100, 1000)
+    flat, wide, spread, delays = [], [], 0.0, [0.0]
+    for query in queries:
+        for sizes, grown in ((lengths, flat), (widths, wide)):
+            most = []
+            for size in sizes:
+                length, width = (size, 100) if sizes is lengths else (3000, size)
+                updates, gaps = _counted_steps(query, "AAB" * (length // 3) + "C", width)
+                most.append(max(own for own, _ in updates))
+                spread = max(spread, sum(map(sum, updates)) / len(updates))
+                delays += gaps
+                if spread > 40:
+                    return Finding("refuted", "measured", f"{spread:.1f} nodes on the mean, {query}, {width} events")
+            grown.append(exponent(sizes, most))
+    bound = (
+        f"{len(queries)} queries; most nodes that an event looks at: exponents to {max(flat):.2f} in the length of the "
+        f"stream, {lengths[0]} to {lengths[-1]} events, and to {max(wide):.2f} in the window, {widths[0]} to "
+        f"{widths[-1]} events; with old nodes let go, {spread:.1f} at most on the mean; at most {max(delays):.1f} "
+        "before an output for each of its events"
+    )
+    fits = max(*flat, *wide) < FLAT and max(delays) < 10
+    return Finding("holds" if fits else "refuted", "measured", bound)
+
+
+plant("vldb22.window", "old nodes are looked for at each event", streaming, "SWEEP", lambda right: -(10**9))
+
+
+# ---- icdt20: variables for one event, and for sets of events ----
+
+STAR = Space(("in", "filter", "seq", "or", "plus"), nodes=5, events=3)
+
+
+@claim(
+    "icdt20.unary:sets-to-one",
+    "With unary predicates, a formula with variables for sets of events has one with variables for single events",
+    "theorem",
+    "the languages are CEL* with IN, and core-CEL; of the paper the abstract was read",
+)
+def _(effort: Effort) -> Finding:
+    space, cases, count = replace(STAR, nodes=4 if effort == "quick" else 5), 0, 0
+    streams = [Stream(word) for n in (1, 2, 3) for word in product(space.alphabet, repeat=n)]
+    for phi in space.every():
+        count += 1
+        psi = to_core_cel(phi)
+        for S in streams:
+            cases += 1
+            if [core_events(psi, S, n) for n in range(len(S))] != [complex_events(phi, S, n) for n in range(len(S))]:
+                return Finding("refuted", "exhaustive", f"{cel.show(phi)} over {S.events}")
+    return Finding("holds", "exhaustive", f"{count} formulas translated, {cases} cases: {space.describe()}")
+
+
+@claim(
+    "icdt20.unary:one-to-sets",
+    "With unary predicates, a formula with variables for single events has one with variables for sets",
+    "theorem",
+    "well-formed core-CEL, and CEL* with IN; where no event matches at all, A UNLESS A stands for the empty formula",
+)
+def _(effort: Effort) -> Finding:
+    return _core_to_sets(is_unary, effort)
+
+
+@claim(
+    "icdt20.binary",
+    "With binary predicates, variables for sets of events say whatever variables for single events do",
+    "theorem",
+    "well-formed core-CEL with one comparison of two events, and CEL* with IN and filters on two variables",
+)
+def _(effort: Effort) -> Finding:
+    return _core_to_sets(lambda phi: not is_unary(phi), effort)
+
+
+def _core_to_sets(applies: Callable[[core.Formula], bool], effort: Effort) -> Finding:
+    nodes, cases, count = 4 if effort == "quick" else 5, 0, 0
+    for phi in core_formulas(nodes):
+        if not applies(phi) or not is_well_formed(phi):
+            continue
+        psi, count = to_cel(phi), count + 1
+        for S in core_streams(3):
+            cases += 1
+            if [core_events(phi, S, n) for n in range(len(S))] != [complex_events(psi, S, n) for n in range(len(S))]:
+                return Finding("refuted", "exhaustive", f"{core.show(phi)} over {S.events}")
+    bound = f"{count} formulas translated, all to {nodes} nodes: {cases} cases, all streams to 3 events over 3 tuples"
+    return Finding("holds", "exhaustive", bound)
+
+
+LEAST = Comparison("<=", Attribute("a", "A"), Attribute("a", "B"))
+LEAST_OF_TWO = Comparison("<=", Attribute("a", "x"), Attribute("a", "y"))
+SUM = Comparison("=", Attribute("a", "A"), Arithmetic("+", Attribute("a", "B"), Attribute("a", "C")))
+ONE_BELOW_ALL = "(A+ ; B+) FILTER A.a <= B.a"
+SUM_IN_ROUNDS = "A AS x ; ((B AS y ; C AS z) FILTER x.a = y.a + z.a)+"
+
+
+def _values(types: str, values: Iterable[int]) -> Stream:
+    return Stream(Event(R, {"a": v}) for R, v in zip(types, values, strict=True))
+
+
+def _singles(size: int) -> Iterator[core.Formula]:
+    """All formulas of core-CEL of exactly so many nodes over A, B, x and y, with the filter x.a <= y.a."""
+    if size == 1:
+        yield from (core.CoreEventAtom(R, x) for R, x in product("AB", "xy"))
+    if size > 1:
+        for phi in _singles(size - 1):
+            yield core.CoreFilter(phi, core.CoreCorrelated(LEAST_OF_TWO))
+            yield core.CorePlus(phi)
+    for left in range(1, size - 1):
+        for phi, psi in product(_singles(left), list(_singles(size - 1 - left))):
+            yield core.CoreOr(phi, psi)
+            yield core.CoreSeq(phi, psi)
+
+
+@claim(
+    "icdt20.incomparable:sets",
+    "That all of some events are at most all of others is said with variables for sets alone",
+    "theorem",
+    f"the query is {ONE_BELOW_ALL}; the paper has a proof, of which the abstract alone was read",
+)
+def _(effort: Effort) -> Finding:
+    query, nodes, count = parse(ONE_BELOW_ALL), 5 if effort == "quick" else 6, 0
+    streams = [_values("AAABBB", values) for values in product((1, 2), repeat=6)]
+    whole = frozenset(range(6))
+    right = {S: whole in complex_events(query, S, 5) for S in streams}
+    ordered = sorted(streams, key=lambda S: (right[S], [event.get("a") for event in S]))
+    some = [*ordered[:1], *ordered[-1:], *ordered]
+    for size in range(1, nodes + 1):
+        for phi in filter(is_well_formed, _singles(size)):
+            count += 1
+            if all((whole in core_events(phi, S, 5)) == right[S] for S in some):
+                return Finding("refuted", "exhaustive", core.show(phi))
+    bound = (
+        f"none of all {count} well-formed formulas of core-CEL to {nodes} nodes with that comparison of two variables "
+        "has all of three A and three B exactly where it holds, on all streams AAABBB with values 1 and 2"
+    )
+    return Finding("holds", "exhaustive", bound)
+
+
+def _sets_of(size: int) -> Iterator[tuple[cel.Formula, frozenset[str]]]:
+    """All formulas of CEL* of exactly so many nodes, each type once, with the sum of a B and a C; and their types."""
+    if size == 1:
+        yield from ((cel.EventAtom(R), frozenset({R})) for R in "ABC")
+    if size > 1:
+        for phi, types in _sets_of(size - 1):
+            yield cel.Filter(phi, cel.Correlated(SUM)), types
+            yield cel.Plus(phi), types
+    for left in range(1, size - 1):
+        for (phi, one), (psi, other) in product(_sets_of(left), list(_sets_of(size - 1 - left))):
+            if not one & other:
+                yield cel.Or(phi, psi), one | other
+                yield cel.Seq(phi, psi), one | other
+
+
+@claim(
+    "icdt20.incomparable:one",
+    "That each round adds up to an event before them is said with variables for single events alone",
+    "theorem",
+    f"the query is {SUM_IN_ROUNDS}, with a predicate of three variables; the paper has a proof, of which the abstract "
+    "alone was read",
+)
+def _(effort: Effort) -> Finding:
+    query, nodes, count = parse_core(SUM_IN_ROUNDS), 7 if effort == "quick" else 9, 0
+    streams = [_values("ABCBC", (3, *values)) for values in product((1, 2), repeat=4)]
+    whole = frozenset(range(5))
+    right = {S: whole in core_events(query, S, 4) for S in streams}
+    ordered = sorted(streams, key=lambda S: right[S])
+    for size in range(1, nodes + 1):
+        for phi, types in _sets_of(size):
+            count += 1
+            if len(types) == 3 and all((whole in complex_events(phi, S, 4)) == right[S] for S in reversed(ordered)):
+                return Finding("refuted", "exhaustive", cel.show(phi))
+    bound = (
+        f"none of all {count} formulas of CEL* to {nodes} nodes that have each of A, B and C once at most and that "
+        "comparison of them has the whole of A B C B C exactly where each round adds up, on all with values 1 and 2"
+    )
+    return Finding("holds", "exhaustive", bound)
+
+
+plant(
+    "icdt20.unary:sets-to-one",
+    "a filter is left out",
+    translate_core_cel,
+    "_attach_atom",
+    broken.same(),
+)
+plant(
+    "icdt20.unary:one-to-sets icdt20.binary",
+    "a filter is left out",
+    translate_core_cel,
+    "_filtered",
+    lambda right: lambda one, condition: iter([one]),
+)
+plant(
+    "icdt20.incomparable:sets",
+    "one of the two iterations is made once",
+    sys.modules[__name__],
+    "ONE_BELOW_ALL",
+    lambda text: "(A ; B+) FILTER A.a <= B.a",
+)
+plant(
+    "icdt20.incomparable:one",
+    "the sum is that of all rounds",
+    sys.modules[__name__],
+    "SUM_IN_ROUNDS",
+    lambda text: "A AS x ; (B AS y ; C AS z)+",
+)
+
+
+# ---- icdt25: hierarchical conjunctive queries ----
+
+JOINS = {
+    "A(x), B(x)": ("(A ALL B) PARTITION BY [x]", "AB", lambda a, b: a.get("x") == b.get("x")),
+    "A(x), B(x, y), C(x, y)": (
+        "(A ALL ((B ALL C) PARTITION BY [x, y])) PARTITION BY [x]",
+        "ABC",
+        lambda a, b, c: a.get("x") == b.get("x") == c.get("x") and b.get("y") == c.get("y"),
+    ),
+    "A(x), B(x, y), C(y), which is not hierarchical": (
+        "(A ALL B ALL C) FILTER A.x = B.x AND B.y = C.y",
+        "ABC",
+        lambda a, b, c: a.get("x") == b.get("x") and b.get("y") == c.get("y"),
+    ),
+}
+"""Conjunctive queries, each with a formula, its types, and whether events of these types join."""
+
+
+@claim(
+    "icdt25.joins",
+    "A hierarchical query is ALL under partitions, one in another; one that is not is ALL under filters",
+    "remark",
+    "queries without self-joins, whose bags are sets; that PCEA have no others is not checked; the abstract was read",
+)
+def _(effort: Effort) -> Finding:
+    words, cases = permutations("ABC") if effort == "quick" else product("ABC", repeat=3), 0
+    streams = [
+        Stream(Event(R, {"x": x, "y": y}) for R, (x, y) in zip(word, values, strict=True))
+        for word in words
+        for values in product(product((0, 1), repeat=2), repeat=3)
+    ]
+    for text, types, joins in JOINS.values():
+        phi = parse(text)
+        for S in streams:
+            cases += 1
+            places = ([n for n, event in enumerate(S) if event.type == R] for R in types)
+            wanted = {tuple(sorted(at)) for at in product(*places) if joins(*(S[n] for n in at))}
+            if (got := {match.events for match in matches(phi, S)}) != wanted:
+                return Finding("refuted", "exhaustive", f"{text} over {S.events}: {sorted(got ^ wanted)[:3]}")
+    which = "of A, B and C in any order" if effort == "quick" else "of three events"
+    bound = f"{'; '.join(JOINS)}: {cases} cases, all streams {which} with 2 values of x and of y"
+    return Finding("holds", "exhaustive", bound)
+
+
+plant(
+    "icdt25.joins",
+    "ALL is ;",
+    sys.modules[__name__],
+    "parse",
+    lambda right: lambda text: right(text.replace("ALL", ";")),
+)
+
+
+# ---- pods25: time ----
+
+TIMED = ("A", "A ; B", "(A ; B) WITHIN {0} seconds", "A+", "A+ WITHIN {0} seconds", "A OR B", "A : B")
+
+
+def _timed(types: str, times: Iterable[float]) -> Stream:
+    return Stream(Event(R, {"time": t}) for R, t in zip(types, times, strict=True))
+
+
+@claim(
+    "pods25.inside",
+    "A window on a part says more than windows on whole matches: it is implied by one, and implies none",
+    "remark",
+    "timed CEL bounds the time of a part by an operator, which is taken for WITHIN; the abstract was read",
+)
+def _(effort: Effort) -> Finding:
+    whole, part = "(A ; B ; C) WITHIN 5 seconds", "((A ; B) WITHIN 5 seconds) ; C"
+    found = [contained(parse(whole), parse(part)), contained(parse(part), parse(whole))]
+    later = _timed("ABC", (0, 5, 6))
+    apart = [{m.events for m in matches(parse(text), later)} for text in (whole, part)]
+    if not isinstance(found[0], Contained) or not isinstance(found[1], Different) or apart != [set(), {(0, 1, 2)}]:
+        return Finding("refuted", "decided", str(found))
+    return Finding(
+        "holds", "decided", f"{whole} is contained in {part}, and not the other way: A, B and C at 0, 5 and 6"
+    )
+
+
+@claim(
+    "pods25.lower-bound",
+    "That parts are at least so far apart is no window: a window lets a match through if all times are halved",
+    "remark",
+    "a time operator of timed CEL is taken to have lower bounds too; with one event a part, a filter says it here",
+)
+def _(effort: Effort) -> Finding:
+    widths, cases = (1, 2), 0
+    texts = [text.format(w) for text in TIMED for w in widths]
+    pairs = product(list(texts), repeat=2)
+    texts += [f"({a}) {operator} ({b})" for a, b in pairs for operator in (";", "ALL")]
+    texts = list(dict.fromkeys(texts))[:: 7 if effort == "quick" else 1]
+    for text in texts:
+        phi = parse(text)
+        for types, gaps in product(("AB", "AAB", "ABB"), product((1, 2), repeat=2)):
+            times = [0, gaps[0], sum(gaps)][: len(types)]
+            cases += 1
+            before = {m.events for m in matches(phi, _timed(types, times))}
+            after = {m.events for m in matches(phi, _timed(types, (t / 2 for t in times)))}
+            if not before <= after:
+                return Finding("refuted", "exhaustive", f"{text} on {types} at {times}")
+    far = parse("(A ; B) FILTER B.time - A.time >= 2")
+    apart = [{m.events for m in matches(far, _timed("AB", (0, t)))} for t in (2, 1)]
+    if apart != [{(0, 1)}, set()]:
+        return Finding("refuted", "exhaustive", "the filter")
+    chosen = "every seventh of" if effort == "quick" else "all"
+    bound = f"{len(texts)} formulas, {chosen} those listed and two of them with ; or ALL: {cases} cases, all gaps of 1 "
+    bound += "and 2 between two or three events; A ; B at least two seconds apart does not stay"
+    return Finding("holds", "exhaustive", bound)
+
+
+plant(
+    "pods25.inside",
+    "the part has a narrower window",
+    sys.modules[__name__],
+    "parse",
+    lambda right: lambda text: right(text.replace("((A ; B) WITHIN 5", "((A ; B) WITHIN 4")),
+)
+plant(
+    "pods25.lower-bound",
+    "a window of 2 seconds is one of at least 2",
+    sys.modules[__name__],
+    "parse",
+    lambda right: lambda text: right(text.replace("(A ; B) WITHIN 2 seconds", "(A ; B) FILTER B.time - A.time >= 2")),
+)
+
+
+# ---- acel26: bags ----
+
+
+def _bag(phi: cel.Formula, S: Stream) -> Counter[tuple[int, ...]]:
+    """Return the positions of each way to match a formula, of CEL* without filters, anywhere in a stream."""
+    match phi:
+        case cel.EventAtom(R):
+            return Counter((n,) for n, event in enumerate(S) if event.type == R)
+        case cel.In(rho, _):
+            return _bag(rho, S)
+        case cel.Or(left, right):
+            return _bag(left, S) + _bag(right, S)
+        case cel.Seq(left, right):
+            return _in_sequence(_bag(left, S), _bag(right, S))
+        case cel.Plus(rho):
+            rounds = now = _bag(rho, S)
+            while now := _in_sequence(now, _bag(rho, S)):
+                rounds = rounds + now
+            return rounds
+        case _:
+            raise NotImplementedError(type(phi).__name__)
+
+
+def _in_sequence(left: Counter[tuple[int, ...]], right: Counter[tuple[int, ...]]) -> Counter[tuple[int, ...]]:
+    found: Counter[tuple[int, ...]] = Counter()
+    for (one, m), (other, k) in product(left.items(), right.items()):
+        if one[-1] < other[0]:
+            found[one + other] += m * k
+    return found
+
+
+@claim(
+    "acel26.bags",
+    "The complex events of CEL are those that a bag of matches has at least once; A OR A has each twice",
+    "remark",
+    "a bag counts the ways to match; a complex event of the paper is a bag of tuples, so that equal events are counted "
+    "and not told apart; the abstract was read",
+)
+def _(effort: Effort) -> Finding:
+    space, cases, most = Space(("in", "seq", "or", "plus"), nodes=4 if effort == "quick" else 5, events=4), 0, 0
+    for phi in space.every():
+        for S in map(Stream, product(space.alphabet, repeat=3)):
+            cases += 1
+            ways = _bag(phi, S)
+            most = max([most, *ways.values()])
+            if set(ways) != {match.events for match in matches(phi, S)}:
+                return Finding("refuted", "exhaustive", f"{cel.show(phi)} over {S.events}")
+    twice = _bag(parse("A OR A"), Stream([Event("A")])) == Counter({(0,): 2})
+    S = Stream([Event("A", {"v": 1}), Event("A", {"v": 1}), Event("B", {"v": 1})])
+    tuples = {tuple(sorted(repr(S[n]) for n in at)) for at in _bag(parse("A ; B"), S)}
+    bound = f"{cases} cases, {space.formulas_in_words}, all streams of 3 tuples: up to {most} ways to one complex event"
+    fits = twice and most > 1 and len(tuples) == 1
+    return Finding("holds" if fits else "refuted", "exhaustive", f"{bound}; two of CEL, one bag: A ; B on two equal A")
+
+
+plant(
+    "acel26.bags",
+    "OR is its left side",
+    sys.modules[__name__],
+    "_bag",
+    broken.for_root(cel.Or, lambda phi, S: _bag(phi.left, S)),
+)
+
+
+# ---- vldb23: row patterns by joins ----
+
+
+@dataclass(frozen=True)
+class JoinedPattern:
+    """A clause, and what its first and its last row have to be by themselves: the join that is made before it."""
+
+    clause: str
+    first: int
+    last: int
+    width: int | None = None
+    by_previous: bool = False
+
+    def join(self, rows: Rows) -> Iterator[tuple[int, int]]:
+        """Return the pairs of places of a first and a last row."""
+        for i, j in combinations(range(len(rows)), 2):
+            starts = rows[i][1] > rows[i - 1][1] if self.by_previous and i else rows[i][1] == self.first
+            if starts and rows[j][1] == self.last and (self.width is None or rows[j][0] - rows[i][0] <= self.width):
+                yield i, j
+
+    def kept(self, rows: Rows, distinct: bool = False) -> Rows:
+        """Return the rows between the two of some pair; distinct: equal rows once, as a join by value has them."""
+        places = sorted({n for i, j in self.join(rows) for n in range(i, j + 1)})
+        return tuple(dict.fromkeys(rows[n] for n in places)) if distinct else tuple(rows[n] for n in places)
+
+    def answer(self, rows: Rows) -> list[Any]:
+        """Return what the clause says of these rows."""
+        S = Stream(Event("row", {"n": n, "x": x}) for n, x in rows)
+        found = language_named("row-pattern").evaluators.matches(
+            parse_rows(self.clause), S, "denotational", Options("valuations")
+        )
+        return sorted(tuple(rows[n] for n in match.events) for match in found)
+
+
+Rows = tuple[tuple[int, int], ...]
+
+
+def _clause(pattern: str, define: str) -> str:
+    return f"MATCH_RECOGNIZE (ORDER BY n MEASURES COUNT(*) AS m PATTERN ({pattern}) DEFINE {define})"
+
+
+JOINED = (
+    JoinedPattern(_clause("A B* C", "A AS x = 1, B AS x < 2, C AS x = 2"), 1, 2),
+    JoinedPattern(_clause("A B*? C", "A AS x = 1, C AS x = 2"), 1, 2),
+    JoinedPattern(_clause("(A B?)+ C", "A AS x = 1, B AS x = 0, C AS x = 2"), 1, 2),
+    JoinedPattern(_clause("A B* C", "A AS x = 1, B AS x >= A.x, C AS x = 2 AND n - A.n <= 2"), 1, 2, width=2),
+)
+PREVIOUS = JoinedPattern(_clause("A C", "A AS x > PREV(x), C AS x = 2"), 1, 2, by_previous=True)
+TWICE = JoinedPattern(_clause("A C C", "A AS x = 1, C AS x = 2"), 1, 2)
+
+
+def _tables(length: int) -> Iterator[Rows]:
+    for n in range(1, length + 1):
+        for values in product((0, 1, 2), repeat=n):
+            yield tuple(enumerate(values))
+
+
+@claim(
+    "vldb23.joins",
+    "A row pattern matches as before if rows are left out that lie in no range from a first to a last row",
+    "theorem",
+    "the join is of the first and the last variable of the pattern, with their own conditions and the window; the "
+    "abstract was read, which has other subsets of variables too",
+)
+def _(effort: Effort) -> Finding:
+    length, cases, left_out = 4 if effort == "quick" else 7, 0, 0
+    for joined, rows in product(JOINED, list(_tables(length))):
+        cases += 1
+        kept = joined.kept(rows)
+        left_out += len(kept) < len(rows)
+        if joined.answer(kept) != joined.answer(rows):
+            return Finding("refuted", "exhaustive", f"{joined.clause} on {rows}")
+    bound = (
+        f"{len(JOINED)} clauses, all tables to {length} rows of 3 values: {cases} cases, rows left out in {left_out}"
+    )
+    return Finding("holds", "exhaustive", bound)
+
+
+def _needed(id_: str, title: str, joined: JoinedPattern, tables: Callable[[], Iterator[Rows]], distinct: bool) -> None:
+    @claim(f"vldb23.joins:{id_}", title, "remark", "the abstract names the condition; the smallest table is found here")
+    def check(effort: Effort) -> Finding:
+        looked_at = 0
+        for rows in tables():
+            looked_at += 1
+            before, after = joined.answer(rows), joined.answer(joined.kept(rows, distinct))
+            if before != after:
+                told = f"{joined.clause} on {rows}: {before or 'none'} before, {after or 'none'} after"
+                return Finding("holds", "exhaustive", f"all {looked_at} tables to this one, smallest first. {told}")
+        return Finding("refuted", "exhaustive", f"no difference on {looked_at} tables")
+
+
+_needed(
+    "self-contained",
+    "The rule needs conditions on rows of the match alone",
+    PREVIOUS,
+    lambda: _tables(4),
+    distinct=False,
+)
+_needed(
+    "rows-differ",
+    "The rule needs rows that differ, where the join finds them by value and there is no window",
+    TWICE,
+    lambda: (
+        tuple(sorted(rows))
+        for k in (1, 2, 3)
+        for rows in combinations_with_replacement(list(product((0, 1), (1, 2))), k)
+    ),
+    distinct=True,
+)
+plant(
+    "vldb23.joins",
+    "single rows are left out, not ranges",
+    JoinedPattern,
+    "kept",
+    lambda right: (
+        lambda self, rows, distinct=False: tuple(rows[n] for n in sorted({n for pair in self.join(rows) for n in pair}))
+    ),
+)
+plant(
+    "vldb23.joins:self-contained vldb23.joins:rows-differ",
+    "nothing is left out",
+    JoinedPattern,
+    "kept",
+    lambda right: lambda self, rows, distinct=False: rows,
+)
+
+
+# ---- sigmod14: expensive queries ----
+
+STRATEGY_COUNTS = {
+    "skip_till_any_match": ("SEQ(A+ a[], B b)", lambda n: 2**n - 1),
+    "skip_till_next_match": ("SEQ(A+ a[], B b)", lambda n: n),
+    "strict_contiguity": ("SEQ(A+ a[], B b)", lambda n: n),
+    "skip_till_any_match, single events": ("SEQ(A a, C c, B b)", lambda n: n * n),
+}
+
+
+@claim(
+    "sigmod14.counts",
+    "Kleene closure by skip till any match has exponentially many results, by other strategies, or without it, "
+    "polynomially many",
+    "remark",
+    "what the title calls expensive; only the title and what others cite was to be had, so that the paper's own bounds "
+    "are not checked. A series by next match or contiguity begins at each event",
+)
+def _(effort: Effort) -> Finding:
+    sizes, told = range(1, 9 if effort == "quick" else 13), []
+    for name, (pattern, formula) in STRATEGY_COUNTS.items():
+        strategy = name.partition(",")[0]
+        seen = []
+        for n in sizes:
+            types = "A" * n + ("C" * n if "C" in pattern else "") + "B"
+            text = f"PATTERN {pattern} WHERE {strategy}({_variables(pattern)}) {{ }}"
+            S = Stream(map(Event, types))
+            seen.append(len(list(matches_of_sase(parse_sase(text), S, bindings))))
+        if seen != [formula(n) for n in sizes]:
+            return Finding("refuted", "exhaustive", f"{name}: {seen}")
+        told.append(f"{name} {seen[-1]}")
+    return Finding("holds", "exhaustive", f"all sizes to {sizes[-1]} events in the series: {', '.join(told)} results")
+
+
+def _variables(pattern: str) -> str:
+    return ", ".join(
+        f"{name}[ ]" if name == "a" and "+" in pattern else name for name in ("a", "c", "b") if f" {name}" in pattern
+    )
+
+
+plant(
+    "sigmod14.counts",
+    "skip till any match is skip till next match",
+    sys.modules[__name__],
+    "parse_sase",
+    lambda right: lambda text: right(text.replace("any", "next")),
 )
