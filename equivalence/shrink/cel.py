@@ -26,12 +26,13 @@ def simpler_operators(phi: Formula) -> Iterator[Formula]:
             case cel.Derived():
                 yield from psi.simpler()
             case cel.Within(inner, window):
-                yield from (cel.Within(inner, narrower) for narrower in _narrower(window))
+                yield from (cel.Within(inner, narrower) for narrower in narrower_windows(window))
 
     yield from SHAPE.at_each_node(phi, local)
 
 
-def _narrower(window: cel.Window) -> Iterator[cel.Window]:
+def narrower_windows(window: cel.Window) -> Iterator[cel.Window]:
+    """Yield windows of the same kind that are narrower."""
     match window:
         case cel.EventWindow(count):
             yield from (cel.EventWindow(n) for n in (1, count // 2, count - 1) if n > 0)

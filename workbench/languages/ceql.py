@@ -11,6 +11,7 @@ from cerify.languages.cel import LANGUAGE as CEL
 from cerify.languages.language import (
     DENOTATIONAL,
     BuiltIn,
+    Cases,
     Checked,
     Deciders,
     DecisionQuestion,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.automata.dfa.model import DFA
     from cerify.draw.recording import Recording
+    from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.languages.language import Streamed
@@ -106,6 +109,20 @@ class CeqlExplanations(Explanations[CeqlQuery]):
     def record(self, query: CeqlQuery, S: Stream, title: str, options: Options) -> Recording:
         formula = self.language.deciders.cel_formula(query, options.budget)
         return CEL.explanations.record(formula, S, title, options)
+
+
+class CeqlCases(Cases[CeqlQuery]):
+    """The random cases of CEQL."""
+
+    def operations(self) -> QueryOperations[CeqlQuery]:
+        from cerify.equivalence.shrink.ceql import CEQL
+
+        return CEQL
+
+    def generator(self) -> Generator[CeqlQuery]:
+        from cerify.equivalence.generate.ceql import CEQL
+
+        return CEQL
 
 
 class CeqlDeciders(Deciders[CeqlQuery]):
@@ -202,4 +219,5 @@ LANGUAGE: Language[CeqlQuery] = Language(
     evaluators=CeqlEvaluators({name: _by_formula(name, one) for name, one in CEL.evaluators.items()}),
     explanations=CeqlExplanations(),
     deciders=CeqlDeciders(),
+    cases=CeqlCases(),
 )

@@ -13,6 +13,7 @@ from cerify.semantics.row_pattern.scalars import columns_in, list_other_readings
 from cerify.semantics.row_pattern.syntax import ROW
 from cerify.semantics.values import Value
 from proofs_tests.tools.mutants.row_pattern import ERROR, MEANING, MUTANTS
+from proofs_tests.tools.suites.row_guide import EXAMPLES
 from proofs_tests.tools.suites.source import Printed, Source, parsed
 
 # ---- windows ----
@@ -535,6 +536,8 @@ def printed() -> Iterator[Printed]:
         kinds = {name: "float" if type(value) is float else TYPES[name] for row in table for name, value in row.items()}
         schema = Schema({ROW: {name: kinds[name] for name in POOLS if name in kinds}})  # type: ignore[misc]
         yield feature, query, Stream([Event(ROW, row) for row in table], schema)
+    for example in EXAMPLES:
+        yield example.feature, example.clause, example.stream
 
 
 def tables(rng: Random, feature: str, names: list[str]) -> Iterator[Stream]:
@@ -553,8 +556,11 @@ def tables(rng: Random, feature: str, names: list[str]) -> Iterator[Stream]:
 
 
 def other_readings(feature: str, query: str, S: Stream) -> Iterator[str]:
-    """The other readings with another answer."""
+    """The section of the standard's guide, and the other readings with another answer."""
     q, right = parsed("row-pattern", query), MEANING.matches(parsed("row-pattern", query), S)
+    yield from (
+        f"ISO/IEC 19075-5:2021, {e.section}" for e in EXAMPLES if parsed("row-pattern", e.clause) == q and e.stream == S
+    )
     apart = [name for name, m in READINGS.items() if m.concerns(q, S) and m.matches(q, S) != right]
     if apart:
         yield f"not with {' or '.join(apart)}"

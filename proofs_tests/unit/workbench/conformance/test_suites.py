@@ -33,9 +33,12 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.occurrences import occurrences
 from cerify.semantics.event_expressions.parse import parse as parse_expressions
-from cerify.semantics.events import Match, Stream, result_of
+from cerify.semantics.events import Event, Match, Stream, result_of
 from cerify.semantics.json_events import json_of_event, schema_of_json, stream_of_json
+from cerify.semantics.row_pattern.denote import Meaning
+from cerify.semantics.row_pattern.interpreter import table_of
 from cerify.semantics.row_pattern.parse import parse as parse_rows
+from cerify.semantics.row_pattern.scalars import STANDARD
 from cerify.semantics.sase.parse import parse as parse_sase
 from cerify.semantics.sase.syntax import show as show_sase
 from proofs_tests.support import EXAMPLES, FIGURE_1, sampled
@@ -49,6 +52,7 @@ from proofs_tests.tools.mutants.sase import MUTANTS as SASE_MUTANTS
 from proofs_tests.tools.mutants.sase import READING_FEATURE
 from proofs_tests.tools.mutants.sase import READINGS as SASE_READINGS
 from proofs_tests.tools.suite_strength import CONDITIONS, automaton_of, covered
+from proofs_tests.tools.suites import row_guide
 from proofs_tests.tools.suites.cel import EDITIONS, MUTANTS, TWINS, chosen, generated, kills, twins_of
 from proofs_tests.tools.suites.cel_queries import CLAUSES, FILES, NOT_ASKED, READINGS
 from proofs_tests.tools.suites.core_cel import CLAUSES as CORE_CLAUSES
@@ -662,3 +666,20 @@ def test_a_complete_test_goes_through_all_of_an_automaton(language: str, query: 
     found = covered(automaton, streams)
     assert (found.states, found.transitions, found.reached) == (own, own * len(automaton.letters), own)
     assert covered(automaton, streams[:-1]).reached is None
+
+
+@pytest.mark.parametrize("example", row_guide.EXAMPLES, ids=lambda example: example.section)
+def test_examples_of_the_guide_to_row_patterns_have_the_results_that_it_prints(example: row_guide.GuideExample) -> None:
+    case = ROWS_SOURCE.case(example.feature, 1, example.clause, example.stream)
+    found = sorted(case.matches or (), key=lambda match: match.match_number or 0)
+    results = [(match.events, match.result.attributes) for match in found if match.result is not None]
+    assert [one for one in results if [] not in one[1].values()] == list(example.printed)
+    assert f"ISO/IEC 19075-5:2021, {example.section}" in case.clause
+
+
+@pytest.mark.parametrize(("pattern", "order"), [(pattern, order) for _, pattern, order in row_guide.ORDERS])
+def test_matches_are_preferred_in_the_order_of_the_guide(pattern: str, order: str) -> None:
+    q, rows = parse_rows(f"MATCH_RECOGNIZE (PATTERN ({pattern}))"), table_of(Stream([Event("row")] * 4))
+    meaning = Meaning(q, rows, 0, range(4), 1, STANDARD, iter)
+    labellings = meaning.labellings(q.pattern, ())
+    assert ["".join(label.variable for label in labels) for labels in labellings] == order.split()

@@ -1,0 +1,75 @@
+"""Shrinking and campaigns of CEQL: a query loses clauses, and its formula gets simpler as one of CEL does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from cerify.equivalence.shrink import cel as shrink_cel
+from cerify.equivalence.shrink.cel import CEL
+from cerify.equivalence.shrink.shrink import QueryOperations, Reduction
+from cerify.semantics.cel.syntax import Formula, subformulas
+from cerify.semantics.ceql.parse import parse
+from cerify.semantics.ceql.syntax import OPERATORS, CeqlQuery, show
+from cerify.semantics.predicates import Predicate
+
+
+def fewer_clauses(query: CeqlQuery) -> Iterator[CeqlQuery]:
+    """Yield the query without a clause, with fewer keys or variables, and with a narrower window."""
+    plain = CeqlQuery(query.phi)
+    for field in ("policy", "strategy", "keys", "window", "variables", "streams"):
+        if getattr(query, field) != getattr(plain, field):
+            yield replace(query, **{field: getattr(plain, field)})
+    for names in (query.keys, query.variables or ()):
+        for name in names if len(names) > 1 else ():
+            field = "keys" if names is query.keys else "variables"
+            yield replace(query, **{field: tuple(other for other in names if other != name)})
+    if query.window is not None:
+        yield from (replace(query, window=window) for window in shrink_cel.narrower_windows(query.window))
+
+
+def _in_formula(reduction: Reduction[Formula]) -> Reduction[CeqlQuery]:
+    """Make the reduction of a query that reduces its formula, to one that CEQL can write."""
+
+    def reduced(query: CeqlQuery) -> Iterator[CeqlQuery]:
+        for phi in reduction(query.phi):
+            if all(type(psi) in OPERATORS for psi in subformulas(phi)):
+                yield replace(query, phi=phi)
+
+    return reduced
+
+
+def _mapped(query: CeqlQuery, **maps: Any) -> CeqlQuery:
+    """Map names and constants of the formula, and the names after SELECT."""
+    name: Callable[[str], str] = maps.get("name") or str
+    variables = None if query.variables is None else tuple(map(name, query.variables))
+    return replace(query, phi=CEL.mapped(query.phi, **maps), variables=variables)
+
+
+def _complexity(query: CeqlQuery) -> int:
+    clauses = (query.variables is not None, query.strategy, query.streams, query.window, query.policy != "NONE")
+    return CEL.complexity(query.phi) + sum(map(bool, clauses)) + len(query.keys) + len(query.variables or ())
+
+
+def _attributes(query: CeqlQuery) -> Iterable[str]:
+    return CEL.attributes(query.formula)
+
+
+def _predicates(query: CeqlQuery) -> Iterable[Predicate]:
+    return CEL.predicates(query.phi)
+
+
+CEQL = QueryOperations[CeqlQuery](
+    parse,
+    show,
+    (fewer_clauses, *map(_in_formula, CEL.reductions)),
+    lambda query: CEL.size(query.phi),
+    _complexity,
+    lambda query: CEL.types(query.phi),
+    _attributes,
+    _predicates,
+    _mapped,
+    lambda query: CEL.operators(query.formula),
+    expanded=lambda query: replace(query, phi=CEL.expanded(query.phi)),
+)
