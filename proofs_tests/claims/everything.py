@@ -41,14 +41,17 @@ PAPERS = {
     "icde08": "On Supporting Kleene Closure over Event Streams (2008)",
     "vldb92": "Composite Event Specification in Active Databases (1992)",
     "vldb22": "CORE: a Complex Event Recognition Engine (2022)",
-    "icdt22": "Discovering Event Queries from Traces (2022)",
+    "icdt22": "Discovering Event Queries from Traces: Subsequence-Queries with Wildcards and Gaps (2022)",
     "icdt20": "On the Expressiveness of Languages for Complex Event Recognition (2020)",
     "icdt25": "Complex Event Recognition Meets Hierarchical Conjunctive Queries (2024)",
-    "pods25": "Complex Event Recognition under Time Constraints (2025)",
-    "acel26": "A Query Language for Aggregation in Complex Event Recognition (2026)",
+    "pods25": "Complex Event Recognition under Time Constraints: a Formal Framework (2025)",
+    "acel26": "A Formal Query Language and Automata Model for Aggregation in Complex Event Recognition (2026)",
     "vldb23": "High-Performance Row Pattern Recognition Using Joins (2023)",
-    "sigmod14": "Expensive Queries in Complex Event Processing (2014)",
+    "sigmod14": "On Complexity and Optimization of Expensive Queries in Complex Event Processing (2014)",
 }
+
+LATER = ("icdt20", "icdt22", "icdt25", "pods25", "acel26", "vldb22", "vldb23", "sigmod14")
+"""The keys of later work, which is one row of the README's table."""
 
 
 def _under(paper: str, ids: str) -> list[str]:

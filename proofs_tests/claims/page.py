@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from proofs_tests.claims.errata import erratum_of, escaped, is_damaged
-from proofs_tests.claims.everything import PAPERS, of_paper
+from proofs_tests.claims.everything import LATER, PAPERS, of_paper
 from proofs_tests.claims.ledger import LEDGER, entry
 from proofs_tests.claims.run import checked
 
@@ -68,11 +68,13 @@ def summary() -> Iterator[str]:
     columns = (*STATUSES, *(f"*{evidence}*" for evidence in EVIDENCE))
     yield f"{TOTALS} {' | '.join(columns)} |"
     yield f"|---|{'---|' * len(columns)}"
-    for paper in PAPERS:
-        found = [quick(claim.id) for claim in of_paper(paper)]
+    rows = {f"{paper}: {title}": (paper,) for paper, title in PAPERS.items() if paper not in LATER}
+    rows[f"later work, {len(LATER)} papers"] = LATER
+    for name, papers in rows.items():
+        found = [quick(claim.id) for paper in papers for claim in of_paper(paper)]
         counts = Counter(entry["status"] for entry in found) + Counter(entry["evidence"] for entry in found)
         cells = (str(counts[column]) for column in (*STATUSES, *EVIDENCE))
-        yield f"| {paper}: {PAPERS[paper]} | {' | '.join(cells)} |"
+        yield f"| {name} | {' | '.join(cells)} |"
     yield ""
 
 
