@@ -21,10 +21,10 @@ def fewer_clauses(query: CeqlQuery) -> Iterator[CeqlQuery]:
     for field in ("policy", "strategy", "keys", "window", "variables", "streams"):
         if getattr(query, field) != getattr(plain, field):
             yield replace(query, **{field: getattr(plain, field)})
-    for names in (query.keys, query.variables or ()):
-        for name in names if len(names) > 1 else ():
-            field = "keys" if names is query.keys else "variables"
-            yield replace(query, **{field: tuple(other for other in names if other != name)})
+    for name in query.keys if len(query.keys) > 1 else ():
+        yield replace(query, keys=tuple(other for other in query.keys if other != name))
+    for name in query.variables or ():
+        yield replace(query, variables=tuple(other for other in query.variables or () if other != name))
     if query.window is not None:
         yield from (replace(query, window=window) for window in shrink_cel.narrower_windows(query.window))
 
