@@ -110,18 +110,26 @@ def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.Chu
     offset = pc.if_else(pc.match_substring_regex(text, ZONE), "", "Z")
     rest = pc.if_else(pc.match_substring_regex(text, DATE), "T00:00:00Z", offset)
     try:
-        return pc.binary_join_element_wise(text, rest, "").cast(ARROW["timestamp"])
+        times = pc.binary_join_element_wise(text, rest, "").cast(ARROW["timestamp"])
+        if first(_out_of_years(times)) is None:
+            return times
     except pa.ArrowInvalid:
         pass
-    times = []
+    parsed: list[datetime | None] = []
     for row, cell in enumerate(text.to_pylist()):
         try:
-            times.append(None if cell is None else parse_time(cell, keep_nanoseconds=True))
+            parsed.append(None if cell is None else parse_time(cell, keep_nanoseconds=True))
         except ValueError as error:
             _refuse(text, row, f"{error}{blanks_around(cell)}", field, place)
-    if (row_ := first_out_of_range(times)) is not None:
+    if (row_ := first_out_of_range(parsed)) is not None:
         _refuse(text, row_, NANOSECONDS_OUT_OF_RANGE, field, place)
-    return pa.chunked_array([array_of_times(times)])
+    return pa.chunked_array([array_of_times(parsed)])
+
+
+def _out_of_years(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whether each time, in microseconds, is outside the years 1 to 9999."""
+    ticks = times.cast(pa.int64())
+    return pc.or_(pc.less(ticks, EARLIEST), pc.greater(ticks, LATEST))
 
 
 def _refuse(text: pa.ChunkedArray, row: int, problem: str, field: str, place: RowLocation) -> NoReturn:
@@ -181,7 +189,7 @@ def _parts_of_pandas(frame: Any, unread: dict[str, str]) -> pa.Table:
 
 def _of_pandas(frame: Any) -> pa.Table:
     try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        return _whole_numbers_with_gaps(pa.Table.from_pandas(frame, preserve_index=False), frame)
     except OverflowError:  # which has neither column nor row
         large = (
             f"row {row}, column {name!r}: {short_repr(value)}"
@@ -195,6 +203,17 @@ def _of_pandas(frame: Any) -> pa.Table:
             if column.dtype == object and (found := _misfit(column)) is not None:
                 raise InputError(f"column {name!r}: {found}; an attribute has values of one type") from None
         raise
+
+
+def _whole_numbers_with_gaps(table: pa.Table, frame: Any) -> pa.Table:
+    """The table with whole numbers where pandas has floats only because a column of integers has gaps."""
+    for at, name in enumerate(table.column_names):
+        column = table.column(at)
+        if not 0 < column.null_count < len(column) or str(frame.dtypes.iloc[at]) != "float64":
+            continue
+        if pc.all(pc.and_(pc.equal(column, pc.floor(column)), pc.invert(may_be_rounded(column)))).as_py():
+            table = table.set_column(at, name, column.cast(pa.int64()))
+    return table
 
 
 def _misfit(column: Any) -> str | None:
@@ -364,9 +383,8 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation
             )
     column = lossless(column, value_type, field, place)
     if value_type == "timestamp" and not is_nanoseconds(column.type):
-        ticks = column.cast(pa.int64())
-        beyond = pc.or_(pc.less(ticks, EARLIEST), pc.greater(ticks, LATEST))
-        if (row := first(beyond)) is not None:
+        row = first(_out_of_years(column))
+        if row is not None:
             raise InputError(f"{place(row)}, field {field!r}: a time outside the years 1 to 9999")
     return column
 

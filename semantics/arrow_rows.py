@@ -12,7 +12,7 @@ from cerify.semantics.arrow_columns import RowLocation, canonical, first, has_ea
 from cerify.semantics.arrow_times import times_if_text, times_in_column, times_of_text_column
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import InputError
-from cerify.semantics.object_rows import COUNT
+from cerify.semantics.object_rows import COUNT, elements_of, what_list
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.schemas import TIME, TYPE, Schema
 from cerify.semantics.time_columns import FieldReading, rename_fields, with_type
@@ -24,10 +24,14 @@ DIGITS_OF_INTEGERS, DIGITS_OF_FLOATS = 18, 15
 
 @dataclass(frozen=True)
 class ReadTable:
-    """The table of a stream; the columns that are not in it, each with the reason; and warnings about the others."""
+    """The table of a stream; the columns that are not in it, each with the reason; and warnings about the others.
+
+    lists: those of the columns left out that have lists.
+    """
 
     table: pa.Table
     unread: dict[str, str] = field(default_factory=dict)
+    lists: dict[str, pa.ChunkedArray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -62,10 +66,9 @@ def rows_of_table(
         counted = f"{column}.{COUNT}"
         if is_list(values.type) and counted not in columns:
             columns[counted] = pc.list_value_length(values).cast(pa.int64())
-            found.unread[column] = (
-                f"{name}, field {origin!r}: a list, whose number of elements is the attribute {counted!r}"
-            )
-    return ReadTable(pa.table(columns), found.unread, found.notes)
+            found.unread[column] = f"{name}, field {origin!r}: {what_list(column)}"
+            found.lists[column] = values
+    return ReadTable(pa.table(columns), found.unread, found.lists, found.notes)
 
 
 def is_list(type_: pa.DataType) -> bool:
@@ -204,4 +207,7 @@ def _counted_lists(table: pa.Table, schema: Schema) -> pa.Table:
         table = table.drop_columns([column])
         if counted in schema.attributes and counted not in table.column_names:
             table = table.append_column(counted, pc.list_value_length(counts).cast(pa.int64()))
+        for asked in schema.attributes.keys() - {*table.column_names}:
+            if asked.startswith(column) and (flags := elements_of(asked, {column: counts.to_pylist()})) is not None:
+                table = table.append_column(asked, pa.array(flags, pa.bool_()))
     return table

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, overload
 
 from cerify.semantics.errors import InputError, InputWarning
@@ -127,6 +128,7 @@ class Stream(Sequence[Event]):
         require_schema(schema)
         self.schema, self.columns, self.fits = schema, columns, schema is None
         self.unread: Mapping[str, str] = {}
+        self.lists: Mapping[str, Any] = {}
         if is_table(events):
             from cerify.semantics.arrow_columns import arrow_table, stream_table
             from cerify.semantics.arrow_rows import rows_of_table
@@ -137,7 +139,7 @@ class Stream(Sequence[Event]):
                 table = stream_table(arrow_table(events, unread), TYPE, checked=False)
                 read = rows_of_table(table, FieldReading(), "the table", "row {}".format)
                 warn_of_units("the table", read.notes)
-                self._table, self.unread = read.table, unread | read.unread
+                self._table, self.unread, self.lists = read.table, unread | read.unread, read.lists
             else:
                 self._table = stream_table(arrow_table(events), TYPE)
             self.columns = [*self._table.column_names, *self.unread]
@@ -157,14 +159,19 @@ class Stream(Sequence[Event]):
         rows = ObjectRows(FieldReading(), "", "event {}".format)
         for item in items:
             rows.add(item)
-        self._events, self.unread = tuple(rows.events()), rows.unread
+        self._events, self.unread, self.lists = tuple(rows.events()), rows.unread, rows.lists()
         warn_of_units("the events", rows.notes)
 
     @classmethod
-    def of_checked(cls, events: Sequence[Event], unread: Mapping[str, str]) -> Stream:
-        """The stream of events whose values a reader has checked, with the reasons why others are left out."""
+    def of_checked(
+        cls, events: Sequence[Event], unread: Mapping[str, str], lists: Mapping[str, Any] = MappingProxyType({})
+    ) -> Stream:
+        """The stream of events whose values a reader has checked, with the reasons why others are left out.
+
+        lists: the lists of those attributes that have any, one for each event.
+        """
         S = cls()
-        S._events, S.unread = tuple(events), unread
+        S._events, S.unread, S.lists = tuple(events), unread, lists
         return S
 
     @classmethod
@@ -185,11 +192,35 @@ class Stream(Sequence[Event]):
 
     def require_read(self, names: Iterable[str] | None = None) -> Stream:
         """Return the stream. Raises InputError if it was read without one of these attributes (None: without any)."""
+        names = None if names is None else list(names)
+        if names is not None and self.lists:
+            self._add_elements(names)
         folded = None if names is None else {name.casefold() for name in names}  # SQL's names have no case
         for name, reason in self.unread.items():
             if folded is None or name.casefold() in folded:
                 raise InputError(reason)
         return self
+
+    def _add_elements(self, names: Iterable[str]) -> None:
+        """Add the attributes that ask for elements of lists, as "tags.any.new"; a stream has those that are used."""
+        from cerify.semantics.object_rows import elements_of
+
+        names = [name for name in names if ".any." in name]
+        lists = {name: v if isinstance(v, list) else v.to_pylist() for name, v in self.lists.items() if names}
+        for name in sorted(set(names)):
+            flags = elements_of(name, lists)
+            if flags is None or (self._table is not None and name in self._table.column_names):
+                continue
+            if self._events is not None:
+                if any(name in event.attributes for event in self._events):
+                    continue
+                self._events = tuple(
+                    event if flag is None else Event(event.type, {**event.attributes, name: flag})
+                    for event, flag in zip(self._events, flags, strict=True)
+                )
+            if self._table is not None:
+                self._table = self._table.append_column(name, pa.array(flags, pa.bool_()))
+            self.columns = None if self.columns is None else [*self.columns, name]
 
     @property
     def events(self) -> tuple[Event, ...]:

@@ -51,7 +51,17 @@ def joined_streams(parts: Parts, schema: Schema | None) -> Stream:
     if all(S.columns is not None for _, S in parts):
         joint.columns = list(dict.fromkeys(name for _, S in parts for name in S.columns or ()))
     joint.fits, joint.unread = True, unread
+    lists = [python_lists(S) for _, S in parts]
+    joint.lists = {
+        name: [row for (_, S), its in zip(parts, lists, strict=True) for row in its.get(name, [None] * len(S))]
+        for name in dict.fromkeys(name for its in lists for name in its)
+    }
     return joint
+
+
+def python_lists(S: Stream) -> dict[str, list[Any]]:
+    """Return the lists of each attribute that has any, one for each event."""
+    return {name: rows if isinstance(rows, list) else rows.to_pylist() for name, rows in S.lists.items()}
 
 
 def _readable(table: pa.Table, floats: set[str], unread: dict[str, str]) -> pa.Table:
@@ -103,4 +113,5 @@ def sorted_by_time(S: Stream) -> Stream:
         made = Stream.of_checked([S.events[n] for n in order], S.unread)
         made.schema = S.schema
     made.fits, made.unread, made.columns = S.fits, S.unread, S.columns
+    made.lists = {name: [rows[n] for n in order] for name, rows in python_lists(S).items()}
     return made

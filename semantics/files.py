@@ -288,7 +288,7 @@ def _stream_of_objects(items: list[Any], reading: FieldReading) -> Stream:
     if reading.time_column is not None and not rows.has(TIME):
         raise InputError(f"no event has the field {reading.time_column!r} for the time")
     warn_of_units("the events", rows.notes)
-    return Stream.of_checked(events, rows.unread)
+    return Stream.of_checked(events, rows.unread, rows.lists())
 
 
 def kinds_of_times(S: Stream, names: Set[str] | None = None) -> Iterator[tuple[str, ValueKind]]:
@@ -459,7 +459,8 @@ def _stream_of_table(
         found = rows_of_table(table, reading, name, place, coded)
         warn_of_units(name, found.notes)
         S = Stream.from_table(found.table)
-        S.unread, S.columns = found.unread, [*found.table.column_names, *found.unread]
+        S.unread, S.lists = found.unread, found.lists
+        S.columns = [*found.table.column_names, *found.unread]
     else:
         from cerify.semantics.arrow_rows import timed_table
         from cerify.semantics.tables import fitted_table

@@ -46,7 +46,7 @@ def read_json_lines(source: CsvSource, schema: Schema | None, reading: FieldRead
     _require_events(len(places), source)
     if reading.time_column is not None and not rows.has(TIME):
         raise InputError(f"{source.name}: no event has the field {reading.time_column!r} for the time")
-    S = Stream.of_checked(rows.events(), rows.unread)
+    S = Stream.of_checked(rows.events(), rows.unread, rows.lists())
     warn_of_units(source.name, rows.notes)
     return S
 

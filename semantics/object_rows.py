@@ -30,6 +30,7 @@ from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, is_
 DEEPEST = 64  # objects inside each other
 MOST_ATTRIBUTES = 10_000  # of all events: objects that are keyed by ids would have one for each id
 COUNT = "count"  # the attribute "tags.count" is the number of elements of the list "tags"
+ANY = ".any."  # the attribute "tags.any.new" says whether "new" is one of them
 SCALARS = frozenset({bool, int, float, str, type(None)})
 JSON_VALUES = "an attribute is a number, a string or a Boolean"
 
@@ -102,6 +103,9 @@ def fitted_objects(
                 del kept[name]
                 if (counted := f"{name}.{COUNT}") in schema.attributes:
                     kept.setdefault(counted, len(value))
+                for asked in schema.attributes:
+                    if asked.startswith(name) and (found := elements_of(asked, {name: [value]})):
+                        kept.setdefault(asked, found[0])
         fitted.append(kept)
     notes: list[str] = []
     timed = reading.timed_fields(schema)
@@ -126,6 +130,49 @@ def fitted_objects(
     return fitted, notes
 
 
+def what_list(name: str) -> str:
+    """Return the reason why a list is not an attribute, with the attributes that stand for it."""
+    return (
+        f"a list, whose number of elements is the attribute {f'{name}.{COUNT}'!r}; whether x is one of them says "
+        f"{f'{name}{ANY}x'!r}"
+    )
+
+
+def elements_of(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]]) -> list[bool | None] | None:
+    """Return for each event whether its list has the element that an attribute names; None if no list is meant.
+
+    The attribute "tags.any.new" asks for "new" in the list "tags", and "items.sku.any.x1" for an object in the list
+    "items" whose "sku" is "x1". Numbers and Booleans are written as in JSON. An event without the list has None.
+
+      >>> elements_of("tags.any.new", {"tags": [["new", "sale"], [], None]})
+      [True, False, None]
+    """
+    at = name.find(ANY)
+    while at > 0:
+        path, element = name[:at], name[at + len(ANY) :]
+        for known, rows in lists.items():
+            if path == known or path.startswith(f"{known}."):
+                keys = path[len(known) + 1 :]
+                return [None if row is None else any(_has(one, keys, element) for one in row) for row in rows]
+        at = name.find(ANY, at + 1)
+    return None
+
+
+def _has(element: Any, keys: str, text: str) -> bool:
+    if keys:
+        if not isinstance(element, Mapping):
+            return False
+        fields = flattened(element, keys)
+        element = fields.get(keys)
+        if isinstance(element, list | tuple):
+            return any(_has(one, "", text) for one in element)
+    if isinstance(element, bool):
+        return text == ("true" if element else "false")
+    if isinstance(element, int | float):
+        return text in (str(element), str(int(element)) if element == element // 1 else "")
+    return isinstance(element, str) and element == text
+
+
 class ObjectRows:
     """Collects objects, and makes events of them.
 
@@ -140,6 +187,7 @@ class ObjectRows:
         self._types: list[str] = []
         self._rows: list[dict[str, Any]] = []
         self._classes: dict[str, dict[type, int]] = {}  # of each attribute the classes of its values, and first rows
+        self._lists: dict[str, dict[int, Sequence[Any]]] = {}  # of each attribute those of its rows that have one
         self.unread: dict[str, str] = {}
         self.notes: list[str] = []
 
@@ -211,7 +259,8 @@ class ObjectRows:
         class_ = type(value)
         if class_ is list or class_ is tuple:
             del attributes[name]
-            self._set_aside(name, row, f"a list, whose number of elements is the attribute {name + '.' + COUNT!r}")
+            self._set_aside(name, row, what_list(name))
+            self._lists.setdefault(name, {})[row] = value
             name, value, class_ = f"{name}.{COUNT}", len(value), int
             if name in attributes:
                 return
@@ -261,9 +310,15 @@ class ObjectRows:
             except BadTime as error:
                 self._set_aside(name, error.row, str(error))
         for name in self.unread:
-            for attributes in self._rows:
-                attributes.pop(name, None)
+            for row, attributes in enumerate(self._rows):
+                value = attributes.pop(name, None)
+                if value is not None and name in self._lists:
+                    self._lists[name][row] = [value]  # where others have lists, a single value is one of one element
         return [Event(type_, attributes) for type_, attributes in zip(self._types, self._rows, strict=True)]
+
+    def lists(self) -> dict[str, list[Sequence[Any] | None]]:
+        """Return the lists of each attribute that has any, one for each event; call it after `events`."""
+        return {name: [rows.get(row) for row in range(len(self._rows))] for name, rows in self._lists.items()}
 
     def has(self, name: str) -> bool:
         """Return whether an event has the attribute, readable or not."""

@@ -539,7 +539,8 @@ def test_arrow_types_are_brought_to_ours(write: Callable[..., Path]) -> None:
         (pa.array([0, 1, 2**63], pa.uint64()),
          ", position 2, field 'x': 9223372036854775808 is not exact as 64-bit int"),
         (pa.array([0, 10**18, 0], pa.timestamp("us")), ", position 1, field 'x': a time outside the years 1 to 9999"),
-        (pa.array([[1], [], []]), ", field 'x': a list, whose number of elements is the attribute 'x.count'"),
+        (pa.array([[1], [], []]), ", field 'x': a list, whose number of elements is the "
+         "attribute 'x.count'; whether x is one of them says 'x.any.x'"),
         (pa.array([1, 2, 3]).cast(pa.decimal128(21, 2)), ", field 'x': a column of type decimal128(21, 2); an "
          "attribute is int, float, string, bool, timestamp, so convert it or leave it out"),
     ],

@@ -514,7 +514,7 @@ def test_a_field_that_is_used_is_refused_with_the_reason(
     text: str, reader: str, source: Callable[[str, Rows], Any]
 ) -> None:
     rows = [{"type": "A", "x": [1]}, {"type": "B", "x": [1, 2]}]
-    with pytest.raises(InputError, match=r"'x': a list, whose number of elements is the attribute 'x\.count'"):
+    with pytest.raises(InputError, match=r"'x': a list, whose number of elements is the attribute 'x\.count'; whe"):
         cerify.match(text, source(reader, rows))
 
 
@@ -542,6 +542,27 @@ def test_columns_of_types_without_values_refuse_nothing(column: pa.Array) -> Non
     assert len(cerify.match("A ; B", table)) == 1
     with pytest.raises(InputError, match="field 'x': a column of type"):
         cerify.match("A FILTER A.x = 1", table)
+
+
+def test_a_time_before_the_first_year_refuses_only_its_column(tmp_path: Path) -> None:
+    """Programs of .NET write their least time so; with an offset it is in the year 0, and tables refused the file."""
+    rows = [{"type": "A", "x": "0001-01-01T00:00:00+01:00"}]
+    for read_rows in (READERS[name] for name in FLAT):
+        with pytest.MonkeyPatch.context() as patch:
+            given = read_rows(rows, tmp_path, patch)
+            assert len(cerify.match("A", given)) == 1
+            with pytest.raises(InputError, match="outside the years 1 to 9999"):
+                cerify.match("A FILTER A.x < timestamp '2024-01-01'", given)
+
+
+def test_whole_numbers_with_gaps_are_no_floats_in_pandas() -> None:
+    """Seconds became timestamps, which are compared with no number, and divisions of SQL were those of floats."""
+    pandas = pytest.importorskip("pandas")
+    rows = [{"type": "A", "time": 1711778400, "x": 5}, {"type": "A"}, {"type": "A", "time": 1711778401, "x": 7}]
+    S = Stream(pandas.DataFrame(rows))
+    assert [(event.get("time"), event.get("x")) for event in S] == [(1711778400, 5), (None, None), (1711778401, 7)]
+    assert Stream(rows) == S
+    assert type(Stream(pandas.DataFrame({"type": ["A", "A"], "x": [0.5, None]}))[0].get("x")) is float
 
 
 def test_decimals_are_numbers_where_none_is_rounded() -> None:
@@ -589,6 +610,50 @@ def test_a_schema_has_paths_and_counts(reader: str, source: Callable[[str, Rows]
     schema = cerify.observed(as_stream(source(reader, rows), type_column="event.kind", time_unit="ms"))
     (event,) = as_stream(source(reader, rows), type_column="event.kind", time_unit="ms", schema=schema)
     assert event.attributes == {"user.id": "u", "tags.count": 2, "time": MOMENT}
+
+
+LISTED = [
+    {"type": "A", "user": "u1", "time": 2, "tags": ["new", "sale"], "items": [{"sku": "x1", "n": 2}], "n": [1.0, 2.5]},
+    {"type": "A", "user": "u2", "time": 1, "tags": [], "items": [{"sku": "x2"}, {"sku": "x3"}], "n": []},
+    {"type": "B", "user": "u1", "time": 3},
+]
+ELEMENTS: Mapping[str, list[bool | None]] = {
+    "tags.any.new": [True, False, None],
+    "tags.any.ne": [False, False, None],
+    "items.sku.any.x3": [False, True, None],
+    "items.n.any.2": [True, False, None],
+    "n.any.2.5": [True, False, None],
+    "n.any.1": [True, False, None],
+}
+
+
+@pytest.mark.parametrize("reader", NESTED)
+def test_an_attribute_says_whether_a_list_has_an_element(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    for name, expected in ELEMENTS.items():
+        for flag in (True, False):
+            rows = [n for n, one in enumerate(expected) if one is flag]
+            text = f'A FILTER A."{name}" = {str(flag).lower()}'
+            assert [m.at for m in cerify.match(text, source(reader, LISTED))] == rows, name
+    in_order = as_stream(source(reader, LISTED), sort=True)
+    assert [m.at for m in cerify.match('A FILTER A."tags.any.new" = true', in_order)] == [1]
+    clause = 'MATCH_RECOGNIZE (PARTITION BY "user" PATTERN (P Q) DEFINE P AS "tags.any.sale" AND "tags.count" = 2)'
+    assert [m.events for m in cerify.match(clause, source(reader, LISTED), language="row-pattern")] == [(0, 2)]
+    with pytest.raises(InputError, match=r"whether x is one of them says 'tags\.any\.x'"):
+        cerify.match("A FILTER A.tags = 'new'", source(reader, LISTED))
+    attributes = '{"user": "string", "time": "int", "tags.any.new": "bool", "items.sku.any.x2": "bool"}'
+    schema = read_schema(f'{{"A": {attributes}, "B": {attributes}}}')
+    declared = as_stream(source(reader, LISTED), schema=schema)
+    assert [event.get("items.sku.any.x2") for event in declared] == [False, True, None]
+    assert [event.get("tags.any.new") for event in declared] == [True, False, None]
+
+
+def test_elements_of_several_files_and_of_single_values(tmp_path: Path) -> None:
+    one = _file(tmp_path, "1.jsonl", '{"type": "A", "tags": "new"}\n{"type": "A", "tags": ["old", "new"]}\n')
+    two = _file(tmp_path, "2.jsonl", '{"type": "A"}\n{"type": "A", "tags": ["old", true]}\n')
+    for text, rows in (("new", [0, 1]), ("old", [1, 3]), ("true", [3])):
+        assert [m.at for m in cerify.match(f'A FILTER A."tags.any.{text}" = true', as_stream([one, two]))] == rows
+    E = cerify.compile('A FILTER A."tags.any.new" = true')
+    assert [m.at for row in ({"tags": ["new"]}, {"tags": ["old"]}) for m in E.push([{"type": "A", **row}])] == [0]
 
 
 def test_objects_are_nested_only_so_deep() -> None:
