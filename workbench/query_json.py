@@ -125,7 +125,13 @@ def _classes_in(hint: Any) -> Iterable[type]:
 
 def fields_of(kind: Any) -> Iterable[str]:
     """Return the names of the fields of a class of nodes, without those that are left out of JSON."""
-    return (field.name for field in fields(kind) if field.name not in LEFT_OUT)
+    return (field.name for field in fields(kind) if field.name not in LEFT_OUT and not field.metadata.get("optional"))
+
+
+def optional_fields(node: Any) -> Iterable[str]:
+    """Return the names of the fields that are in JSON only where they have another value than the default."""
+    optional = (field for field in fields(node) if field.metadata.get("optional"))
+    return (field.name for field in optional if getattr(node, field.name) != field.default)
 
 
 @cache

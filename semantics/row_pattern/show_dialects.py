@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from cerify.semantics import trees
@@ -18,6 +18,7 @@ from cerify.semantics.row_pattern.dialects import (
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression, texts
 from cerify.semantics.trees import subtrees
+from cerify.semantics.values import Value, ValueType, value_type_of
 
 _TOKEN = re.compile(
     r"(?<!INTERVAL )'(?:[^']|'')*'|(?P<name>\"(?:[^\"]|\"\")*\")|(?<= AS )(?P<type>BIGINT|DOUBLE|VARCHAR|BOOLEAN)(?=\))"
@@ -58,6 +59,69 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
         exact = "exact" if target.integer_division == "exact" else "truncated"
         differences.append(f"a division of whole numbers is {exact} in {target.title}, and is not in {source.title}")
     return text, tuple(differences)
+
+
+def show_table(
+    name: str,
+    columns: Sequence[rows.RowColumn],
+    table: Sequence[Sequence[Value | None]],
+    target: SqlDialect,
+    types: Mapping[str, ValueType] | None = None,
+) -> str:
+    """Return WITH and a table of these rows in a dialect; the first row says the types of the columns.
+
+    types: those of columns that are NULL throughout, else whole numbers. Raises Unsupported for a dialect without
+    WITH, and for a column of several types.
+
+    >>> from cerify.semantics.row_pattern.dialects import DIALECTS
+    >>> show_table("t", [rows.RowColumn("x")], [[1], [None]], DIALECTS["duckdb"])
+    'WITH t (x) AS (VALUES (CAST(1 AS BIGINT)), (NULL))'
+    """
+    if target.streams:
+        raise Unsupported(f"{target.title} has no table in the text of a query")
+    if not table:
+        raise Unsupported("a table in the text of a query has a row at least")
+    known = types or {}
+    names_of_types = [
+        _column_type(column, [row[i] for row in table], known.get(column.name, "int"), target)
+        for i, column in enumerate(columns)
+    ]
+    names = [_spelt_name(column, target) for column in columns]
+    cells = [[show_expression(rows.RowConstant(value)) for value in row] for row in table]
+    cells[0] = [f"CAST({cell} AS {type_})" for cell, type_ in zip(cells[0], names_of_types, strict=True)]
+    if target.name == "bigquery":
+        rest = [f"({', '.join(row)})" for row in cells[1:]]
+        named = ", ".join(f"{cell} AS {column}" for cell, column in zip(cells[0], names, strict=True))
+        return f"WITH {name} AS (SELECT * FROM UNNEST([{', '.join((f'STRUCT({named})', *rest))}]))"
+    if target.name == "oracle":
+        selects = [", ".join(f"{cell} AS {c}" for cell, c in zip(row, names, strict=True)) for row in cells]
+        return f"WITH {name} AS ({' UNION ALL '.join(f'SELECT {one} FROM DUAL' for one in selects)})"
+    values = ", ".join(f"({', '.join(row)})" for row in cells)
+    listed = f"({', '.join(names)})"
+    if target.name in ("snowflake", "databricks"):
+        return f"WITH {name} AS (SELECT * FROM VALUES {values} AS v {listed})"
+    return f"WITH {name} {listed} AS (VALUES {values})"
+
+
+SQL_TYPES: Mapping[ValueType, rows.SqlType] = {
+    "int": "BIGINT", "float": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN", "timestamp": "TIMESTAMP",
+}  # fmt: skip
+
+
+def _column_type(column: rows.RowColumn, values: Sequence[Value | None], empty: ValueType, target: SqlDialect) -> str:
+    """The name of the type of a column in a dialect; empty: that of one that is NULL throughout."""
+    types = {value_type_of(value) for value in values if value is not None}
+    if types == {"int", "float"}:
+        types = {"float"}
+    if len(types) > 1:
+        raise Unsupported(f"the values of {column.name} are of several types")
+    standard = SQL_TYPES[next(iter(types), empty)]
+    return (target.types or {}).get(standard, standard)
+
+
+def _spelt_name(column: rows.RowColumn, target: SqlDialect) -> str:
+    """The name of a column, in quotation marks where the clause has it so."""
+    return _TOKEN.sub(lambda found: _spelt(found, target), show_expression(column))
 
 
 def _spelt(found: re.Match[str], target: SqlDialect) -> str:

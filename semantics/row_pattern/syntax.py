@@ -479,7 +479,7 @@ class MatchRecognize:
     skip: RowSkip = RowSkip()
     subsets: tuple[Subset, ...] = ()
     window: RowWindow | None = None
-    longest: bool = False
+    longest: bool = field(default=False, metadata={"optional": True})  # in JSON only where it is so
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @cached_property

@@ -34,6 +34,7 @@ from cerify.conformance.cases import line_of_case
 from cerify.conformance.model import Case
 from cerify.equivalence.complete_keyed_tests import keyed_tests
 from cerify.equivalence.complete_tests import marked_dfa, vectors
+from cerify.equivalence.generate.row_tests import show_test
 from cerify.equivalence.verdict import (
     Bounded,
     Certificate,
@@ -55,6 +56,9 @@ from cerify.semantics.errors import CerifyError, errors_in
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.files import write_whole
 from cerify.semantics.json_events import json_of_event, json_of_schema, text_of
+from cerify.semantics.row_pattern.dialects import SqlDialect, dialect_named
+from cerify.semantics.row_pattern.syntax import MatchRecognize
+from cerify.semantics.values import ValueType, value_type_of
 from cerify.terminal import echo, picked, printable
 
 COLOURS = {"equivalent": "green", "contained": "green", "different": "red", "undecided": "yellow"}
@@ -353,6 +357,9 @@ def _format_schema(schema: Schema) -> str:
 @click.option("--schema", "schema_text", metavar="JSON|FILE", help="Only events of this schema.")
 @click.option("--out", type=OUTPUT, help="Write the cases to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary.")
+@click.option(
+    "--sql", is_flag=True, help="MATCH_RECOGNIZE: SELECTs over the tables, in the dialect of QUERY, to paste."
+)
 @dialect_option
 @reading_option
 @language_option
@@ -363,6 +370,7 @@ def vectors_command(
     out: Path | None,
     as_json: bool,
     language: str,
+    sql: bool,
     dialect: str | None,
     readings: tuple[str, ...],
 ) -> int:
@@ -374,11 +382,15 @@ def vectors_command(
 
     Of a rule in EQL, by its text or a file .eql or .toml: logs of documents in ECS on which every rule that differs
     from it in one place is found out, one line each with the log, the matches that are expected and what it finds.
+    Of a clause of MATCH_RECOGNIZE, or of a SELECT with one: tables in the same way, with the rows that are expected.
     """
     query, language = with_rule_of(query, language, dialect=dialect, readings=readings)
     schema = None if schema_text is None else schema_of(schema_text, language=language)
     if type(language_named(language).explanations).test_logs is not Explanations.test_logs:
-        return _logs(query, language, schema, out, as_json)
+        written = dialect_named(dialect or "standard") if sql else None
+        return _logs(query, language, schema, out, as_json, written)
+    if sql:
+        raise click.UsageError("--sql is for queries in MATCH_RECOGNIZE")
     with errors_in(query):
         phi = parse(query)
         if compilable(phi):
@@ -405,15 +417,25 @@ def vectors_command(
     return 0
 
 
-def _logs(query: str, language: str, schema: Schema | None, out: Path | None, as_json: bool) -> int:
-    """Writes the logs that find out what differs from a rule in one place."""
+def _logs(
+    query: str, language: str, schema: Schema | None, out: Path | None, as_json: bool, dialect: SqlDialect | None
+) -> int:
+    """Writes the logs or tables that find out what differs from a rule in one place; a dialect for SQL in it."""
     with errors_in(query):
         lang = language_named(language)
         tree = lang.syntax.parse(query)
         if schema is not None:
             lang.syntax.require_typed(tree, schema)
         found = lang.explanations.test_logs(tree, schema)
-    lines = [json.dumps(line, ensure_ascii=False) for line in found.lines]
+        lines = [json.dumps(line, ensure_ascii=False) for line in found.lines]
+        if dialect is not None:
+            if not isinstance(tree, MatchRecognize):
+                raise click.UsageError("--sql is for queries in MATCH_RECOGNIZE")
+            types = dict(schema.attributes if schema is not None else ())
+            for row_ in (event.attributes for S in found.tables for event in S):
+                types |= {name: value_type_of(value) for name, value in row_.items() if name not in types}
+            pairs = zip(found.lines, found.tables, strict=True)
+            lines = [_sql_of_test(tree, line, S, dialect, types) for line, S in pairs]
     if out is None:
         for line in lines:
             echo(line)
@@ -423,6 +445,17 @@ def _logs(query: str, language: str, schema: Schema | None, out: Path | None, as
         for words in found.summary:
             echo(words, error=True)
     return 0
+
+
+def _sql_of_test(
+    q: MatchRecognize, line: Mapping[str, Any], S: Stream, dialect: SqlDialect, types: Mapping[str, ValueType]
+) -> str:
+    """The SELECT of a table of `test_logs`, with what is expected and what it finds out as comments."""
+    expected = line["expected"]
+    shown = "; ".join(", ".join("NULL" if value is None else str(value) for value in row) for row in expected["rows"])
+    comments = [f"-- finds out: {words}" for words in line["kills"]]
+    comments += [f"-- expected ({', '.join(expected['columns'])}): {shown or 'no row'}"]
+    return "\n".join((*comments, show_test(q, S, dialect, types), ""))
 
 
 def _case(query: str, number: int, S: Stream, schema: Schema | None) -> Case:

@@ -18,7 +18,7 @@ from cerify.conformance.prediction import INTERPRETATIONS
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.protocol import EngineInfo, bounded
-from cerify.query_json import fields_of, node_kinds
+from cerify.query_json import fields_of, node_kinds, optional_fields
 from cerify.semantics.arguments import Budget, did_you_mean
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import TIME, Event, Match, Stream
@@ -197,7 +197,7 @@ def tree_of(value: Any) -> Any:
     """A syntax tree, or a part of one, in JSON."""
     if is_dataclass(value) and not isinstance(value, type):
         return {"node": node_word(type(value))} | {
-            name: tree_of(getattr(value, name)) for name in fields_of(type(value))
+            name: tree_of(getattr(value, name)) for name in (*fields_of(type(value)), *optional_fields(value))
         }
     match value:
         case datetime():

@@ -305,11 +305,12 @@ class OutputTable:
 
 @dataclass(frozen=True)
 class TestLogs:
-    """Test logs as JSON, one each, and what there is to say of all of them."""
+    """Test logs as JSON, one each, and what there is to say of all of them; of tables the streams too."""
 
     __test__: ClassVar[bool] = False  # no class of tests, whatever its name
     lines: tuple[Mapping[str, Any], ...]
     summary: tuple[str, ...]
+    tables: tuple[Stream, ...] = ()
 
 
 class LanguagePart(Generic[F]):

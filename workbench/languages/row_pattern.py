@@ -22,6 +22,7 @@ from cerify.languages.language import (
     Options,
     OutputTable,
     Syntax,
+    TestLogs,
     instead,
     without_numba,
 )
@@ -52,7 +53,7 @@ from cerify.semantics.row_pattern.syntax import (
 )
 from cerify.semantics.sase.syntax import Reading
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import Value
+from cerify.semantics.values import Value, plain
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
@@ -190,6 +191,25 @@ class RowExplanations(Explanations[MatchRecognize]):
 
         require_wellformed(query)
         return diagram_of_clause(query, title, budget)
+
+    def test_logs(self, query: MatchRecognize, schema: Schema | None = None, /) -> TestLogs:
+        """Tables, with the rows that the clause makes of them, that kill the clauses which differ in one place."""
+        from cerify.equivalence.generate.row_tests import make_table_tests
+
+        found = make_table_tests(query, schema, Budget(states=5_000))
+        lines = tuple(
+            {
+                "rows": [plain({**event.attributes}) for event in test.table],
+                "expected": OutputTable(test.columns, test.rows).json(),
+                "kills": list(test.kills),
+            }
+            for test in found.tests
+        )
+        killed = found.mutants - len(found.same) - len(found.undecided)
+        summary = [f"{len(lines)} tables find out {killed} of {found.mutants} clauses that differ in one place"]
+        summary += [f"means the same as the clause: {words}" for words in found.same]
+        summary += [f"no table was found for: {words}" for words in found.undecided]
+        return TestLogs(lines, tuple(summary), tuple(test.table for test in found.tests))
 
     def preference_tree(self, query: MatchRecognize, S: Stream, place: int, title: str) -> Diagram:
         from cerify.draw.automata import preference_tree

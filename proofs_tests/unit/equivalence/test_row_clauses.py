@@ -27,7 +27,8 @@ from cerify.equivalence.decide.row_clauses import (
     shortest_match,
 )
 from cerify.equivalence.generate import row_pattern
-from cerify.equivalence.generate.row_pattern import RowProfile, clause
+from cerify.equivalence.generate.row_pattern import PROFILES, RowProfile, clause, stream
+from cerify.equivalence.generate.row_tests import make_table_tests, mutants_of, show_test
 from cerify.equivalence.verdict import Certificate, Claim, Different, Equivalent, Fact, Level, Undecided
 from cerify.semantics import trees
 from cerify.semantics.arguments import Budget
@@ -35,7 +36,8 @@ from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsup
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import may_be_empty
-from cerify.semantics.row_pattern.interpreter import find_matches
+from cerify.semantics.row_pattern.dialects import dialect_named
+from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, RowDefinition, RowSkip, show, show_pattern
 from cerify.semantics.trees import subtrees
@@ -663,3 +665,71 @@ def test_tables_of_a_schema_have_rows_of_its_types() -> None:
     verdict = asked(LABELS, TURNED.replace("<", "<="), schema=Schema({"A": {"x": "int"}, "B": {"x": "int"}}))
     assert isinstance(verdict, Different)
     assert {event.type for event in verdict.stream} <= {"A", "B"}
+
+
+# ---- test tables ----
+# Tables that find out what differs from a clause in one place.
+
+COUNTED = "ORDER BY t MEASURES COUNT(*) AS n PATTERN"
+MADE = {
+    "V": f"{COUNTED} (S DOWN+ UP) DEFINE DOWN AS x < PREV(x), UP AS x > PREV(x)",
+    "sessions": f"PARTITION BY u {COUNTED} (S MORE*) DEFINE MORE AS t - PREV(t) <= INTERVAL '30' MINUTE",
+    "all rows": """ORDER BY t MEASURES LAST(A.x) AS l ALL ROWS PER MATCH PATTERN (A+ {- B -})
+        DEFINE A AS SUM(A.x) < 3, B AS e = 'b'""",
+    "longest": f"{COUNTED} (A | A B) DEFINE B AS x > 1 OPTIONS (use_longest_match = TRUE)",
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_tables_find_out_mutants(name: str) -> None:
+    q = parse(f"MATCH_RECOGNIZE ({MADE[name]})")
+    found = make_table_tests(q, None, Budget(states=3_000))
+    mutants = dict(mutants_of(q))
+    assert found.mutants == len(mutants) > 12
+    assert len(found.undecided) <= 4  # of "all rows" four that mean the same
+    for test in found.tests:
+        assert (test.columns, test.rows) == _table(q, test.table)
+        order = [event.attributes.get("t") for event in test.table]
+        assert len(set(order)) == len(order) or q.partition
+        for words in test.kills:
+            assert _table(mutants[words], test.table) != (test.columns, test.rows), words
+    killed = [words for test in found.tests for words in test.kills]
+    assert sorted([*killed, *found.same, *found.undecided]) == sorted(words for words, _ in mutants_of(q))
+    for words in found.same:
+        for seed in range(20):
+            S = stream(Random(seed), PROFILES["columns"], 5, q)
+            assert _table(mutants[words], S) == _table(q, S), words
+
+
+def _table(q: MatchRecognize, S: Stream) -> object:
+    try:
+        made = RowOutput(q, S)
+        return made.columns, tuple(made.rows(find_matches(q, S)))
+    except IllFormed:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("standard", "(u, t) AS (VALUES (CAST('it''s' AS VARCHAR), CAST(1 AS BIGINT)), (NULL, 2))\nSELECT * FROM t"),
+        ("bigquery", "(SELECT * FROM UNNEST([STRUCT(CAST('it''s' AS STRING) AS u, CAST(1 AS INT64) AS t), (NULL, 2)])"),
+        ("oracle", "SELECT CAST('it''s' AS VARCHAR2(4000)) AS u, CAST(1 AS NUMBER(19)) AS t FROM DUAL UNION ALL"),
+        ("snowflake", "AS (SELECT * FROM VALUES (CAST('it''s' AS VARCHAR), CAST(1 AS BIGINT)), (NULL, 2) AS v (u, t))"),
+    ],
+)  # fmt: skip
+def test_the_table_of_a_select(name: str, text: str) -> None:
+    q = parse("MATCH_RECOGNIZE (PARTITION BY u ORDER BY t MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS TRUE)")
+    S = Stream([Event(ROW, {"u": "it's", "t": 1}), Event(ROW, {"t": 2})])
+    assert text in show_test(q, S, dialect_named(name))
+
+
+def test_a_select_needs_an_order() -> None:
+    q = parse("MATCH_RECOGNIZE (MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS TRUE)")
+    with pytest.raises(Unsupported, match="no order"):
+        show_test(q, Stream([Event(ROW, {"t": 2})]), dialect_named("trino"))
+    q = parse(
+        "MATCH_RECOGNIZE (ORDER BY t MEASURES COUNT(*) AS n AFTER MATCH SKIP TO NEXT ROW PATTERN (A) DEFINE A AS TRUE)"
+    )
+    with pytest.raises(Unsupported, match="no table in the text"):
+        show_test(q, Stream([Event(ROW, {"t": 2})]), dialect_named("azure"))

@@ -428,6 +428,7 @@ def test_the_ends_are_the_labellings_of_the_definition(profile: str, seeds: int)
     compared = 0
     for seed in range(seeds):
         q, S = case_rows(Random(f"{profile} {seed}"), ROWS_PROFILES[profile], 5, 4)
+        q = replace(q, longest=False)
         if not S:
             continue
         found = preference_tree(show(q), S, 0)

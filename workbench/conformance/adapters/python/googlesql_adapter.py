@@ -6,7 +6,7 @@ The package brings the implementation as WebAssembly. A clause is written anew f
 has no words for, and what the analyzer refuses, is skipped. Measures are aggregates over the rows of a match, so that
 one of them shows the rows with their labels. An empty match has no rows, so that the place of one follows from the
 order of the matches: where a pattern accepts no rows, there is a match at each place where one may begin. With
-`--longest` each clause gets `OPTIONS (use_longest_match = TRUE)`.
+`--longest` each clause gets `OPTIONS (use_longest_match = TRUE)`, else those that have it.
 """
 
 import json
@@ -201,6 +201,8 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
         + " DESC" * bool(one["descending"]) + (f" NULLS {one['nulls']}" if one["nulls"] else "")
         for one in tree["order"]
     ]  # fmt: skip
+    if any(one["node"] != "Column" for one in tree["partition"]):
+        raise Skip("matches are told apart by columns of PARTITION BY; this is an expression", LINK)
     keys = [name_of(one["name"]) for one in tree["partition"]]
     defined = [
         f"{name_of(name)} AS {expression_of(conditions[name], name) if name in conditions else 'TRUE'}" for name in variables
@@ -211,7 +213,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
         *([f"PARTITION BY {', '.join(keys)}"] if keys else []), f"ORDER BY {', '.join([*orders, PLACE])}",
         f"MEASURES {', '.join(measures)}", f"AFTER MATCH SKIP {'TO ' * (tree['skip']['to'] == 'next row')}{tree['skip']['to'].upper()}",
         f"PATTERN ({pattern_of(tree['pattern'])})", f"DEFINE {', '.join(defined)}",
-        *(["OPTIONS (use_longest_match = TRUE)"] if LONGEST else []),
+        *(["OPTIONS (use_longest_match = TRUE)"] if LONGEST or tree.get("longest") else []),
     ]  # fmt: skip
     table = f"(SELECT {', '.join(cells)} FROM cerify_rows)"
     has_empty = accepts_no_rows(tree["pattern"])
