@@ -43,6 +43,8 @@ FILES: dict[str, int] = {
     "Within": 29,
     "Repeat": 4,
     "ContiguousRepeat": 4,
+    "NextPlus": 3,
+    "Until": 3,
 }
 """The most files that name each class, the file that defines it included."""
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from itertools import groupby
 from operator import or_
 from typing import TypeAlias
 
@@ -37,6 +38,11 @@ class EventChain:
     links: tuple[Link, ...]
     endless: bool = False
 
+    @property
+    def runs(self) -> Runs:
+        """Return the links, with how many times each comes in a row."""
+        return tuple((link, sum(1 for _ in same)) for link, same in groupby(self.links))
+
 
 def chain_of(phi: cel.Formula) -> EventChain | None:
     """The chain that a formula is; None for a formula that is none, by its form."""
@@ -54,10 +60,30 @@ def chain_of(phi: cel.Formula) -> EventChain | None:
     return None if links is None else EventChain(links)
 
 
-def last_of_kind(phi: cel.Formula) -> int | None:
-    """Return the number n if phi is LAST of exactly n events of one kind; None for any other formula."""
+Runs: TypeAlias = tuple[tuple[Link, int], ...]
+"""The links of a chain, with how many times each comes in a row."""
+
+
+def runs_of_last(phi: cel.Formula) -> Runs | None:
+    """Return the links and their counts if phi is LAST of a chain of a fixed length; None for any other formula.
+
+    >>> from cerify.semantics.cel.parse import parse
+    >>> [count for _, count in runs_of_last(parse("LAST(A{60} ; B ; C{3})"))]
+    [60, 1, 3]
+    """
     chain = chain_of(phi.phi) if isinstance(phi, cel.Last) else None
-    return None if chain is None or chain.endless or len(set(chain.links)) > 1 else len(chain.links)
+    return None if chain is None or chain.endless else chain.runs
+
+
+def greatest_runs(phi: cel.Formula, chain: cel.Formula | None = None) -> tuple[bool, Runs] | None:
+    """Return whether phi is LAST, and the runs, if phi is LAST or NXT of a chain of a fixed length; else None.
+
+    chain: the chain, where it is the operand less its windows and keys.
+    """
+    if not isinstance(phi, cel.Next | cel.Last):
+        return None
+    found = chain_of(phi.phi if chain is None else chain)
+    return None if found is None or found.endless else (isinstance(phi, cel.Last), found.runs)
 
 
 def _links(phi: cel.Formula) -> tuple[Link, ...] | None:

@@ -1,12 +1,13 @@
-"""Store the matches of LAST of n events of one kind, as LAST(A{60}): the positions of the last n events of each key.
+"""Store the matches of LAST of counted events, as LAST(A{60}) and LAST(A{60} ; B{30}), for each key.
 
 The automaton of such a chain (cea/chains.py) holds the last sixty events of the kind in sixty states and their nodes.
-This store holds the events alone, so that the time to add one does not depend on n.
+These stores hold the events alone, so that the time to add one does not depend on the numbers: of one kind the last
+positions, of several runs a node for each event, which knows the run before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,117 @@ class ChainStore(MatchStore):
             )  # fmt: skip
             if found:
                 yield roots[:found]
+
+    def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
+        return self._find(batch, transitions, listed=True)
+
+    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
+        offsets = np.arange(len(roots) + 1, dtype=np.int64) * self._length
+        yield MatchBatch(roots[:, 0].copy(), offsets, self._events[: offsets[-1]].copy(), np.zeros(0, np.int32))
+
+    def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
+        for roots in self._find(batch, transitions, listed=False):
+            yield roots[:, 0].copy(), np.ones(len(roots), np.int64)
+
+
+class RunsStore(MatchStore):
+    """The events of several runs, one run after the other, for each key; see keyed_kernels.last_of_runs.
+
+    lengths: how many events each run has. members: returns, for each class of events, the runs in which they can stand,
+    as bits. consume, ascending: as of KeyedStore. Under windows the nodes of the window are kept, else all.
+    """
+
+    growth, most = 2, 2**30
+
+    def __init__(
+        self, lengths: tuple[int, ...], members: Callable[[], NDArray[np.uint64]], consume: bool, ascending: bool
+    ) -> None:
+        super().__init__((kernels.RUN_NODE,), np.dtype(np.int64))
+        self._loaded = 0
+        self._lengths, self._members = np.array(lengths, np.int64), members
+        self._begins = np.cumsum(self._lengths) - self._lengths
+        self._length, self._consume, self._ascending = sum(lengths), consume, ascending
+        self.counters = np.zeros(kernels.COUNTERS, np.int64)
+        self.ring = np.zeros((0, self._length), np.int64)
+        self.taken = np.zeros((0, len(lengths)), np.int64)
+        self.home = np.zeros((0, 2), np.int64)
+        self._events = np.zeros(0, np.int64)
+
+    @property
+    def nodes(self) -> int:
+        return int(self.counters[kernels.NODES_MADE] - self.counters[kernels.KEPT_FROM])
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        kept = {"counters": self.counters, "tree": self.tree[:, : self.nodes]}
+        return kept | {"rows": self.ring, "taken": self.taken, "home": self.home}
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """None are kept: a match has one variable."""
+        return np.zeros(0, np.int32)
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        positions: NDArray[np.int64] = self.tree[kernels.EVENT, : self.nodes]
+        return positions
+
+    def resize(self, states: int, keys: int) -> None:
+        had = len(self.ring)
+        if keys > had:
+            if keys * self._length > ENTRIES:
+                raise BudgetExceeded(
+                    f"the last {self._length} events of {keys} keys do not fit in the compiled evaluator; use a "
+                    "shorter window"
+                )
+            ring, taken = np.zeros((keys, self._length), np.int64), np.zeros((keys, self._lengths.size), np.int64)
+            home = np.full((keys, 2), -1, np.int64)
+            ring[:had], taken[:had], home[:had] = self.ring, self.taken, self.home
+            self.ring, self.taken, self.home = ring, taken, home
+
+    def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
+        counters, tree, ring, taken, home = (arrays[n] for n in ("counters", "tree", "rows", "taken", "home"))
+        require(all(a.dtype == np.int64 for a in (counters, tree, ring, taken, home)), "an array is of another type")
+        require(counters.shape == (kernels.COUNTERS,) and (counters >= 0).all(), "the counters have no such shape")
+        made, kept = int(counters[kernels.NODES_MADE]), int(counters[kernels.KEPT_FROM])
+        require(tree.shape == (kernels.RUN_NODE, made - kept), "the nodes differ in number")
+        require(ring.ndim == 2 and ring.shape[1] == self._length, "a table has no such shape")
+        require(taken.shape == (len(ring), self._lengths.size) and (taken >= 0).all(), "a table has no such shape")
+        require(home.shape == (len(ring), 2) and (home >= -1).all(), "a table has no such shape")
+        require(((ring >= 0) & (ring < max(1, made))).all(), "a node lies in the future")
+        numbers = np.arange(kept, made)
+        links = tree[[kernels.BEFORE, kernels.BASE]]
+        require((links < numbers).all(), "a node lies in the future")
+        require((tree[[kernels.EVENT, kernels.FIRST, kernels.FIRST_OF_BASE]] < position).all(), "an event does")
+        self.counters, self.tree = counters, np.ascontiguousarray(tree)
+        self.ring, self.taken, self.home = map(np.ascontiguousarray, (ring, taken, home))
+
+    def _compact(self, bound: int) -> NDArray[np.bool_]:
+        """Forget the nodes and the keys whose last event is before the bound."""
+        used: NDArray[np.bool_] = self.home[:, kernels.STREAM] == self.counters[kernels.STREAMS]
+        if self._ascending:
+            used &= self.home[:, kernels.COUNT] >= bound
+            over = int(np.searchsorted(self.positions, bound))
+            self.tree[:, : self.nodes - over] = self.tree[:, over : self.nodes].copy()
+            self.counters[kernels.KEPT_FROM] += over
+        self.home[~used] = -1
+        return used
+
+    def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
+        most = max(1, POSITIONS // self._length) if listed else ROOTS
+        roots, self._events = np.empty((most, 2), np.int64), np.empty(most * self._length * listed, np.int64)
+        members, index = self._members(), 0
+        while index < batch.classes.size:
+            index, found = kernels.last_of_runs(
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, members, self._lengths,
+                self._begins, self._consume, self.counters, self.tree, self.ring, self.taken, self.home, roots,
+                self._events,
+            )  # fmt: skip
+            if found:
+                yield roots[:found]
+            room = self._lengths.size
+            if index < batch.classes.size and self.nodes + room > self.tree.shape[1]:
+                self._make_room(room, int(batch.low[index]) if self._ascending else 0)
 
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
         return self._find(batch, transitions, listed=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
@@ -84,11 +84,15 @@ def keyed_store(reports_at_last_event: bool, windowed: bool, consuming: bool, as
     return KeyedStore(reports_at_last_event, windowed, consuming, ascending)
 
 
-def chain_store(length: int, consuming: bool, ascending: bool) -> MatchStore:
-    """A store for LAST of so many events of a kind; see ChainStore. Raises Unsupported where numba is not installed."""
+def chain_store(
+    lengths: tuple[int, ...], members: Callable[[], NDArray[np.uint64]], consuming: bool, ascending: bool
+) -> MatchStore:
+    """A store for LAST of counted events; see ChainStore. Raises Unsupported where numba is not installed."""
     with numba_required():
-        from cerify.automata.evaluate.chain_store import ChainStore
-    return ChainStore(length, consuming, ascending)
+        from cerify.automata.evaluate.chain_store import ChainStore, RunsStore
+    if len(lengths) == 1:
+        return ChainStore(*lengths, consuming, ascending)
+    return RunsStore(lengths, members, consuming, ascending)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -98,6 +102,7 @@ def chain_store(length: int, consuming: bool, ascending: bool) -> MatchStore:
 # so they are checked when they are loaded: the tables of the automaton are the same, and indices lie inside the
 # arrays.
 
+MOST_RUNS = 63  # of counted events that a store for these has bits for
 LAST = 2**62  # position; the loops count on from it in 64 bits
 
 
@@ -146,16 +151,31 @@ class CompiledState(AutomatonEvaluator):
         Without windows it also names the layout of the nodes, since a state belongs to one.
         """
         if not self.unwindowed:
-            return super().identity if self.last_of is None else f"{super().identity} the last {self.last_of}"
+            if not self.lengths:
+                return super().identity
+            return f"{super().identity} the last {' '.join(map(str, self.lengths))}"
         return f"{super().identity} {FRONT}"
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Return how many events each run has, of LAST of counted events; none of any other formula."""
+        runs = self.last_of or ()
+        return tuple(length for _, length in runs) if len(runs) <= MOST_RUNS else ()
+
+    def _members(self) -> NDArray[np.uint64]:
+        """Return for each class of events, as bits, the runs of `last_of` in which an event of it can stand."""
+        predicates, runs = self.automaton.A.predicates, self.last_of or ()
+        bits = [sum(1 << predicates.index(P) for P, _ in link if P in predicates) for link, _ in runs]
+        members = (sum(1 << g for g, of_run in enumerate(bits) if type_ & of_run) for type_ in self.types)
+        return np.fromiter(members, np.uint64, len(self.types))
 
     def _empty_store(self) -> MatchStore:
         if self.unwindowed:
             return unwindowed_store(self.output == "valuations")
         consuming = self.consumption is Consumption.ANY
         ascending = self.scope.key_events is None
-        if self.last_of is not None and self.output == "matches" and not self.scope.attributes:
-            return chain_store(self.last_of, consuming, ascending)
+        if self.lengths and self.output == "matches" and not self.scope.attributes:
+            return chain_store(self.lengths, self._members, consuming, ascending)
         if self.scope.keys:
             return keyed_store(self.reports_at_last_event, self.scope.windowed, consuming, ascending)
         return windowed_store(self.reports_at_last_event, self.scope.windowed, consuming)

@@ -259,3 +259,83 @@ def last_of_chain(  # type: ignore[no-untyped-def]
         index += 1
     counters[STREAMS] = stream
     return index, found
+
+
+EVENT, BEFORE, BASE, FIRST, FIRST_OF_BASE, RUN_NODE = range(6)  # the rows of the tree of last_of_runs
+KEPT_FROM = 2  # of counters: the number of the first node that is kept
+
+
+@bare
+def last_of_runs(  # type: ignore[no-untyped-def]
+    classes, numbers, admitted, low, base, start, members, lengths, begins, consume, counters, tree, ring, taken, home,
+    roots, events,
+):  # fmt: skip
+    """Read events from index start on, for LAST of runs of events; stop where roots or the tree is full.
+
+    The greatest match is found from its end: the last events of the last run, then the last ones of the run before that
+    come before these, and so on. So an event that can stand in a run is a node that knows the one before it in the run
+    and, if the run could begin with it, the last node of the run before. classes to low are those of update_keyed.
+    members: uint64 [classes], the runs in which an event can stand, as bits. lengths, begins: int64 [runs], how many
+    events a run has, and where its part of a row of ring begins. counters: NODES_MADE, STREAMS, KEPT_FROM.
+    tree: int64 [RUN_NODE, .]; FIRST is the first position of the greatest match of the runs up to this one that ends
+    with the node, or -1. ring: int64 [K, n], the last nodes of each run, each in the place of its number modulo the
+    length. taken: int64 [K, runs], how many there were. home: int64 [K, 2]: the stream that the rows of a key are of,
+    and the position of its newest node. roots and events: as of last_of_chain. Returns the index reached and the number
+    of roots.
+    """
+    n, runs, stream, found, index = ring.shape[1], lengths.size, counters[STREAMS], 0, start
+    nodes, kept = counters[NODES_MADE], counters[KEPT_FROM]
+    while index < classes.size and found < roots.shape[0] and nodes - kept + runs <= tree.shape[1]:
+        c, k, position = classes[index], numbers[index], base + index
+        if c < 0:
+            stream, c = stream + 1, -1 - c
+        if k >= 0 and members[c] != 0:
+            if home[k, STREAM] != stream:
+                home[k, STREAM] = stream
+                for g in range(runs):
+                    taken[k, g] = 0
+            complete = -1
+            for g in range(runs - 1, -1, -1):
+                if members[c] >> np.uint64(g) & np.uint64(1) == 0:
+                    continue
+                if not admitted[index]:
+                    taken[k, g] = 0
+                    continue
+                before, count, length = -1, taken[k, g], lengths[g]
+                if g > 0 and taken[k, g - 1] >= lengths[g - 1]:
+                    before = ring[k, begins[g - 1] + (taken[k, g - 1] - 1) % lengths[g - 1]]
+                    if before < kept or tree[FIRST, before - kept] < 0:
+                        before = -1
+                if g > 0 and before < 0 and count == 0:
+                    continue
+                row = nodes - kept
+                tree[EVENT, row], tree[BASE, row], tree[FIRST, row] = position, before, -1
+                tree[BEFORE, row] = ring[k, begins[g] + (count - 1) % length] if count > 0 else -1
+                tree[FIRST_OF_BASE, row] = tree[FIRST, before - kept] if before >= 0 else -1
+                ring[k, begins[g] + count % length] = nodes
+                taken[k, g], home[k, COUNT] = count + 1, position
+                if count + 1 >= length:
+                    oldest = ring[k, begins[g] + (count + 1) % length]
+                    if oldest >= kept:
+                        tree[FIRST, row] = tree[EVENT if g == 0 else FIRST_OF_BASE, oldest - kept]
+                if g == runs - 1 and tree[FIRST, row] >= low[index]:
+                    complete = nodes
+                nodes += 1
+            if complete >= 0:
+                roots[found, 0], roots[found, 1] = position, found
+                if events.size > 0:
+                    node, x = complete, found * n + n - 1
+                    for g in range(runs - 1, -1, -1):
+                        last = node
+                        for _ in range(lengths[g]):
+                            if node < kept:
+                                break
+                            events[x] = tree[EVENT, node - kept]
+                            x, last, node = x - 1, node, tree[BEFORE, node - kept]
+                        node = tree[BASE, last - kept] if last >= kept else -1
+                found += 1
+                if consume:
+                    stream += 1
+        index += 1
+    counters[STREAMS], counters[NODES_MADE] = stream, nodes
+    return index, found

@@ -17,6 +17,7 @@ from itertools import groupby, product
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias, assert_never
 
+from cerify.automata.cea.chains import greatest_runs
 from cerify.automata.cea.compile import ValueWindow, compilable, lazily
 from cerify.automata.cea.model import Determinized, Marks
 from cerify.automata.evaluate.ces import BOTTOM, Bottom, CesOutput, CesUnion, CompactComplexEventSet, Node, NodeList
@@ -31,6 +32,7 @@ from cerify.automata.evaluate.evaluation_plan import (
     rebinds,
     required_plan,
 )
+from cerify.automata.evaluate.greatest_chains import GreatestChains
 from cerify.automata.evaluate.key_streams import KeyStreams
 from cerify.automata.evaluate.scope import Key, key_of, width_of, within_width
 from cerify.automata.evaluate.tables import classify
@@ -388,10 +390,25 @@ class Membership:
                 )
                 yield from merge(*each, key=itemgetter(0))
             case CollectedPlan():
+                if (chains := self._greatest(plan, begin, end)) is not None:
+                    for n, chosen in chains.find():
+                        self.spending.spend()
+                        yield from ((n + begin, _shifted(mu, begin)) for mu in chains.valuations(chosen))
+                    return
                 for n, mus in self._by_position(plan.operand, begin, end):
                     yield from ((n, mu) for mu in collected(plan.phi, mus))
             case _:
                 assert_never(plan)
+
+    def _greatest(self, plan: CollectedPlan, begin: int, end: int) -> GreatestChains | None:
+        """The greatest matches of LAST or NXT around windows and keys of a chain; None if that is not what it is."""
+        operand = plan.operand
+        if not isinstance(operand, AutomatonPlan) or operand.checks:
+            return None
+        if (greatest := greatest_runs(plan.phi, operand.scope.core)) is None:
+            return None
+        chains = GreatestChains(*greatest, operand.scope, self.S.part(begin, min(end, len(self.S)) - begin))
+        return None if chains.unordered else chains
 
     def has(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:
         """Whether it is a valuation of phi over the interval from i to j. Raises BudgetExceeded."""

@@ -16,6 +16,7 @@ from cerify.automata.cea.model import CEA, Determinized, single_variable
 from cerify.automata.evaluate import ces
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, EvaluationPlan, is_mark, required_plan
+from cerify.automata.evaluate.greatest_chains import greatest_in_scope
 from cerify.automata.evaluate.membership import (
     CorrelatedFilterChecker,
     Membership,
@@ -194,6 +195,14 @@ def _joined(one: dict[Key, ces.Series], other: dict[Key, ces.Series]) -> dict[Ke
 
 def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
+    if (greatest := greatest_in_scope(scope, S)) is not None:
+        chains, found = greatest
+        for n, chosen in found:
+            if output == "valuations":
+                yield from (Match(n, chosen, bindings_of(mu)) for mu in chains.valuations(chosen))
+            else:
+                yield Match(n, chosen)
+        return
     unordered = lookback_bounds(scope, S).unordered
     for n, nodes, low in _run_scope(scope, S, output == "valuations", budget):
         for node in nodes:
@@ -221,6 +230,10 @@ def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     They are counted without being enumerated, in time linear in the nodes of the window; but where an attribute with a
     window goes back along the stream each match is looked at.
     """
+    if (greatest := greatest_in_scope(scope, S)) is not None:
+        ends = {n for n, _ in greatest[1]}
+        yield from (int(n in ends) for n in range(len(S)))
+        return
     if lookback_bounds(scope, S).unordered:
         numbers = [0] * len(S)
         for match in evaluate(scope, S, budget=budget):
@@ -353,7 +366,7 @@ def evaluate_plan(
     if not isinstance(plan, AutomatonPlan) or plan.checks:
         return find_planned(plan, S, output, budget, count_passing)
     scope = plan.scope
-    if scope.everything:
+    if scope.everything and greatest_in_scope(scope, S) is None:
         return _read_events(lazily(scope.core, budget, None if output == "valuations" else single_variable), S, output)
     return evaluate(scope, S, output, budget)
 
@@ -393,7 +406,7 @@ def count_matches(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterato
         numbers = Counter(match.at for match in evaluate_plan(plan, S, budget=budget))
         yield from (numbers[n] for n in range(len(S)))
         return
-    if not plan.scope.everything:
+    if not plan.scope.everything or greatest_in_scope(plan.scope, S) is not None:
         yield from count(plan.scope, S, budget)
         return
     automaton = lazily(plan.scope.core, budget, single_variable)

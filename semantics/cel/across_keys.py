@@ -20,6 +20,8 @@ EFFECTS: dict[type[cel.Formula], str] = {
     cel.Strict: "an event of another key in between leaves a gap",
     cel.ContiguousSeq: "events with one of another key in between are no neighbours",
     cel.ContiguousPlus: "events with one of another key in between are no neighbours",
+    cel.NextPlus: "a round of another key can be the next one, after which none of the key is",
+    cel.Until: "a round or an end of another key can be the next one",
     ContiguousRepeat: "events with one of another key in between are no neighbours",
     cel.Next: "a match of several keys can be preferred to one of a single key",
     cel.Last: "a match of several keys can be preferred to one of a single key",

@@ -80,6 +80,8 @@ class _Builder(PredicateBuilder):
     bind = node(cel.In)
     plus = node(cel.Plus)
     contiguous_plus = node(cel.ContiguousPlus)
+    next_plus = node(cel.NextPlus)
+    until = node(cel.Until)
 
     def repeat(self, meta: Meta, phi: cel.Formula, bounds: Bounds) -> cel.Formula:
         return Repeat(phi, *bounds, span=span_of(meta))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, partial, reduce
 from typing import ClassVar, Literal, TypeAlias, assert_never
 
 from cerify.semantics.arguments import depth_limited
@@ -217,7 +217,7 @@ class PerKey(_OneOperand):
     attributes: tuple[str, ...]
 
 
-class Derived(_OneOperand):
+class Derived(_Node):
     """An operator that stands for another formula, its expansion.
 
     A function that has no better case for it uses the expansion, so a new derived operator needs no case anywhere.
@@ -303,7 +303,7 @@ class BoundsText(str):
     __slots__ = ()
 
 
-class Repeat(Derived):
+class Repeat(Derived, _OneOperand):
     """phi{n,m}: from n to m rounds of phi, phi{n,}: n rounds or more (most is None), phi{n}: n rounds.
 
     With k rounds it is phi ; ... ; phi. Raises IllFormed where n is less than 1, or m less than n.
@@ -371,6 +371,34 @@ class ContiguousRepeat(Repeat):
 
     def expand(self) -> Formula:
         return self._rounds(ContiguousSeq, ContiguousPlus)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Loops that take what comes next, derived operators of CEL: docs/decisions/loops.md.
+
+
+class NextPlus(Derived, _OneOperand):
+    """phi~+: iteration of which each round after the first is the next one: no phi is over between two rounds."""
+
+    def expand(self) -> Formula:
+        following = Unless(self.phi, _over_before(self.phi, self.phi), span=self.span)
+        return Or(self.phi, Seq(self.phi, Plus(following), span=self.span), span=self.span)
+
+
+class Until(Derived, _TwoOperands):
+    """phi UNTIL psi: each next phi, as long as no psi is over, and then the first psi."""
+
+    def expand(self) -> Formula:
+        phi, psi = self.left, self.right
+        following = Unless(phi, Or(psi, _over_before(phi, phi)), span=self.span)
+        rounds = Or(phi, Seq(phi, Plus(following), span=self.span), span=self.span)
+        return Seq(rounds, Unless(psi, _over_before(Or(phi, psi), psi), span=self.span), span=self.span)
+
+
+def _over_before(phi: Formula, last: Formula) -> Formula:
+    """Return phi, and later an event with which `last` can end: so phi is over before the last event of `last`."""
+    types = dict.fromkeys(psi.type for psi in subformulas(last) if isinstance(psi, EventAtom))
+    return Seq(phi, reduce(Or, map(EventAtom, types)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -474,6 +502,14 @@ OPERATORS = table(
         ContiguousRepeat, "crepeat", ":{n,m}", "contiguous bounded iteration",
         "tods21 Figure 3, contiguous sequencing and disjunction", "{phi}:{{{bounds}}}", "postfix", POSTFIX,
         samples=tuple(partial(ContiguousRepeat, least=n, most=m) for n, m in BOUNDS),
+    ),
+    Operator(
+        NextPlus, "nplus", "~+", "iteration of the next rounds", "docs/decisions/loops.md, next rounds", "{phi}~+",
+        "postfix", POSTFIX, monotone=False,
+    ),
+    Operator(
+        Until, "until", "UNTIL", "iteration until", "docs/decisions/loops.md, iteration until",
+        "{left} UNTIL {right}", "infix", POSTFIX, monotone=False,
     ),
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -35,12 +36,14 @@ from cerify.draw.diagram import Diagram, document, dot, markup, page, svg
 from cerify.draw.stepper import stepper, summary
 from cerify.draw.timeline import MOST_ROWS, WHOLE, drawn, match_row, places_row
 from cerify.explanations.explanation import Explainer, Request, explanation_lines, listing_lines
-from cerify.languages.language import Options
-from cerify.semantics.arguments import short_repr
-from cerify.semantics.errors import InputError, errors_in
+from cerify.languages.language import Language, Options
+from cerify.semantics.arguments import Budget, short_repr
+from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported, errors_in
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
 from cerify.semantics.files import write_whole
 from cerify.terminal import echo, echo_lines
+
+FUNNEL = Budget(seconds=2.0)  # for how far the sequences of a query without matches came
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ def explain_command(args: ExplainArguments) -> int:
         )
         found = explainer.explain_request(request)
         listing = explainer.all(request) if found is None else None
+        if listing is not None and not (listing.found or listing.reasons) and args.at is None and explainer.S:
+            listing = replace(listing, reasons=tuple(funnel(lang, tree, explainer)))
         shown = [found] if listing is None else listing.found
         if args.html_file is not None:
             from cerify.explanations.explanation import render
@@ -120,6 +125,16 @@ def explain_command(args: ExplainArguments) -> int:
             return 0
         warn_of_never(lang, tree, schema, query)
         return 1
+
+
+def funnel(lang: Language[Any], tree: Any, explainer: Explainer[Any]) -> Iterator[str]:
+    """Say how far the sequences of a query without matches came, step by step; nothing of other queries."""
+    try:
+        report = lang.explanations.near_misses(tree, explainer.S, 1, FUNNEL)
+    except (Unsupported, InputError, BudgetExceeded):
+        return
+    yield from report.show_sentences()
+    yield f"cerify misses lists the starts that did not complete. {explainer.hint}".rstrip()
 
 
 def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:

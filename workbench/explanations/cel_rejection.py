@@ -35,7 +35,7 @@ from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, last_at_most,
 from cerify.semantics.cel.syntax import OPERATORS, show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
-from cerify.semantics.trees import children
+from cerify.semantics.trees import children, rebuilt
 
 RelaxationKind = Literal[
     "filter", "window", "partition", "strategy", "contiguity", "anchor", "guard", "conjunction", "projection",
@@ -173,8 +173,10 @@ class _Relaxing:
                 if isinstance(phi, cel.ContiguousSeq):
                     kept = self._either(kept, cel.Seq(left, right), RelaxationPoint(path, "contiguity"))
                 return self._either(kept, cel.All(left, right), RelaxationPoint(path, "order"))
-            case cel.In() | cel.Plus() | cel.Derived():
+            case cel.In() | cel.Plus():
                 return replace(phi, phi=below(0))
+            case cel.Derived():
+                return replace(rebuilt(phi, [below(n) for n, _ in enumerate(children(phi))]), span=phi.span)
             case cel.Or() | cel.All():
                 return replace(phi, left=below(0), right=below(1))
             case _:

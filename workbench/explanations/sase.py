@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, islice
-from typing import Literal, TypeAlias, assert_never
+from datetime import datetime, timedelta
+from functools import cached_property
+from itertools import combinations, groupby, islice
+from typing import Any, Literal, TypeAlias, assert_never
 
 from cerify.automata.nfab import model as nfab
 from cerify.automata.nfab import moves
-from cerify.automata.nfab.compile import compile_query
-from cerify.automata.nfab.evaluators import matches_of
-from cerify.automata.nfab.moves import NfabConfiguration, NfabRun, Runs, present, scope_of, selected, values_in
+from cerify.automata.nfab.compile import compile_absence, compile_query
+from cerify.automata.nfab.evaluators import attributes_of, matches_of
+from cerify.automata.nfab.moves import (
+    NfabConfiguration,
+    NfabRun,
+    Runs,
+    accepted,
+    present,
+    scope_of,
+    selected,
+    values_in,
+)
 from cerify.draw.timeline import Row
 from cerify.explanations.explanation import (
     Drawing,
@@ -33,8 +45,8 @@ from cerify.explanations.explanation import (
     value_text,
 )
 from cerify.semantics.arguments import Budget, check_time
-from cerify.semantics.errors import InputError
-from cerify.semantics.events import TIME, Bindings, ComplexEvent, Match, Stream, bindings_of
+from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.events import TIME, Bindings, ComplexEvent, Match, Stream, bindings_of, result_of
 from cerify.semantics.predicates import Predicate, mentions, satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
@@ -52,7 +64,7 @@ from cerify.semantics.sase.syntax import (
     show_conjunct,
     show_window,
 )
-from cerify.semantics.values import plain
+from cerify.semantics.values import kind, plain
 from cerify.terminal import printable
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -222,6 +234,9 @@ MOST_WAYS = 1_000  # ways to bind the events that are looked at
 MOST_NEAREST = 3
 MOST_TRIED = 256  # relaxed queries, each with a way to bind the events
 MOST_READ = 1_000_000  # events that runs of relaxed queries may read
+NEARBY = Budget(valuations=50_000, seconds=1.0)  # for the matches around events, of which the nearest are shown
+FOLDED = 8  # events that are skipped one after the other, in the same state; more are one step
+SHOWN = 12  # positions that are listed one by one
 
 
 @dataclass(frozen=True)
@@ -302,8 +317,20 @@ class SaseRuns:
             read[id(part)] = on
             return moves.bindings(part, on, reading, budget, operations)
 
-        self.matches = matches_of(q, S, find, reading, budget)
-        self.S = read[id(self.parts[0])]
+        self._whole = S
+        # Of one query on its input, what is asked of some events depends on the stream around them.
+        alone = not isinstance(q, sase.Program) and len(self.parts) == 1
+        self._local = alone and self.parts[0].source is None and not self.parts[0].returned.non_overlap
+        if self._local:
+            self.S = S
+        else:
+            self.matches = matches_of(q, S, find, reading, budget)
+            self.S = read[id(self.parts[0])]
+
+    @cached_property
+    def matches(self) -> list[Match]:
+        """All matches of the query on its stream."""
+        return matches_of(self.q, self._whole, moves.bindings, self.reading, self.budget)
 
     def explain(self, events: ComplexEvent, bound: Bindings | None = None, count: int = 1) -> Accepted | NoMatch:
         """Explain why the events are a match, or are not; with bindings, why with these. Raises InputError."""
@@ -311,20 +338,56 @@ class SaseRuns:
             raise InputError("a match of SASE+ has at least one event")
         if beyond := sorted(p for p in events if not 0 <= p < len(self.S)):
             raise InputError(f"position {beyond[0]} is not on the stream that is read, which has {len(self.S)} events")
-        for match in self.matches:
+        matches = self._nearby(events) if self._local else self.matches
+        for match in matches:
             if frozenset(match.events) == events and (bound is None or dict(match.bindings or ()) == dict(bound)):
                 return self.accepted(match, count)
         ways = [
             (part, M) for part in self.parts for M in ways_of(part, events) if bound is None or dict(M) == dict(bound)
         ]
-        failures = [failure for part, M in ways if (failure := self.failure(part, M)) is not None]
+        failures = []
+        for part, M in ways:
+            if (failure := self.failure(part, M)) is not None:
+                failures.append(failure)
+            elif self._local:  # a match that was not found among the nearby ones, which have a budget
+                result = result_of(attributes_of(part, M, self.S))
+                return self.accepted(Match(max(events), tuple(sorted(events)), tuple(sorted(M)), result), count)
         if not ways:
             failures = [Failure((), (), _unbindable(part, len(events))) for part in self.parts]
         farthest = max((f.reached for f in failures), default=None)
-        near = sorted(self.matches, key=lambda m: (len(events.symmetric_difference(m.events)), m))
+        near = sorted(matches, key=lambda m: (len(events.symmetric_difference(m.events)), m))
         nearest = tuple(dict.fromkeys(m.events for m in near if frozenset(m.events) != events))
         shown = tuple(f for f in failures if f.reached == farthest)
         return NoMatch(events, shown, nearest[:MOST_NEAREST], self._in_the_way(ways))
+
+    def _nearby(self, events: ComplexEvent) -> list[Match]:
+        """The matches around some events: of a query with a window, those on the stream from a window before them on.
+
+        What a run does depends on the events of its window only. The stream is cut two windows behind the events, and
+        the matches that begin after the first of these are not among the answer. None if they take too long.
+        """
+        begin, end, behind = 0, len(self.S), len(self.S)
+        if (window := self.parts[0].within) is not None:
+            times = [time for event in self.S if (time := event.get(TIME)) is not None]
+            if len(times) == len(self.S) and len(set(map(kind, times))) == 1 and times == sorted(times):
+                width: Any = timedelta(seconds=window.seconds) if isinstance(times[0], datetime) else window.seconds
+                begin = max(0, bisect_left(times, times[min(events)] - width) - 1)
+                behind = bisect_right(times, times[max(events)] + width)
+                end = min(len(times), bisect_right(times, times[max(events)] + 2 * width) + 1)
+        try:
+            found = matches_of(self.q, self.S.part(begin, end - begin), moves.bindings, self.reading, NEARBY)
+        except BudgetExceeded:
+            return []
+        moved = (
+            replace(
+                match,
+                at=match.at + begin,
+                events=tuple(p + begin for p in match.events),
+                bindings=tuple((a, tuple(p + begin for p in at)) for a, at in match.bindings or ()),
+            )
+            for match in found
+        )
+        return [match for match in moved if match.events[0] < behind]
 
     def all(self) -> Iterator[Accepted]:
         """Every match, each with a run."""
@@ -379,13 +442,23 @@ class SaseRuns:
                         M, moves_made, f"{show_component(k)}: the stream ends before its scope does", complete=True
                     )
                 return Failure(
-                    M, moves_made, f"{show_component(k)}: something of the kind is among {braces(scope)}", complete=True
+                    M, moves_made, f"{show_component(k)}: {self._forbidding(part, k, M, scope)}", complete=True
                 )
         if part.having is not None and not satisfied(part.having, values_in(M, self.S)):
             return Failure(M, moves_made, f"HAVING {show_condition(part.having)} does not hold", complete=True)
         if part.returned.non_overlap:
             return Failure(M, moves_made, "NON-OVERLAP: another match that overlaps it is output", complete=True)
         return None
+
+    def _forbidding(self, part: sase.SaseQuery, k: sase.Component, M: Bindings, scope: list[int]) -> str:
+        """Name the first event of the scope that the negated component forbids; the scope, if no event alone is it."""
+        runs = self._runs(part)
+        own = Runs(compile_absence(part, k, runs.reading), runs.S, runs.reading, runs.budget, runs.operations)
+        for p in scope:
+            check_time()
+            if self.S[p].type == k.type and accepted(own, M, [p], [p]):
+                return f"event {p} is of the kind, {row(self.S[p])}"
+        return f"something of the kind is among {_among(scope)}"
 
     def _runs(self, part: sase.SaseQuery) -> Runs:
         return Runs(compile_query(part, self.reading), self.S, self.reading, self.budget)
@@ -395,20 +468,22 @@ class SaseRuns:
 
         The farthest selects the most events; of those, it reads the most; of those, it has the most moves.
         """
-        start = NfabRun((), NfabConfiguration(runs.A.initial, min(p for _, at in M for p in at)))
-        best, seen, pending = start, {start.now}, [start]
+        start = NfabConfiguration(runs.A.initial, min(p for _, at in M for p in at))
+        before: dict[NfabConfiguration, tuple[NfabConfiguration, moves.NfabStep] | None] = {start: None}
+        best, farthest, pending = start, (0, 0, 0), [(start, 0)]
         while pending:
             check_time()
-            run = pending.pop()
-            if _progress(run) > _progress(best):
-                best = run
-            if run.now.state == runs.A.final and run.now.buffer == M:
+            now, made = pending.pop()
+            if (progress := (sum(len(at) for _, at in now.buffer), now.at, made)) > farthest:
+                best, farthest = now, progress
+            if now.state == runs.A.final and now.buffer == M:
+                run = _run_to(now, before)
                 return run, run
-            for step, now in runs.moves(run.now):
-                if now not in seen and _is_part(now, M):
-                    seen.add(now)
-                    pending.append(NfabRun((*run.steps, step), now))
-        return best, None
+            for step, after in runs.moves(now):
+                if after not in before and _is_part(after, M):
+                    before[after] = now, step
+                    pending.append((after, made + 1))
+        return _run_to(best, before), None
 
     def _stuck(
         self, part: sase.SaseQuery, runs: Runs, now: NfabConfiguration, M: Bindings
@@ -437,11 +512,19 @@ class SaseRuns:
             FormulaEvidence(runs),
             NfabConfiguration(runs.A.initial, run.steps[0].at if run.steps else run.now.at),
         )
-        for step in run.steps:
-            label = nfab.NfabLabel(step.state, step.move)
-            text = self._text(part, step, runs, now)
-            yield Move(step.move, step.state.name, step.at, label.name, text, evidence.why(label, now))
-            now = next(after for other, after in runs.moves(now) if other == step)
+        for (move, state), same in groupby(run.steps, lambda step: (step.move, step.state)):
+            steps, label = list(same), nfab.NfabLabel(state, move)
+            if move == "ignore" and len(steps) > FOLDED:
+                first, last = steps[0].at, steps[-1].at
+                text = f"skip {len(steps)} events, {first} to {last}, awaiting {state.name}"
+                text = f"{text} ({self._strategy(part, state)})"
+                yield Move(move, state.name, first, label.name, text, ())
+                now = replace(now, at=last + 1)
+                continue
+            for step in steps:
+                text = self._text(part, step, runs, now)
+                yield Move(move, state.name, step.at, label.name, text, evidence.why(label, now))
+                now = next(after for other, after in runs.moves(now) if other == step)
 
     def _text(self, part: sase.SaseQuery, step: moves.NfabStep, runs: Runs, now: NfabConfiguration) -> str:
         a, p = step.state.name, step.at
@@ -451,15 +534,18 @@ class SaseRuns:
             case "ignore":
                 fits = runs.holds("take" if step.state.kind == "more" else "begin", now)
                 why = f"which could be selected for {a}" if fits else f"awaiting {a}"
-                return f"skip event {p}, {why} ({clauses.strategy_of(part, step.state.variable)})"
+                return f"skip event {p}, {why} ({self._strategy(part, step.state)})"
             case "proceed":
                 return f"leave {step.state.variable}[] at {_place(p, self.S)}"
+
+    def _strategy(self, part: sase.SaseQuery, state: nfab.NfabState) -> str:
+        return clauses.strategy_of(part, state.variable)
 
     def _absent(self, part: sase.SaseQuery, M: Bindings, runs: Runs) -> Iterator[str]:
         for k in part.pattern:
             if k.negated:
                 scope = scope_of(part, k, M, runs)
-                yield f"{show_component(k)}: nothing of the kind among {braces(scope or [])}"
+                yield f"{show_component(k)}: nothing of the kind among {_among(scope or [])}"
 
 
 def ways_of(q: sase.SaseQuery, events: ComplexEvent) -> Iterator[Bindings]:
@@ -490,8 +576,20 @@ def _place(p: int, S: Stream) -> str:
     return f"event {p}" if p < len(S) else "the end of the stream"
 
 
-def _progress(run: NfabRun) -> tuple[int, int, int]:
-    return sum(len(at) for _, at in run.now.buffer), run.now.at, len(run.steps)
+def _among(scope: list[int]) -> str:
+    """Positions in words: one by one if they are few."""
+    return braces(scope) if len(scope) <= SHOWN else f"the {len(scope):,} events from {scope[0]} to {scope[-1]}"
+
+
+def _run_to(
+    now: NfabConfiguration, before: Mapping[NfabConfiguration, tuple[NfabConfiguration, moves.NfabStep] | None]
+) -> NfabRun:
+    """Return the run that comes to a configuration, given for each the one before it and the step from there."""
+    steps, at = [], before[now]
+    while at is not None:
+        steps.append(at[1])
+        at = before[at[0]]
+    return NfabRun(tuple(reversed(steps)), now)
 
 
 def _is_part(now: NfabConfiguration, M: Bindings) -> bool:

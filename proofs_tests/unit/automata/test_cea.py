@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise, product
 from random import Random
 
@@ -13,7 +13,7 @@ import pytest
 from cerify.api import compile
 from cerify.automata.algebra.finite import Algebra, satisfiable, types
 from cerify.automata.cea import compile_core
-from cerify.automata.cea.chains import chain_of, last_of_kind
+from cerify.automata.cea.chains import chain_of, runs_of_last
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.compile_core import mentioned
 from cerify.automata.cea.model import (
@@ -29,8 +29,8 @@ from cerify.automata.cea.model import (
     trim,
     union,
 )
-from cerify.automata.evaluate import streaming
-from cerify.automata.evaluate.chain_store import ChainStore
+from cerify.automata.evaluate import streaming, tables
+from cerify.automata.evaluate.chain_store import ChainStore, RunsStore
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.parallel import ParallelEvaluator
 from cerify.automata.evaluate.readable import ReadableCelEvaluator
@@ -527,7 +527,29 @@ def test_the_greatest_match_of_a_chain_is_that_of_the_definition(seed: int) -> N
         phi = cel.Seq(cel.EventAtom("A"), phi) if rng.random() < 0.3 else phi  # over intervals that begin later
         S = generate.stream(rng, generate.EVERYTHING, rng.randint(1, 9), phi)
         output: Output = rng.choice(("matches", "valuations"))
-        assert streaming.matches(phi, S, output) == matches_of(phi, S, output, Budget(10**6)), f"{show(phi)} {S.events}"
+        right = matches_of(phi, S, output, Budget(10**6))
+        assert streaming.matches(phi, S, output) == right, f"{show(phi)} {S.events}"
+        assert ReadableCelEvaluator(phi, output).evaluate(S) == right, f"{show(phi)} {S.events}"
+
+
+@pytest.mark.parametrize("seed", sampled(range(20), range(3)))
+def test_windows_and_keys_inside_of_a_strategy_choose_among_what_is_in_them(seed: int) -> None:
+    """LAST(A{60} WITHIN 30 seconds) is looked up, and not chosen out of all that there are."""
+    rng = Random(f"windows in strategies {seed}")
+    for _ in range(100):
+        inner = generate.around(rng, chain(rng))
+        if rng.random() < 0.4:
+            inner = cel.PerKey(inner, rng.choice((("k",), ("k", "x"))))
+        phi: Formula = cel.Next(inner) if rng.random() < 0.5 else cel.Last(inner)
+        if rng.random() < 0.3:
+            phi = cel.PerKey(phi, ("x",))
+        phi = generate.around(rng, phi) if rng.random() < 0.3 else phi
+        S = generate.clocked(rng, generate.stream(rng, generate.EVERYTHING, rng.randint(1, 9), phi))
+        output: Output = rng.choice(("matches", "valuations"))
+        right = matches_of(phi, S, output, Budget(10**6))
+        assert streaming.matches(phi, S, output) == right, f"{show(phi)} {S.events}"
+        if output == "matches":
+            assert sum(streaming.count_matches(phi, S)) == len(right), f"{show(phi)} {S.events}"
 
 
 @pytest.mark.parametrize("seed", sampled(range(20), range(3)))
@@ -537,8 +559,8 @@ def test_counting_them_gives_the_same(seed: int) -> None:
     rng = Random(f"counts {seed}")
     kept = 0
     for _ in range(60):
-        n = rng.choice((1, 2, 3))
-        phi: Formula = cel.Last(Repeat(link(rng), n, n))
+        parts = [Repeat(link(rng), n, n) for n in rng.choices((1, 2, 3), k=rng.choice((1, 1, 2, 3)))]
+        phi: Formula = cel.Last(reduce(cel.Seq, parts))
         if rng.random() < 0.5:
             phi = generate.around(rng, phi)
         if rng.random() < 0.7:
@@ -547,7 +569,7 @@ def test_counting_them_gives_the_same(seed: int) -> None:
         S = generate.clocked(rng, generate.stream(rng, generate.EVERYTHING, rng.randint(3, 10), phi))
         right = matches_of(phi, S)
         E = CompiledCelEvaluator(phi) if not ReadableCelEvaluator(phi).scope.divided else None
-        kept += E is not None and isinstance(E.store, ChainStore)
+        kept += E is not None and isinstance(E.store, ChainStore | RunsStore)
         assert streaming.matches(phi, S) == right, f"{show(phi)} {S.events}"
         try:
             for make in (ReadableCelEvaluator,) if E is None else (ReadableCelEvaluator, CompiledCelEvaluator):
@@ -580,11 +602,15 @@ def test_an_event_that_is_in_no_window_is_one_of_the_last() -> None:
 
 
 def test_what_is_a_chain() -> None:
-    assert last_of_kind(parse("LAST(A{60})")) == 60
-    assert last_of_kind(parse("LAST((A OR B FILTER A.x > 1){2} ; (A OR B FILTER A.x > 1))")) == 3
-    assert last_of_kind(parse("LAST(A{2} ; B)")) is None
-    assert last_of_kind(parse("NXT(A{2})")) is None
-    assert last_of_kind(parse("LAST(A{2,})")) is None
+    for query, lengths in (
+        ("LAST(A{60})", [60]),
+        ("LAST((A OR B FILTER A.x > 1){2} ; (A OR B FILTER A.x > 1))", [3]),
+        ("LAST(A{2} ; B ; A)", [2, 1, 1]),
+        ("NXT(A{2})", None),
+        ("LAST(A{2,})", None),
+    ):
+        runs = runs_of_last(parse(query))
+        assert (runs and [length for _, length in runs]) == lengths, query
     for query in ("A:{2}", "A : B", "A{1,2}", "A+ ; B", "A UNLESS B", "(A ; B) OR A", "PROJECT[A](A)", "A AND A"):
         assert chain_of(parse(query)) is None, query
 
@@ -593,15 +619,19 @@ LONG = [
     "LAST(A{5}) PER KEY [k] WITHIN 40 [t]",
     "LAST((A OR B){9}) WITHIN 30 [t]",
     "LAST(A{3}) WITHIN 9 EVENTS PER KEY [k]",
+    "LAST(A{5} ; B{2} ; A ; (C OR A){3}) PER KEY [k] WITHIN 200 [t]",
+    "LAST(A{9} ; D{12} ; B) WITHIN 60 EVENTS",
 ]
 
 
 @pytest.mark.parametrize("query", LONG)
 @pytest.mark.slow
-def test_long_streams(query: str) -> None:
+def test_long_streams(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     phi, S = parse(query), long_stream(3_000, 11)
     expected = pushed(ReadableCelEvaluator(phi), S, 1_000)
     assert expected
+    assert sorted((m.at, m.events) for m in streaming.matches(phi, S)) == sorted(expected)
+    monkeypatch.setattr(tables, "NODES_AT_FIRST", 64)  # so that nodes are removed
     for size in (7, 700, 3_000):
         assert sorted(pushed(CompiledCelEvaluator(phi), S, size)) == sorted(expected)
     threads = ParallelEvaluator(CompiledCelEvaluator(phi), 2, None)

@@ -14,7 +14,10 @@ from random import Random
 import pytest
 
 import cerify
+from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import PROFILES, case
+from cerify.hypotheses.cel import INTERPRETATION
+from cerify.hypotheses.interpretation import choices_of
 from cerify.semantics import predicates
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import interpreter
@@ -37,7 +40,7 @@ from cerify.semantics.cel.denote import (
     sup,
     unregistered,
 )
-from cerify.semantics.cel.interpreter import Interpreter, valuations
+from cerify.semantics.cel.interpreter import Interpreter, matches_of, valuations
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import (
     OPERATORS,
@@ -46,7 +49,9 @@ from cerify.semantics.cel.syntax import (
     Last,
     Max,
     Next,
+    NextPlus,
     Repeat,
+    Until,
     expanded,
     show,
     size,
@@ -364,6 +369,59 @@ def test_a_number_of_rounds_is_that_many_rounds(kind: type[Repeat], least: int, 
     most = None if more is None else least + more
     wanted = frozenset[object]().union(*(meaning(rounds(kind, n), S, 0, 6) for n in range(least, (most or len(S)) + 1)))
     assert meaning(kind(A, least, most), S, 0, 6) == wanted
+
+
+def loops_by_rounds(phi: cel.Formula, psi: cel.Formula | None, S: Stream, i: int, j: int) -> Valuations:
+    """phi~+ or, with psi, phi UNTIL psi, written from the sentences of docs/decisions/loops.md: round after round."""
+
+    def over(chi: cel.Formula, a: int, b: int) -> bool:
+        return any(meaning(chi, S, c, d) for d in range(a, b + 1) for c in range(a, d + 1))
+
+    rounds = {(k, mu) for k in range(i, j + 1) for mu in meaning(phi, S, i, k)}  # by their ends
+    pending = list(rounds)
+    while pending:
+        k, mu = pending.pop()
+        for m in range(k + 1, j + 1):
+            if over(phi, k + 1, m - 1) or (psi is not None and over(psi, k + 1, m)):
+                continue
+            new = {(m, mu | nu) for nu in meaning(phi, S, k + 1, m)} - rounds
+            rounds |= new
+            pending += new
+    if psi is None:
+        return frozenset(mu for k, mu in rounds if k == j)
+    return frozenset(
+        mu | nu
+        for k, mu in rounds
+        if k < j and not over(phi, k + 1, j - 1) and not over(psi, k + 1, j - 1)
+        for nu in meaning(psi, S, k + 1, j)
+    )
+
+
+@pytest.mark.parametrize("seed", sampled(range(30), range(3)))
+def test_loops_take_the_next_rounds(seed: int) -> None:
+    rng = Random(f"loops {seed}")
+    for _ in range(40):
+        phi, psi = (generate.formula(rng, generate.EVERYTHING, rng.randint(1, 3)) for _ in range(2))
+        S = generate.stream(rng, generate.EVERYTHING, rng.randint(1, 6), cel.Or(phi, psi))
+        for loop, until in ((NextPlus(phi), None), (Until(phi, psi), psi)):
+            expected = loops_by_rounds(phi, until, S, 0, len(S) - 1)
+            assert meaning(loop, S, 0, len(S) - 1) == expected, f"{show(loop)} {S.events}"
+            assert parse(show(loop)) == loop
+
+
+@pytest.mark.parametrize(
+    ("plain", "loop", "choices"),
+    [
+        ("B+", "B~+", {"loop": "no-gaps"}),
+        ("B+ ; C", "B UNTIL C", {"loop": "taken-until-next", "seq": "next-from-left"}),
+    ],
+)
+def test_loops_are_what_identify_calls_so(plain: str, loop: str, choices: dict[str, str]) -> None:
+    for length in range(1, 5):
+        for types in product("ABC", repeat=length):
+            S = Stream(map(Event, types))
+            found = INTERPRETATION.matches(parse(plain), S, choices_of(choices, INTERPRETATION.axes))
+            assert found == frozenset(matches_of(parse(loop), S)), types
 
 
 @pytest.mark.parametrize("text", ["A{0}", "A{0,2}", "A{3,2}", "A:{0,}", "A{1.5}", "A{,2}", "A{}"])

@@ -1,0 +1,119 @@
+"""LAST and NXT of a fixed number of single events, as LAST(A{60} ; B), on a whole stream: a look-up for each match.
+
+The greatest match at an event is found by going back from it (LAST: each event is the latest that fits), or by going on
+from the beginning of the window (NXT: each is the earliest). For each key and each kind of event the positions so far
+are in a list, so that a run of events of one kind is a slice of it. The time for a match is the number of runs, however
+many events they have. Batches keep what they need of this: see chain_store.py.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import product
+from typing import TypeAlias
+
+from cerify.automata.cea.chains import Link, Runs, greatest_runs
+from cerify.automata.evaluate.scope import Scope, key_of, lookback_bounds, within_width
+from cerify.automata.evaluate.tables import classify
+from cerify.semantics.arguments import timed_items
+from cerify.semantics.events import Stream, Valuation
+from cerify.semantics.predicates import Predicate
+
+Chosen: TypeAlias = tuple[int, ...]
+"""The positions of a match."""
+
+
+class GreatestChains:
+    """The greatest matches of a chain on a stream, at each position.
+
+    is_last, runs: what `greatest_runs` returns for the formula. scope: the windows, partitions and keys inside of the
+    strategy. unordered: whether a window is on values that go back along the stream: then nothing bounds where a match
+    begins, and there is no answer here.
+    """
+
+    def __init__(self, is_last: bool, runs: Runs, scope: Scope, S: Stream) -> None:
+        self._last, self._runs, self._scope, self._S = is_last, runs, scope, S
+        self._bounds = lookback_bounds(scope, S)
+        self.unordered = bool(self._bounds.unordered)
+
+    def find(self) -> Iterator[tuple[int, Chosen]]:
+        """Yield the positions with a match, and it."""
+        links = list(dict.fromkeys(link for link, _ in self._runs))
+        runs = [(links.index(link), count) for link, count in self._runs]
+        choose = self._latest if self._last else self._earliest
+        bounds, before = self._bounds, dict[object, list[list[int]]]()
+        for n, kinds in enumerate(timed_items(self._kinds(links))):
+            if not kinds or bounds.keys[n] is None or not bounds.marks[n]:
+                continue
+            key = bounds.keys[n], key_of(self._scope.attributes, self._S[n])
+            lists = before.setdefault(key, [[] for _ in links])
+            if kinds >> runs[-1][0] & 1 and (chosen := choose(runs, lists, n)) is not None:
+                yield n, chosen
+            for i, positions in enumerate(lists):
+                if kinds >> i & 1:
+                    positions.append(n)
+
+    def valuations(self, chosen: Chosen) -> Iterator[Valuation]:
+        """Yield the valuations with these positions: of each event, each way to mark it."""
+        links = (link for link, count in self._runs for _ in range(count))
+        ways = []
+        for p, link in zip(chosen, links, strict=True):
+            masks = classify([P for P, _ in link], self._S.part(p, 1))[0]
+            ways.append({frozenset((A, p) for A in L) for i, (_, L) in enumerate(link) if masks >> i & 1})
+        for pairs in product(*ways):
+            yield frozenset().union(*pairs)
+
+    def _kinds(self, links: list[Link]) -> list[int]:
+        """Return for each event, as bits, the links that it can be."""
+        predicates: list[Predicate] = list(dict.fromkeys(P for link in links for P, _ in link))
+        bits = [sum(1 << predicates.index(P) for P in {P for P, _ in link}) for link in links]
+        masks = classify(predicates, self._S)
+        known = {mask: sum(1 << i for i, of in enumerate(bits) if mask & of) for mask in set(masks)}
+        return [known[mask] for mask in masks]
+
+    def _latest(self, runs: list[tuple[int, int]], before: list[list[int]], n: int) -> Chosen | None:
+        parts, at = list[Chosen]([(n,)]), n
+        for i in range(len(runs) - 1, -1, -1):
+            positions = before[runs[i][0]]
+            more = runs[i][1] - (i == len(runs) - 1)
+            end = bisect_left(positions, at)
+            if end < more or (more and positions[end - more] < self._bounds.low[n]):
+                return None
+            parts.append(tuple(positions[end - more : end]))
+            at = positions[end - more] if more else at
+        return sum(reversed(parts), ())
+
+    def _earliest(self, runs: list[tuple[int, int]], before: list[list[int]], n: int) -> Chosen | None:
+        parts, at = list[Chosen](), self._bounds.low[n]
+        for i, (link, count) in enumerate(runs):
+            positions = before[link]
+            more = count - (i == len(runs) - 1)
+            begin = bisect_left(positions, at)
+            if len(positions) - begin < more:
+                return None
+            parts.append(tuple(positions[begin : begin + more]))
+            at = positions[begin + more - 1] + 1 if more else at
+        return (*sum(parts, ()), n)
+
+
+def greatest_in_scope(scope: Scope, S: Stream) -> tuple[GreatestChains, Iterator[tuple[int, Chosen]]] | None:
+    """Return the matches of LAST or NXT of a chain that are in the windows and partitions around it.
+
+    None if the core of the scope is another formula.
+    """
+    if (greatest := greatest_runs(scope.core)) is None:
+        return None
+    chains = GreatestChains(*greatest, Scope(keys=scope.keys, core=scope.core), S)
+    return chains, _in_scope(chains, scope, S)
+
+
+def _in_scope(chains: GreatestChains, scope: Scope, S: Stream) -> Iterator[tuple[int, Chosen]]:
+    around = lookback_bounds(scope, S)
+    for n, chosen in chains.find():
+        if chosen[0] < around.low[n] or not all(around.marks[p] for p in chosen):
+            continue
+        if scope.attributes and len({key_of(scope.attributes, S[p]) for p in chosen}) > 1:
+            continue
+        if all(within_width(width, [S[p].get(a) for p in chosen]) for a, width in around.unordered):
+            yield n, chosen
