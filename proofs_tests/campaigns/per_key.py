@@ -1,9 +1,10 @@
-"""PER KEY against the sentence that defines it: `python -m proofs_tests.campaigns.per_key --cases 1000`.
+"""PER KEY, counts and loops against a sentence: `python -m proofs_tests.campaigns.per_key --cases 1000`.
 
 The sentence is "within each key, as if the stream had only its events". So of a formula under PER KEY the reference
 splits the stream by key, asks the definition about the operand over each part, and puts the positions back. The
 definition, the automata on whole streams, and both evaluators of batches, which are saved and restored between batches,
-are compared with it; where PER KEY stands deeper, with the definition.
+are compared with it; where PER KEY stands deeper, with the definition. With --spark N so many of the cases are run on
+Spark too.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from dataclasses import replace
+from functools import partial, reduce
+from itertools import chain
 from random import Random
 from typing import Any
 
 import click
+import pyarrow as pa
 
 from cerify.automata.evaluate import compiled, streaming
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
@@ -34,11 +38,27 @@ from cerify.semantics.events import Match, Stream
 
 BUDGET = Budget(valuations=20_000, states=5_000, matches=50_000, seconds=20.0)
 KEYS = (("k",), ("k",), ("x",), ("k", "x"))
+LOOPS = replace(
+    generate.EVERYTHING, operators=(*generate.EVERYTHING.operators, ("repeat", 2), ("nplus", 2), ("until", 2))
+)
+
+
+def counts(rng: Random) -> Formula:
+    """LAST or NXT of counted events, one kind after the other, mostly in windows."""
+    kinds = [cel.EventAtom(rng.choice("ABC")) for _ in range(rng.choice((1, 1, 2, 3)))]
+    parts: list[Formula] = [cel.Repeat(kind, n, n) for kind in kinds for n in [rng.choice((1, 2, 2, 3))]]
+    counted: Formula = reduce(cel.Seq, parts)
+    if rng.random() < 0.4:
+        counted = generate.around(rng, counted)
+    return cel.Last(counted) if rng.random() < 0.7 else cel.Next(counted)
 
 
 def case(rng: Random, nodes: int, events: int) -> tuple[Formula, Stream]:
     """A formula with PER KEY, mostly around it, among windows and partitions; and a stream with keys and clocks."""
-    phi, S = generate.case(rng, generate.EVERYTHING, nodes, events)
+    phi, S = generate.case(rng, LOOPS, nodes, events)
+    if rng.random() < 0.15:
+        phi = counts(rng)
+        S = generate.stream(rng, LOOPS, events, phi)
 
     def per_key(rng: Random, psi: Formula) -> Formula:
         return cel.PerKey(psi, rng.choice(KEYS))
@@ -107,19 +127,34 @@ def in_batches(make: Callable[[], Any], S: Stream, rng: Random) -> list[Match]:
     return sorted(found)
 
 
-def difference(rng: Random, nodes: int, events: int) -> str | None:
+def on_spark(phi: Formula, S: Stream, output: Output) -> list[Match]:
+    """The matches that Spark finds, in a job of its own. Raises Unsupported where it does not take the query."""
+    from cerify import spark
+    from cerify.spark.session import session
+
+    columns = {name: pa.array([event.attributes.get(name) for event in S]) for name in ("k", "x", "y", "u", "time")}
+    table = pa.table({"n": range(len(S)), "type": [event.type for event in S], "one": [1] * len(S), **columns})
+    made = session("local[1]", **{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"})
+    rows = spark.match(made.createDataFrame(table.to_pandas()), show(phi), partition_by="one", order_by="n")
+    return sorted(Match(row["at"], tuple(row["events"])) for row in rows.collect())
+
+
+def difference(rng: Random, nodes: int, events: int, spark: bool = False) -> str | None:
     """What differs in a random case; None if nothing does, or the definition needs too long for it."""
     phi, S = case(rng, nodes, events)
-    output: Output = rng.choice(("matches", "valuations"))
+    output: Output = "matches" if spark else rng.choice(("matches", "valuations"))
     try:
         first = None
-        for name, answer in answers(phi, S, output, rng):
+        others = answers(phi, S, output, rng)
+        for name, answer in chain(others, [("Spark", on_spark(phi, S, output))] if spark else []):
             if first is None:
                 first = answer
             elif answer != first:
                 return f"{name} differs: {show(phi)} on {S.events}, {output}: {answer}, and not {first}"
     except BudgetExceeded:
         pass
+    except Unsupported:  # a query that Spark does not take
+        assert spark
     return None
 
 
@@ -128,10 +163,11 @@ def difference(rng: Random, nodes: int, events: int) -> str | None:
 @click.option("--nodes", default=7, show_default=True, help="Size of a formula, without windows and keys.")
 @click.option("--events", default=8, show_default=True, help="Length of a stream.")
 @click.option("--seed", default=1, show_default=True)
-def main(cases: int, nodes: int, events: int, seed: int) -> None:
+@click.option("--spark", default=0, show_default=True, help="So many of the cases run on Spark too, the first ones.")
+def main(cases: int, nodes: int, events: int, seed: int, spark: int) -> None:
     """Status 1 at the first case in which something differs, which is printed."""
     for number in range(cases):
-        if (found := difference(Random(f"{seed}/{number}"), nodes, events)) is not None:
+        if (found := difference(Random(f"{seed}/{number}"), nodes, events, number < spark)) is not None:
             click.echo(f"#{number}: {found}")
             sys.exit(1)
     click.echo(f"{cases} cases, none differs")

@@ -398,7 +398,8 @@ class Until(Derived, _TwoOperands):
 def _over_before(phi: Formula, last: Formula) -> Formula:
     """Return phi, and later an event with which `last` can end: so phi is over before the last event of `last`."""
     types = dict.fromkeys(psi.type for psi in subformulas(last) if isinstance(psi, EventAtom))
-    return Seq(phi, reduce(Or, map(EventAtom, types)))
+    events: list[Formula] = [EventAtom(R) for R in types]
+    return Seq(phi, reduce(Or, events))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
