@@ -18,12 +18,20 @@ from cerify.automata.evaluate.scope import SECONDS, ReachBounds
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
 from cerify.languages.attributes import attributes_in
 from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options
-from cerify.semantics.arguments import CHECKED_TOGETHER, check_time, format_names, require_kind, short_repr, timed_items
+from cerify.semantics.arguments import (
+    CHECKED_TOGETHER,
+    check_time,
+    format_names,
+    require_kind,
+    short_repr,
+    timed_items,
+    too_many_matches,
+)
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import extents
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.eql.reading import ELASTIC
-from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, QueryWarning, Unsupported, errors_in
+from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported, errors_in
 from cerify.semantics.events import (
     TIME,
     TYPE,
@@ -78,7 +86,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         elif not self.waits_for_end:
             found = self._matches(events, 0, len(events), first, limit)
         if limit is None and len(found) > self.options.budget.matches:
-            raise BudgetExceeded(f"more than {self.options.budget.matches} matches; allow more: Budget(matches=...)")
+            raise too_many_matches(self.options.budget.matches)
         self._events, self._begin, self.position = events, begin, len(events)
         return sorted(found)[:limit]
 
@@ -127,7 +135,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         new = (match for match in part if match.at >= first - begin)
         found = list(islice(new, most + 1 if limit is None else limit))
         if limit is None and len(found) > most:
-            raise BudgetExceeded(f"more than {most} matches; allow more: Budget(matches=...)")
+            raise too_many_matches(most)
         return [_moved(match, begin) for match in found] if begin else found
 
 
@@ -195,7 +203,7 @@ class Plan(Generic[F]):
                 check_time()
             found.append(match)
         if len(found) > limit:
-            raise BudgetExceeded(f"more than {limit} matches; allow more: Budget(matches=...)")
+            raise too_many_matches(limit)
         return found
 
     def with_values(self, S: Stream) -> Iterable[Match]:

@@ -10,7 +10,7 @@ from cerify.automata.eql.columns import MOST_STEPS, NO_KEY, TIMELESS, EqlColumns
 from cerify.automata.eql.places import key_json, key_of_json
 from cerify.automata.evaluate.jit import bare
 from cerify.automata.evaluator import Counters, Evaluator
-from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.arguments import Budget, check_time, too_many_matches
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import span_of
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
@@ -28,7 +28,7 @@ def matches_by_columns(
     """Return the matches of a query over a whole log by its columns. Raises Unsupported, BudgetExceeded."""
     found = match_positions(query, S, reading, budget)
     if len(found) > budget.matches:
-        raise BudgetExceeded(f"more than {budget.matches} matches; allow more: Budget(matches=...)")
+        raise too_many_matches(budget.matches)
     listed = [Match(row[-1], tuple(row)) for row in found.tolist()]
     for pipe in query.pipes:
         listed = listed[: pipe.count] if pipe.name == "head" else listed[-pipe.count :]
@@ -153,7 +153,7 @@ class EqlColumnEvaluator(Evaluator):
         self._whole = False
         found = self._slots.after(S, self.position) if len(S) else np.empty((0, 1), np.int64)
         if limit is None and len(found) > self.budget.matches:
-            raise BudgetExceeded(f"more than {self.budget.matches} matches; allow more: Budget(matches=...)")
+            raise too_many_matches(self.budget.matches)
         self.position += len(S)
         self._whole = True
         listed = [Match(row[-1], tuple(row)) for row in found[:limit].tolist()]

@@ -29,11 +29,11 @@ from cerify.automata.eql.places import (
     pending_of_json,
 )
 from cerify.automata.evaluator import Counters, Evaluator
-from cerify.semantics.arguments import Budget, timed_items
+from cerify.semantics.arguments import Budget, timed_items, too_many_matches
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, time_of
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
-from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.values import Microseconds
 
@@ -100,7 +100,7 @@ class SlotMachine(Evaluator):
             found += self._after(event)
             self.position += 1
             if limit is None and len(found) > self.budget.matches:
-                raise BudgetExceeded(f"more than {self.budget.matches} matches; allow more: Budget(matches=...)")
+                raise too_many_matches(self.budget.matches)
         self._whole = True
         return self._piped(sorted(found))[:limit]
 

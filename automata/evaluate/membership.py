@@ -52,10 +52,13 @@ STEPS = 256  # between two looks at the clock
 
 
 class Spending:
-    """The steps of one evaluation: budget.valuations of them, within budget.seconds."""
+    """The steps of one evaluation: budget.valuations of them, within budget.seconds.
 
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+    plan: that of the query, so that an error does not advise what the query has.
+    """
+
+    def __init__(self, budget: Budget, plan: EvaluationPlan | None = None) -> None:
+        self._budget, self._plan = budget, plan
         self._left = budget.valuations
         self._until = None if budget.seconds is None else time.monotonic() + budget.seconds
 
@@ -65,12 +68,24 @@ class Spending:
         if self._left < 0:
             raise BudgetExceeded(
                 f"cross-event filters were tried on more than {self._budget.valuations} events of partial "
-                "matches; add WITHIN, PARTITION BY or a filter on single events, or raise the budget"
+                f"matches; add {_missing_bounds(self._plan)}, or raise the budget"
             )
         if self._left % STEPS == 0:
             check_time()
             if self._until is not None and time.monotonic() > self._until:
                 raise BudgetExceeded(f"cross-event filters took more than {self._budget.seconds} seconds")
+
+
+def _missing_bounds(plan: EvaluationPlan | None) -> str:
+    """Return what would bound the matches of a query and is not in it, as a part of a message."""
+    if isinstance(plan, AutomatonPlan):
+        windowed, keyed = plan.scope.windowed, bool(plan.scope.keys or plan.scope.attributes)
+    else:
+        parts = list(cel.subformulas(plan.phi)) if plan is not None else []
+        windowed = any(isinstance(psi, cel.Within) for psi in parts)
+        keyed = any(isinstance(psi, cel.PartitionBy | cel.PerKey) for psi in parts)
+    window, key = "a shorter window" if windowed else "WITHIN", () if keyed else ("PARTITION BY",)
+    return ", ".join((window, *key)) + " or a filter on single events"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -347,8 +362,8 @@ class _Read:
 class Membership:
     """The valuations of formulas over the intervals of one stream. All that is done counts against one budget."""
 
-    def __init__(self, S: Stream, budget: Budget, passing: Passing) -> None:
-        self.S, self.budget, self.spending = S, budget, Spending(budget)
+    def __init__(self, S: Stream, budget: Budget, passing: Passing, plan: EvaluationPlan | None = None) -> None:
+        self.S, self.budget, self.spending = S, budget, Spending(budget, plan)
         self._passing = passing
         self._plans: dict[int, EvaluationPlan] = {}
         self._compiled: dict[int, Determinized] = {}

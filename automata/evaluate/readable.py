@@ -32,7 +32,7 @@ from cerify.automata.evaluate.scope import (
 from cerify.automata.evaluate.streaming import KeyedEvaluation, ScopedEvaluation
 from cerify.automata.evaluate.tables import classify
 from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output, require_output
-from cerify.semantics.arguments import Budget, timed_items
+from cerify.semantics.arguments import Budget, timed_items, too_many_matches
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -125,7 +125,7 @@ class CoreEvaluator(AutomatonEvaluator):
         for C in self.at_end():
             matches.append(Match(C[-1], C))
             if len(matches) > self.budget.matches:
-                raise BudgetExceeded(f"more than {self.budget.matches} matches; allow more: Budget(matches=...)")
+                raise too_many_matches(self.budget.matches)
         return sorted(matches)
 
     @abstractmethod

@@ -271,7 +271,9 @@ def run_automaton(
 
 def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
     """The matches of a planned formula in the order of positions, each once. Raises BudgetExceeded."""
-    for n, group in groupby(Membership(S, budget, passing).find_valuations(plan, 0, len(S), output), itemgetter(0)):
+    for n, group in groupby(
+        Membership(S, budget, passing, plan).find_valuations(plan, 0, len(S), output), itemgetter(0)
+    ):
         seen = set()
         for _, mu in group:
             match = Match(n, tuple(sorted(sup(mu))), bindings_of(mu) if output == "valuations" else None)

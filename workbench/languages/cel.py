@@ -43,6 +43,7 @@ from cerify.semantics.sase.syntax import Reading
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
+    from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.shrink import QueryOperations
@@ -136,6 +137,16 @@ class CelExplanations(Explanations[Formula]):
         from cerify.automata.cea.compile import compile_cel
 
         return compile_cel(query, budget)
+
+    def diagram(self, query: Formula, title: str, schema: Schema | None, budget: Budget) -> Diagram:
+        """The automaton of a formula; of one in windows, partitions and keys that of what is in them."""
+        from cerify.automata.evaluate.scope import Scope, strip_windows
+
+        scope = strip_windows(query)
+        if isinstance(scope, Scope) and scope.core is not query:
+            inside = "on the events of each key" if scope.keys else "in its windows and partitions"
+            title, query = f"{title}: that of {show(scope.core)}, {inside}", scope.core
+        return super().diagram(query, title, schema, budget)
 
     def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
         from cerify.draw.recording import record_cel
