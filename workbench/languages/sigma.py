@@ -234,6 +234,19 @@ def matches_of(query: sigma.SigmaQuery, S: Stream, options: Options) -> list[Mat
     ]
 
 
+def _why_not_counting(query: sigma.SigmaQuery, schema: Schema | None, options: Options) -> Unsupported | None:
+    from cerify.automata.sigma import unsupported_rules
+
+    return _why_not(query, schema, options) or unsupported_rules(query, options.sigma_reading)
+
+
+def _counting(query: sigma.SigmaQuery, S: Stream, options: Options) -> Iterable[Match]:
+    """The alerts in one pass; by the definition where times go back."""
+    from cerify.automata.sigma import count_alerts, times_ascend
+
+    return count_alerts(query, S, options.budget) if times_ascend(S) else matches_of(query, S, options)
+
+
 def _in_cel(query: sigma.SigmaQuery, reading: Reading) -> Any:
     from cerify.equivalence.sigma import sigma_to_cel
 
@@ -254,7 +267,12 @@ LANGUAGE: Language[sigma.SigmaQuery] = Language(
     row_type="event",
     settings=frozenset({"sigma_reading"}),
     syntax=SigmaSyntax(),
-    evaluators=SigmaEvaluators({"denotational": BuiltIn.from_matches(_denotational, _why_not)}),
+    evaluators=SigmaEvaluators(
+        {
+            "denotational": BuiltIn.from_matches(_denotational, _why_not),
+            "automaton": BuiltIn.from_matches(_counting, _why_not_counting),
+        }
+    ),
     explanations=SigmaExplanations(),
     cases=SigmaCases(),
     deciders=SigmaDeciders(),

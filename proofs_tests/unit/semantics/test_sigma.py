@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from cerify import api
+from cerify.automata.sigma import count_alerts, unsupported_rules
 from cerify.conformance.cases import claims_of_json, load
 from cerify.equivalence.sigma import (
     PROFILES,
@@ -31,7 +32,7 @@ from cerify.hypotheses.sigma import AXES, find_matches
 from cerify.protocol import MatchesAnswer, answer_of_json
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
-from cerify.semantics.events import Event
+from cerify.semantics.events import Event, Stream, result_of
 from cerify.semantics.json_events import stream_of_json
 from cerify.semantics.sigma.denote import alerts_of, detection_test
 from cerify.semantics.sigma.parse import parse, show_documents
@@ -334,3 +335,28 @@ def test_an_engine_may_claim_positions_or_groups_alone() -> None:
     found = answer_of_json(answer, "groups", 3)
     assert isinstance(found, MatchesAnswer)
     assert found.matches[0].result is not None
+
+
+@pytest.mark.parametrize("seed", sampled(range(20), range(3)))
+def test_counting_in_one_pass_is_the_definition(seed: int) -> None:
+    rng, alerts = Random(f"counting {seed}"), 0
+    for _ in range(100):
+        query, S = random_case(rng, PROFILES["rules"], 3, rng.randint(3, 25))
+        if unsupported_rules(query) is None:
+            found = [(m.at, m.events, m.result) for m in count_alerts(query, S)]
+            assert found == [
+                (a.at, a.events, result_of({"rule": a.rule, "group": dict(a.group)})) for a in alerts_of(query, S)
+            ], query.text
+            alerts += len(found)
+    assert alerts > 10
+
+
+def test_sixty_values_in_a_long_window() -> None:
+    """By the definition these are more looks at an event than there is a budget for."""
+    count = {"type": "value_count", "rules": ["a"], "group-by": ["user"], "timespan": "15m"}
+    text = rules({**count, "condition": {"field": "size", "gte": 60}})
+    S = Stream(Event("event", {"kind": "a", "user": n % 3, "size": n % 70, "time": n}) for n in range(70_000))
+    assert api.count(text, S, language="sigma") == 70_000 - 3 * 59
+    with pytest.raises(BudgetExceeded, match="looks at an event"):
+        api.count(text, S, language="sigma", evaluator="denotational")
+    assert unsupported_rules(parse(rules({"type": "temporal", "rules": ["a"]}))) is not None
