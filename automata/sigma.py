@@ -18,7 +18,6 @@ from cerify.semantics.eql.conditions import condition_test, time_of, values_of
 from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Match, Stream, result_of
-from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, SigmaQuery
 from cerify.semantics.values import Value, kind
 
@@ -48,10 +47,8 @@ class GroupWindow:
                     del self.counted[one]
 
 
-def unsupported_rules(query: SigmaQuery, reading: SigmaReading = SPECIFICATION) -> Unsupported | None:
+def unsupported_rules(query: SigmaQuery) -> Unsupported | None:
     """Return why the rules are not evaluated in one pass; None if they are."""
-    if reading != SPECIFICATION:
-        return Unsupported("counting in one pass follows the specification; other readings are the definition's")
     for rule in query.rules:
         if isinstance(rule, SigmaCorrelation):
             if rule.kind not in COUNTS:

@@ -30,6 +30,7 @@ from cerify.semantics.sase.syntax import Reading
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import alerts_of
 from cerify.semantics.sigma.parse import parse
+from cerify.semantics.sigma.reading import SPECIFICATION
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
@@ -237,7 +238,9 @@ def matches_of(query: sigma.SigmaQuery, S: Stream, options: Options) -> list[Mat
 def _why_not_counting(query: sigma.SigmaQuery, schema: Schema | None, options: Options) -> Unsupported | None:
     from cerify.automata.sigma import unsupported_rules
 
-    return _why_not(query, schema, options) or unsupported_rules(query, options.sigma_reading)
+    if options.sigma_reading != SPECIFICATION:
+        return Unsupported("counting in one pass follows the specification; other readings are the definition's")
+    return _why_not(query, schema, options) or unsupported_rules(query)
 
 
 def _counting(query: sigma.SigmaQuery, S: Stream, options: Options) -> Iterable[Match]:
