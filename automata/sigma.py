@@ -19,7 +19,7 @@ from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Match, Stream, result_of
 from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, SigmaQuery
-from cerify.semantics.values import Value, kind
+from cerify.semantics.values import Microseconds, Value, kind
 
 COUNTS = ("event_count", "value_count")
 COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -33,10 +33,10 @@ Alert: TypeAlias = tuple[int, int, Match]
 class GroupWindow:
     """The events of a group within the timespan: each with its time and what it adds to the count."""
 
-    events: deque[tuple[int, int, tuple[Hashable, ...]]] = field(default_factory=deque)
+    events: deque[tuple[Microseconds, int, tuple[Hashable, ...]]] = field(default_factory=deque)
     counted: Counter[Hashable] = field(default_factory=Counter)
 
-    def add(self, time: int, position: int, what: tuple[Hashable, ...], width: int) -> None:
+    def add(self, time: Microseconds, position: int, what: tuple[Hashable, ...], width: int) -> None:
         """Let an event in, and those that are too old out."""
         self.events.append((time, position, what))
         self.counted.update(what)
@@ -90,7 +90,7 @@ def _detected(rule: SigmaDetection, S: Stream) -> Iterator[tuple[int, Match]]:
     return ((p, _alert(p, (p,), rule.name, {})) for p, event in enumerate(S) if test(event))
 
 
-def _counted(rule: SigmaCorrelation, S: Stream, times: list[int | None]) -> Iterator[tuple[int, Match]]:
+def _counted(rule: SigmaCorrelation, S: Stream, times: list[Microseconds | None]) -> Iterator[tuple[int, Match]]:
     parts = [
         (_test(part), keys, values)
         for part, keys, values in zip(rule.rules, rule.keys, rule.values, strict=True)
@@ -113,9 +113,9 @@ def _counted(rule: SigmaCorrelation, S: Stream, times: list[int | None]) -> Iter
             named, what = here.get(key, ({}, set()))
             what.add(compared if rule.kind == "value_count" else (p, compared))
             here[key] = dict(zip(rule.group_by, group, strict=True)), what
-        for key, (named, what) in here.items():
+        for own, (named, what) in here.items():
             assert time is not None
-            window = groups.setdefault(key, GroupWindow())
+            window = groups.setdefault(own, GroupWindow())
             window.add(time, p, tuple(what), width)
             number = len(window.counted)
             if all(COMPARE[name](number, bound) for name, bound in rule.thresholds):
