@@ -153,7 +153,8 @@ def what_line_log(source: CsvSource) -> str:
 def with_commas(source: CsvSource) -> Shape:
     """Return a file of text with separators as CSV: fields between commas, numbers with a point, one header.
 
-    A header without a comma that has semicolons, tabs or bars has these as separators. With semicolons a column whose
+    A header without a comma that has semicolons, tabs or bars has these as separators; commas at its end, as
+    spreadsheets write for columns without a name, do not count. With semicolons a column whose
     cells are all numbers, some of them with a comma, has decimal commas. A log of Zeek says itself what it has.
     Raises InputError.
     """
@@ -162,7 +163,8 @@ def with_commas(source: CsvSource) -> Shape:
     text = start.removeprefix(b"\xef\xbb\xbf")
     if text.startswith(ZEEK):
         return _of_zeek(source)
-    header, _, _ = text.partition(b"\n")
+    line, _, _ = text.partition(b"\n")
+    header = line.rstrip(b"\r,") if any(sign.encode() in line for sign in SEPARATORS) else line
     if is_access_log(header):
         return _of_access_log(source)
     separator = next((sign for sign in SEPARATORS if sign.encode() in header), None)
@@ -170,6 +172,8 @@ def with_commas(source: CsvSource) -> Shape:
     if separator is None or b"," in header:
         return Shape(source)
     rows = list(_cells(source, separator))
+    if header != line.rstrip(b"\r"):
+        rows[0][-1] = rows[0][-1].rstrip(",")
     if separator == ";" and (commas := _decimal_commas(rows)):
         names = ", ".join(rows[0][i] for i in commas if i < len(rows[0]))
         warnings.warn(InputWarning(f"{source.name}: read with decimal commas: {names}"), stacklevel=2)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.events import TIME, Stream
+from cerify.semantics.file_joins import python_lists
 from cerify.semantics.predicates import show_name
 from cerify.semantics.time_columns import FROM_1990, unit_of
 from cerify.semantics.values import Value, ValueType, joined, plain, show_time, value_type_of
@@ -74,13 +75,17 @@ class AttributeSummary:
 
 @dataclass(frozen=True)
 class StreamSummary:
-    """A summary of a stream: its events by type, and the attributes of each type and of all; unread is the stream's."""
+    """A summary of a stream: its events by type, and the attributes of each type and of all.
+
+    unread is the stream's; lists_of_objects are the attributes whose lists have objects only.
+    """
 
     events: int
     types: dict[str, int]
     of_types: dict[str, list[str]]
     attributes: dict[str, AttributeSummary]
     unread: dict[str, str]
+    lists_of_objects: tuple[str, ...] = ()
 
     def likely_keys(self) -> list[AttributeSummary]:
         """Return the attributes by which events may belong together: several values, most of them more than once."""
@@ -111,7 +116,7 @@ class StreamSummary:
             likely.sort(key=lambda one: (_rank(one.name, TYPE_NAMES), len(one.values or ())))
             found += [f"--type {shlex.quote(one.name)}" for one in likely[:1]]
         if self.events == 1:  # perhaps a document that has the events in a list
-            found += [f"--records {shlex.quote(name)}" for name in self.unread if f"{name}.count" in self.attributes]
+            found += [f"--records {shlex.quote(name)}" for name in self.lists_of_objects]
         times = self.likely_times()
         if TIME not in self.attributes and times:
             found.append(f"--time {shlex.quote(times[0].name)}")
@@ -148,7 +153,9 @@ def summarized(S: Stream) -> StreamSummary:
                 attributes[name] = AttributeSummary(name)
             attributes[name].see(value)
     listed = {type_: list(names) for type_, names in of_types.items()}
-    return StreamSummary(len(S), dict(types.most_common()), listed, attributes, dict(S.unread))
+    lists = ((name, [one for row in rows for one in row or ()]) for name, rows in python_lists(S).items())
+    of_objects = tuple(name for name, found in lists if found and all(isinstance(one, Mapping) for one in found))
+    return StreamSummary(len(S), dict(types.most_common()), listed, attributes, dict(S.unread), of_objects)
 
 
 def _may_be_time(one: AttributeSummary) -> bool:

@@ -50,7 +50,10 @@ DATE_TIME = r"\d{4}-\d\d-\d\d([Tt ]\d\d(:\d\d(:\d\d([.,]\d+)?)?)?([Zz]|[+-]\d\d(
 IS_DATE_TIME = re.compile(DATE_TIME, re.ASCII)
 IS_WHOLE = re.compile(r"-?[0-9]+", re.ASCII)
 IS_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
-TYPE_OPTION = "; name it: --type, in Python type_column"
+TYPE_OPTION = (
+    "; name it: --type, in Python type_column; or give all events one by --default-type, in Python default_type"
+)
+
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 """Characters that other programs write between the fields of a row."""
 

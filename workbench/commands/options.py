@@ -257,6 +257,9 @@ class FileSource:
     )
     round_times: bool = option("--round-times", is_flag=True, help="Cut digits of times beyond microseconds off.")
     type_column: str = option("--type", metavar="COLUMN", default=TYPE, help="The one with the type.")
+    untyped_as: str | None = option(
+        "--default-type", metavar="TYPE", help="The type of events without one, as of the rows of a sensor."
+    )
     sort: bool = option("--sort", is_flag=True, help="Sort the events by their time; positions count in that order.")
     records: str | None = option(
         "--records", metavar="PATH", help="The list of the events, in a file that is one object of JSON."
@@ -340,6 +343,7 @@ class FileSource:
             "--header": self.header,
             "--object": self.object_type,
             "--rename-type": self.renamed_types,
+            "--default-type": self.untyped_as,
         }
         for name, value in given.items():
             if value:
@@ -351,6 +355,8 @@ class FileSource:
 
     def read_stream(self, file: str | tuple[str, ...], default_type: str | None = None) -> Stream:
         """The events of a file, or of several; of standard input if it is called -. Raises InputError."""
+        if self.untyped_as == "":
+            raise InputError("--default-type: the type of an event is a text that is not empty")
         schema = self.schema
         with _notes():
             S = read(
@@ -359,7 +365,7 @@ class FileSource:
                 schema=schema,
                 type_column=self.type_column,
                 time_column=self.time_column,
-                default_type=default_type,
+                default_type=self.untyped_as or default_type,
                 time_unit=self.time_unit,
                 time_format=self.time_format,
                 round_times=self.round_times,

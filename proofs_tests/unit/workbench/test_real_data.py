@@ -18,8 +18,9 @@ from cerify.cli import cerify as command
 from cerify.conformance.cases import tree_of
 from cerify.languages import LANGUAGES
 from cerify.query_json import query_of_json
-from cerify.semantics.errors import IllFormed, InputError, QueryWarning
-from cerify.semantics.events import Stream
+from cerify.semantics.errors import IllFormed, InputError, InputWarning, QueryWarning
+from cerify.semantics.events import Event, Stream
+from cerify.semantics.files import read
 from cerify.semantics.sase.syntax import Reading
 from cerify.semantics.stream_summary import summarized
 
@@ -386,3 +387,24 @@ def test_deep_data_is_refused() -> None:
         tree = {"node": "Plus", "phi": tree}
     with pytest.raises(cerify.BudgetExceeded):
         cerify.parse(tree)
+
+
+def test_semicolons_and_decimal_commas_under_a_header_with_commas_at_its_end(tmp_path: Path, run: Run) -> None:
+    """Spreadsheets write commas for columns without a name; the file was one column of text."""
+    file = tmp_path / "e.csv"
+    file.write_text("Date time;Temp;Flow,,\r\n01/09/2020 12:00;8,51;86,2\r\n01/09/2020 12:01;8;86\r\n")
+    with pytest.warns(InputWarning, match="read with decimal commas: Temp, Flow"):
+        S = read(file, default_type="reading", time_column="Date time", time_format="%d/%m/%Y %H:%M")
+    assert S[0] == Event("reading", {"time": datetime(2020, 9, 1, 12, tzinfo=UTC), "Temp": 8.51, "Flow": 86.2})
+    how = ("--default-type", "reading", "--time", "Date time", "--time-format", "%d/%m/%Y %H:%M")
+    assert run("count", "reading ; reading WITHIN 1 minute", str(file), *how)[1] == "1\n"
+    _, _, message = run("count", "reading", str(file))
+    assert "give all events one by --default-type" in message
+
+
+def test_only_lists_of_objects_are_suggested_as_records(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "e.json"
+    file.write_text('{"tags": ["a"], "events": [{"type": "A"}], "n": 1}')
+    _, printed, _ = run("schema", str(file))
+    assert "--records events" in printed
+    assert "--records tags" not in printed
