@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 
 from cerify.conformance.engines import sources
 from proofs_tests.benchmarks.installed import COMMANDS, build_wheel, command_of, environment
+from proofs_tests.tools.package_sizes import named_packages
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {"workbench": "cerify", "semantics": "cerify/semantics"} | {
@@ -132,6 +133,12 @@ def test_the_version_is_that_of_the_changelogs_package() -> None:
     assert cerify.__version__
     assert f"\n## {cerify.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"\nversion: {cerify.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_page_on_dependencies_has_a_row_for_each() -> None:
+    page = (ROOT / "docs" / "reference" / "dependencies.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in page.splitlines() if line.startswith("| ")]
+    assert sorted(rows[1:]) == sorted(map(list, named_packages().items()))
 
 
 IMPORTING = """

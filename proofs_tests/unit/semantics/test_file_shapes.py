@@ -260,7 +260,7 @@ def test_the_access_log_of_a_web_server(write: Write) -> None:
 def _workbook() -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook/>")
+        archive.writestr(zipfile.ZipInfo("xl/workbook.xml"), "<workbook/>")  # of one date, since it names the test
     return packed.getvalue()
 
 
