@@ -321,21 +321,21 @@ def test_of_a_text_with_marks_of_its_own_language_no_other_is_named(run: Run) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["mtach", "A"], "cerify: no command 'mtach'; did you mean 'match'?\ntry: cerify --help\n"),
-        (["conform", "--engine", "automatn"], "no engine 'automatn'; did you mean 'automaton'?"),
-        (["conform", "--engine", "automaton", "--feature", "sek"], "did you mean seq?"),
+        (["mtach", "A"], "cerify: no command 'mtach'; did you mean 'match'[?]\ntry: cerify --help\n"),
+        (["conform", "--engine", "automatn"], "no engine 'automatn'; did you mean 'automaton'[?]"),
+        (["conform", "--engine", "automaton", "--feature", "sek"], "did you mean seq[?]"),
         (["conform", "--engine", "automaton", "--feature", "sequence"], "did you mean seq, "),
         (
             ["conform", "--", "node engine.js"],
             "give the program and its arguments apart, without quotation marks around",
         ),
-        (["match", "--josn"], "cerify: no such option '--josn'; did you mean '--json'?\ntry: cerify match --help\n"),
-        (["match", "--tim", "x"], "cerify: no such option '--tim'; did you mean '--time'?\ntry: cerify match --help\n"),
-        (["match", "--sheet"], "cerify: no such option '--sheet'\ntry: cerify match --help\n"),
+        (["match", "--josn"], "no such option:? '?--josn'?; did you mean '--json'[?]\ntry: cerify match --help\n"),
+        (["match", "--tim", "x"], "no such option:? '?--tim'?; did you mean '--time'[?]\ntry: cerify match --help\n"),
+        (["match", "--sheet"], "no such option:? '?--sheet'?\ntry: cerify match --help\n"),
         (["draw", "A", "-o", "no/where/x.svg"], "cerify: invalid value for '-o' / '--output': the folder no/where"),
-        (["match", "A", "x.csv", "--language", "cell"], "did you mean 'cel'?"),
-        (["match", "A", "x.csv", "--language", "match_recognize"], "did you mean 'row-pattern'?"),
-        (["match", "A", "x.csv", "--evaluator", "automatn"], "did you mean 'automaton'?"),
+        (["match", "A", "x.csv", "--language", "cell"], "did you mean 'cel'[?]"),
+        (["match", "A", "x.csv", "--language", "match_recognize"], "did you mean 'row-pattern'[?]"),
+        (["match", "A", "x.csv", "--evaluator", "automatn"], "did you mean 'automaton'[?]"),
         (["demo", "--out", f"{__file__}/report"], "is no folder"),
         (["vectors", "A", "--out", "no/where/x.jsonl"], "the folder no/where does not exist"),
     ],
@@ -344,7 +344,7 @@ def test_an_error_of_use_is_one_message(arguments: list[str], message: str, run:
     status, out, err = run(*arguments)
     assert (status, out) == (2, "")
     assert err.startswith("cerify: ")
-    assert message in err
+    assert re.search(message, err)
 
 
 def test_without_a_command_the_help_is_printed(run: Run) -> None:
