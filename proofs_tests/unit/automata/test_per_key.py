@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -14,6 +15,7 @@ from cerify.automata.evaluate.evaluation_plan import batch_scope
 from cerify.automata.evaluate.parallel import ParallelEvaluator
 from cerify.automata.evaluate.readable import ReadableCelEvaluator
 from cerify.automata.evaluator import Evaluator
+from cerify.semantics.cel.across_keys import across_keys
 from cerify.semantics.cel.denote import meaning, sup
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
@@ -242,3 +244,66 @@ def test_what_batches_do_not_carry() -> None:
     with pytest.raises(Unsupported, match="PER KEY"):
         CompiledCelEvaluator(phi)
     CompiledCelEvaluator(parse("A ; B PARTITION BY [k] PER KEY [k]"))  # the events of a key agree on it anyhow
+
+
+# ---- recipes ----
+# Each recipe of the cookbook changes a query and, apart from it, a plain condition on positions: any of them together
+# have to mean what their conditions mean together.
+
+RECIPES = ("absence", "neighbours", "count", "last", "key", "window", "window of events")
+
+
+def written(recipes: frozenset[str]) -> str:
+    """The query that these recipes make."""
+    first, last = "A{2}" if "count" in recipes else "A", "(B UNLESS C)" if "absence" in recipes else "B"
+    query = f"({first.replace('{', ':{')} : {last})" if "neighbours" in recipes else f"({first} ; {last})"
+    query = f"LAST({query})" if "last" in recipes else query
+    query += " PER KEY [k]" if "key" in recipes else ""
+    query += " WITHIN 3 [t]" if "window" in recipes else ""
+    return query + (" WITHIN 4 EVENTS" if "window of events" in recipes else "")
+
+
+def by_conditions(recipes: frozenset[str], events: list[tuple[str, str | None, int]]) -> set[tuple[int, ...]]:
+    """The matches by the conditions of the recipes: an event is a type, a key and a time."""
+    types = "AAB" if "count" in recipes else "AB"
+    found = set()
+    for C in combinations(range(len(events)), len(types)):
+        key = events[C[-1]][1]
+        seen = [p for p, (_, k, _) in enumerate(events) if "key" not in recipes or (k is not None and k == key)]
+        if any(p not in seen for p in C) or [events[p][0] for p in C] != list(types):
+            continue
+        if "neighbours" in recipes and [seen.index(p) for p in C] != [*range(seen.index(C[0]), seen.index(C[-1]) + 1)]:
+            continue
+        if "absence" in recipes and any(events[p][0] == "C" for p in seen if C[-2] < p <= C[-1]):
+            continue
+        found.add(C)
+    if "last" in recipes:
+        found = {C for C in found if C[::-1] == max(D[::-1] for D in found if D[-1] == C[-1])}
+    if "window" in recipes:
+        found = {C for C in found if events[C[-1]][2] - events[C[0]][2] <= 3}
+    return {C for C in found if C[-1] - C[0] < 4} if "window of events" in recipes else found
+
+
+@pytest.mark.parametrize("seed", sampled(range(10), range(2)))
+def test_recipes_compose(seed: int) -> None:
+    rng, matched = Random(f"recipes {seed}"), 0
+    for number in range(1 << len(RECIPES)):
+        recipes = frozenset(recipe for i, recipe in enumerate(RECIPES) if number >> i & 1)
+        for _ in range(4):
+            times = sorted(rng.randint(0, 8) for _ in range(8))
+            events = [(rng.choice("AABBC"), rng.choice(("x", "x", "y", None)), t) for t in times]
+            S = Stream(Event(R, {"t": t} | ({} if k is None else {"k": k})) for R, k, t in events)
+            expected = by_conditions(recipes, events)
+            matched += len(expected)
+            for evaluate in (matches_of, streaming.matches, compiled.matches):
+                assert {m.events for m in evaluate(parse(written(recipes)), S)} == expected, (written(recipes), events)
+    assert matched > 400
+
+
+@pytest.mark.parametrize("recipes", [{"absence"}, {"neighbours"}, {"last"}, {"absence", "count"}])
+def test_a_partition_that_changes_a_recipe_is_warned_of(recipes: set[str]) -> None:
+    """With PARTITION BY in the place of PER KEY these mean something else."""
+    query = written(frozenset({*recipes, "key"})).replace("PER KEY", "PARTITION BY")
+    assert list(across_keys(parse(query)))
+    assert not list(across_keys(parse(written(frozenset({*recipes, "key"})))))
+    assert not list(across_keys(parse("A ; B PARTITION BY [k]")))
