@@ -33,10 +33,15 @@ Link: TypeAlias = tuple[tuple[Predicate, Marks], ...]
 
 @dataclass(frozen=True)
 class EventChain:
-    """Events one after the other; endless: whether the last one may come again and again."""
+    """Events one after the other.
+
+    endless: whether the last one may come again and again. guard: the events of which none may be between two events of
+    the chain, nor be a later one of these; only of a chain of one kind.
+    """
 
     links: tuple[Link, ...]
     endless: bool = False
+    guard: Link | None = None
 
     @property
     def runs(self) -> Runs:
@@ -57,7 +62,37 @@ def chain_of(phi: cel.Formula) -> EventChain | None:
             alike = links is not None and last is not None and {*links} == {*last}
             return EventChain((*links, *last), endless=True) if alike and links and last else None
     links = _links(phi)
-    return None if links is None else EventChain(links)
+    return _guarded(phi) if links is None else EventChain(links)
+
+
+def _guarded(phi: cel.Formula) -> EventChain | None:
+    """The chain of A ; (A UNLESS B){n}: events of one kind without another event in between; None for other formulas.
+
+    The event before one that is taken is the latest of the kind, or the earliest one, whatever is taken else: so what
+    is greatest without the guard is so with it, between two events that the guard forbids.
+    """
+    first, *others = _parts(phi)
+    link, guards = _links(first), set[Link]()
+    for part in others:
+        if not isinstance(part, cel.Unless) or _links(part.left) != link:
+            return None
+        guard = _links(part.right)
+        if guard is None or len(guard) != 1:
+            return None
+        guards.add(guard[0])
+    if link is None or len(link) != 1 or len(guards) != 1:
+        return None
+    return EventChain(link * (1 + len(others)), guard=guards.pop())
+
+
+def _parts(phi: cel.Formula) -> list[cel.Formula]:
+    """The operands of a sequence, in their order, whatever parentheses stand around them."""
+    match phi:
+        case cel.Seq(left, right):
+            return [*_parts(left), *_parts(right)]
+        case cel.Derived():
+            return _parts(phi.expansion)
+    return [phi]
 
 
 Runs: TypeAlias = tuple[tuple[Link, int], ...]
@@ -72,18 +107,18 @@ def runs_of_last(phi: cel.Formula) -> Runs | None:
     [60, 1, 3]
     """
     chain = chain_of(phi.phi) if isinstance(phi, cel.Last) else None
-    return None if chain is None or chain.endless else chain.runs
+    return None if chain is None or chain.endless or chain.guard is not None else chain.runs
 
 
-def greatest_runs(phi: cel.Formula, chain: cel.Formula | None = None) -> tuple[bool, Runs] | None:
-    """Return whether phi is LAST, and the runs, if phi is LAST or NXT of a chain of a fixed length; else None.
+def greatest_runs(phi: cel.Formula, chain: cel.Formula | None = None) -> tuple[bool, Runs, Link | None] | None:
+    """Return whether phi is LAST, the runs, and the guard, if phi is LAST or NXT of a chain of a fixed length.
 
-    chain: the chain, where it is the operand less its windows and keys.
+    None for any other formula. chain: the chain, where it is the operand less its windows and keys.
     """
     if not isinstance(phi, cel.Next | cel.Last):
         return None
     found = chain_of(phi.phi if chain is None else chain)
-    return None if found is None or found.endless else (isinstance(phi, cel.Last), found.runs)
+    return None if found is None or found.endless else (isinstance(phi, cel.Last), found.runs, found.guard)
 
 
 def _links(phi: cel.Formula) -> tuple[Link, ...] | None:
@@ -123,8 +158,12 @@ def _filtered(links: tuple[Link, ...], condition: cel.Condition) -> tuple[Link, 
 
 
 def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra: Algebra) -> CEA:
-    """The automaton of LAST or NXT of a chain. State k has taken k events. Raises BudgetExceeded."""
+    """The automaton of LAST or NXT of a chain; with a guard, of LAST. State k has taken k events.
+
+    Raises BudgetExceeded.
+    """
     links, n = chain.links, len(chain.links)
+    allowed = Anything() if chain.guard is None else _negate_link(chain.guard, algebra)
     others = {link: _negate_link(link, algebra) for link in dict.fromkeys(links)}
     transitions = []
     for k, link in enumerate(links):
@@ -134,6 +173,8 @@ def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra:
             between = others[links[k - 1]] if k else Anything()
         else:
             between = others[link] if k < n - 1 else Anything()
+        if k and chain.guard is not None:
+            between, link = intersection(between, allowed), tuple((intersection(P, allowed), L) for P, L in link)
         transitions.append(Transition(k, between, UNMARKED, k))
         transitions += [Transition(k, P, L, k + 1) for P, L in link]
         if chain.endless and k == n - 1:

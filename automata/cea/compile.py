@@ -291,8 +291,10 @@ def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
             "an automaton looks at one event at a time, so it cannot evaluate a partition or a window on values",
             phi.span,
         )
-    if isinstance(phi, cel.Next | cel.Last) and (chain := chain_of(phi.phi)) is not None:
-        return greatest_of_chain(phi, chain, algebra)
+    if isinstance(phi, cel.Next | cel.Last):
+        chain = chain_of(phi.phi)
+        if chain is not None and (chain.guard is None or isinstance(phi, cel.Last)):
+            return greatest_of_chain(phi, chain, algebra)
     compiled = _trimmed if isinstance(phi, NOT_LINEAR) else _thompson
     operands = [compiled(psi, algebra) for psi in children(phi)]
     try:

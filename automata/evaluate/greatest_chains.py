@@ -27,27 +27,33 @@ Chosen: TypeAlias = tuple[int, ...]
 class GreatestChains:
     """The greatest matches of a chain on a stream, at each position.
 
-    is_last, runs: what `greatest_runs` returns for the formula. scope: the windows, partitions and keys inside of the
-    strategy. unordered: whether a window is on values that go back along the stream: then nothing bounds where a match
-    begins, and there is no answer here.
+    is_last, runs, guard: what `greatest_runs` returns for the formula. scope: the windows, partitions and keys inside
+    of the strategy. unordered: whether a window is on values that go back along the stream, so that nothing bounds
+    where a match begins, or a guard sees the events of all keys of a partition. Then there is no answer here.
     """
 
-    def __init__(self, is_last: bool, runs: Runs, scope: Scope, S: Stream) -> None:
-        self._last, self._runs, self._scope, self._S = is_last, runs, scope, S
+    def __init__(self, is_last: bool, runs: Runs, guard: Link | None, scope: Scope, S: Stream) -> None:
+        self._last, self._runs, self._guard, self._scope, self._S = is_last, runs, guard, scope, S
         self._bounds = lookback_bounds(scope, S)
-        self.unordered = bool(self._bounds.unordered)
+        self.unordered = bool(self._bounds.unordered) or bool(guard is not None and scope.attributes)
 
     def find(self) -> Iterator[tuple[int, Chosen]]:
         """Yield the positions with a match, and it."""
         links = list(dict.fromkeys(link for link, _ in self._runs))
+        forbidden = 1 << len(links)
         runs = [(links.index(link), count) for link, count in self._runs]
         choose = self._latest if self._last else self._earliest
         bounds, before = self._bounds, dict[object, list[list[int]]]()
-        for n, kinds in enumerate(timed_items(self._kinds(links))):
-            if not kinds or bounds.keys[n] is None or not bounds.marks[n]:
+        for n, kinds in enumerate(timed_items(self._kinds(links if self._guard is None else [*links, self._guard]))):
+            if not kinds or bounds.keys[n] is None:
                 continue
             key = bounds.keys[n], key_of(self._scope.attributes, self._S[n])
             lists = before.setdefault(key, [[] for _ in links])
+            if kinds & forbidden:
+                for positions in lists:
+                    positions.clear()
+            if not bounds.marks[n]:
+                continue
             if kinds >> runs[-1][0] & 1 and (chosen := choose(runs, lists, n)) is not None:
                 yield n, chosen
             for i, positions in enumerate(lists):

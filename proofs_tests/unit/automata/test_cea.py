@@ -511,6 +511,9 @@ def chain(rng: Random) -> Formula:
         part = link(rng) if n == 1 else Repeat(link(rng), n, n)
         phi = part if phi is None else cel.Seq(phi, part)
     assert phi is not None
+    if rng.random() < 0.25:
+        one, n = link(rng), rng.randint(1, 3)
+        return cel.Seq(one, Repeat(cel.Unless(one, link(rng)), n, n))
     chance = rng.random()
     if chance < 0.2:
         return cel.In(phi, "Y")
@@ -611,6 +614,11 @@ def test_what_is_a_chain() -> None:
     ):
         runs = runs_of_last(parse(query))
         assert (runs and [length for _, length in runs]) == lengths, query
+    guarded = chain_of(parse("A ; (A UNLESS B){59}"))
+    assert guarded is not None
+    assert (len(guarded.links), guarded.guard is not None) == (60, True)
+    for query in ("A ; (B UNLESS C)", "A ; (A UNLESS B) ; (A UNLESS C)", "(A UNLESS B){2}", "A ; (A UNLESS (B ; C))"):
+        assert chain_of(parse(query)) is None, query
     for query in ("A:{2}", "A : B", "A{1,2}", "A+ ; B", "A UNLESS B", "(A ; B) OR A", "PROJECT[A](A)", "A AND A"):
         assert chain_of(parse(query)) is None, query
 
