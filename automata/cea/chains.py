@@ -74,9 +74,10 @@ def _guarded(phi: cel.Formula) -> EventChain | None:
     first, *others = _parts(phi)
     link, guards = _links(first), set[Link]()
     for part in others:
-        if not isinstance(part, cel.Unless) or _links(part.left) != link:
+        guarded = cel.split_guard(part)
+        if guarded is None or _links(guarded[0]) != link:
             return None
-        guard = _links(part.right)
+        guard = _links(guarded[1])
         if guard is None or len(guard) != 1:
             return None
         guards.add(guard[0])

@@ -285,6 +285,11 @@ def atoms(condition: Condition) -> Iterator[Atom]:
                 assert_never(part)
 
 
+def split_guard(phi: Formula) -> tuple[Formula, Formula] | None:
+    """Return the operands of UNLESS, what matches and what must not be there; None for other formulas."""
+    return (phi.left, phi.right) if isinstance(phi, Unless) else None
+
+
 def size(phi: Formula) -> int:
     """The number of nodes: one for each operator and event type, and one for each atom of a filter."""
     return sum(len(list(atoms(n.condition))) if isinstance(n, Filter) else 1 for n in subformulas(phi))
