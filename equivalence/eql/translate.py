@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import reduce
 from typing import Any, assert_never
 
@@ -296,8 +297,8 @@ def _referring(predicate: Any, variable: str) -> Any:
 def eql_to_rows(query: eql.EqlQuery) -> rows.MatchRecognize:
     """Return the clause of MATCH_RECOGNIZE with the matches of a query as its rows that are not excluded.
 
-    The rows are in the order of the log, of the type `type`, their times in the column `time`; no column has values of
-    several types. Raises Unsupported as eql_to_cel does, for `any` not, but for wildcards without case.
+    The rows are in the order of the log, of the type `type`, with timestamps in the column `time`; no column has values
+    of several types. Raises Unsupported as eql_to_cel does, for `any` not, but for wildcards without case.
     """
     plain = _PlainRule.of(query, "MATCH_RECOGNIZE")
     return _RowAutomaton(plain).clause()
@@ -347,7 +348,7 @@ class _RowAutomaton:
             conditions = [self._is(s)]
             if self.plain.window is not None:
                 late = rows.Sum(rows.RowColumn(TIME, f"E{self.n}"), "-", rows.RowColumn(TIME, "E1"))
-                limit = rows.RowConstant(self.plain.window / SECONDS)
+                limit = rows.RowConstant(timedelta(microseconds=self.plain.window))
                 conditions.append(rows.RowComparison(late, "<=", limit))
             return self._variable(f"E{self.n}", conditions)
         own = self._variable(f"E{s + 1}{'F' if further else 'N'}{t}", conditions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import reduce
 from random import Random
 from typing import Any, TypeAlias
 
@@ -16,16 +17,32 @@ from cerify.equivalence.generate.row_pattern import case
 from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
 from cerify.equivalence.shrink.shrink import shrink
 from cerify.languages.row_pattern import RegisterOutput
+from cerify.semantics import trees
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
-from cerify.semantics.row_pattern import interpreter
+from cerify.semantics.row_pattern import interpreter, syntax
+from cerify.semantics.row_pattern.check import require_wellformed
+from cerify.semantics.row_pattern.dialects import DIALECTS, STANDARD_SQL, SqlDialect, dialect_named, require_in_dialect
 from cerify.semantics.row_pattern.interpreter import RowOutput
-from cerify.semantics.row_pattern.scalars import NumberedMatch
-from cerify.semantics.row_pattern.syntax import MatchRecognize, show
+from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading
+from cerify.semantics.row_pattern.show_dialects import show_in_dialect
+from cerify.semantics.row_pattern.syntax import (
+    Count,
+    MatchRecognize,
+    Measure,
+    Order,
+    RowColumn,
+    RowConstant,
+    RowDefinition,
+    RowSkip,
+    show,
+)
+from cerify.statements import read_pasted, written_out
 
 PROFILES = {name: replace(profile, failing=True) for name, profile in generate.PROFILES.items()}
 BUDGET = Budget(valuations=20_000)
+TRUE = RowConstant(True)
 Finder: TypeAlias = Callable[..., Iterable[NumberedMatch]]
 Answer: TypeAlias = list[Any]
 """The matches with their measures and the rows that they leave out, and the code of the error that ends them."""
@@ -87,14 +104,131 @@ def compared(
     return kinds, ""
 
 
+def in_dialect(q: MatchRecognize, S: Stream, dialect: SqlDialect) -> str:
+    """Which evaluator differs on a clause as it is read in a dialect; "" for none, "refused" if it is not carried.
+
+    The text is written for the dialect and read again. The definition follows the dialect's reading of that; the others
+    follow the clause in which the reading is written out, and the standard's definition the clause before it was
+    written, where the dialect keeps its meaning.
+    """
+    try:
+        text, differences = show_in_dialect(q, STANDARD_SQL, dialect)
+        pasted = read_pasted(text, dialect.name)
+        require_wellformed(pasted.clause)
+    except CerifyError:
+        return "refused"
+
+    def by_reading(q: MatchRecognize, S: Stream, budget: Budget) -> Iterable[NumberedMatch]:
+        return interpreter.find_matches(pasted.clause, S, pasted.reading, budget)
+
+    out = written_out(pasted.clause, pasted.reading)
+    answers = {"definition": table_answer(by_reading, pasted.clause, S, pasted.reading)}
+    others = {"written out": interpreter.find_matches, **JUDGED}
+    answers |= {name: table_answer(find, out, S) for name, find in others.items()}
+    if not differences:
+        answers["standard"] = table_answer(interpreter.find_matches, q, S)
+    certain = {name: one for name, one in answers.items() if not {"budget", "unsupported"} & {*map(str, one[-1:])}}
+    right = next(iter(certain.values()), [])
+    return next((f"{name}: {text}" for name, one in certain.items() if one != right), "")
+
+
+def fitted(q: MatchRecognize, dialect: SqlDialect) -> MatchRecognize:
+    """The clause, as far as is easily done without what the dialect refuses, and with what it asks for."""
+    refused = dialect.refused or {}
+
+    def other(p: Any) -> Any:
+        below = [other(one) for one in trees.children(p)]
+        p = trees.rebuilt(p, below) if below else p
+        match p:
+            case syntax.Exclusion(inner) if "exclusion" in refused:
+                return inner
+            case syntax.Permute(parts) if "permute" in refused:
+                return reduce(syntax.RowConcatenation, parts)
+            case syntax.Anchor() if {"anchors", "inner anchors"} & refused.keys():
+                return syntax.RowVariable("A")
+            case syntax.Empty() if "empty pattern" in refused:
+                return syntax.RowVariable("A")
+            case syntax.Quantified(inner, low, high, greedy):
+                if "numbers" in refused and (low, high) not in syntax.SHORT:
+                    low, high = min(low, 1), None
+                plain = "reluctant" in refused or (low == high and "reluctant exact" in refused)
+                plain = plain or ((low, high) == (0, 1) and "reluctant optional" in refused)
+                return syntax.Quantified(inner, low, high, greedy or plain)
+        return p
+
+    pattern = other(q.pattern)
+    last = pattern.right if isinstance(pattern, syntax.RowConcatenation) else pattern
+    if "greedy last" in refused and isinstance(last, syntax.Quantified) and last.low != last.high:
+        pattern = syntax.RowConcatenation(pattern, syntax.RowVariable("Z"))
+    q = replace(q, pattern=pattern, subsets=() if "subset" in refused else q.subsets)
+    conditions = {A: e for A, e in q.conditions.items() if A in q.primary}
+    for A in list(conditions) if {"match in define", "prev and next"} & refused.keys() else ():
+        try:
+            alone = replace(q, measures=(Measure(Count(), "n"),), define=(RowDefinition(A, conditions[A]),))
+            require_in_dialect(
+                replace(alone, rows="one", skip=RowSkip("next row")), replace(dialect, needs=frozenset())
+            )
+        except CerifyError:
+            del conditions[A]
+    define = {A: conditions.get(A, TRUE) for A in q.primary} if dialect.needs else conditions
+    measures = (Measure(Count(), "n"),) if "plain measures" in refused or not q.measures else q.measures
+    skip = q.skip if q.skip.variable is None and dialect.name != "azure" else RowSkip("next row")
+    skip = RowSkip() if "skip to next row" in refused else skip
+    order = q.order or ((Order(RowColumn("o")),) if "order" in dialect.needs else ())
+    return replace(
+        q,
+        define=tuple(RowDefinition(A, e) for A, e in define.items()),
+        measures=measures,
+        rows="one" if "all rows" in refused or q.rows in ("all omit empty", "all with unmatched") else q.rows,
+        skip=skip if "skip to a variable" in refused else q.skip,
+        longest=q.longest and "longest match" not in refused,
+        partition=tuple(e for e in q.partition if isinstance(e, RowColumn) or "key" not in refused),
+        order=tuple(one for one in order if isinstance(one.column, RowColumn) or "key" not in refused),
+    )
+
+
+def table_answer(find: Finder, q: MatchRecognize, S: Stream, reading: RowReading = STANDARD) -> Answer:
+    """The rows of the output table, and the code of the error that ends them."""
+    found: Answer = []
+    try:
+        made = RowOutput(q, S, reading)
+        found += made.rows(find(q, S, budget=BUDGET))
+    except CerifyError as error:
+        found.append(error.code)
+    return found
+
+
+def compared_in(dialect: SqlDialect, cases: Iterable[int], nodes: int = 8, rows: int = 8) -> tuple[Counter[str], str]:
+    """How many random clauses a dialect carries and refuses, and the first difference; "" if there is none."""
+    kinds: Counter[str] = Counter()
+    for number in cases:
+        rng = Random(number)
+        few = "alternation" in (dialect.refused or {})
+        profile = rng.choice(["chain"] if few else ["columns", "everything", "extended", "chain"])
+        q, S = case(rng, PROFILES[profile], nodes, rows)
+        q = fitted(q, dialect) if rng.random() < 0.9 else q
+        wrong = in_dialect(q, S, dialect)
+        kinds["refused" if wrong == "refused" else "carried"] += 1
+        if wrong not in ("", "refused"):
+            return kinds, f"{number}: {wrong} on {[dict(event.attributes) for event in S]}"
+    return kinds, ""
+
+
 @click.command()
+@click.option("--dialect", type=click.Choice([*DIALECTS]), help="Compare clauses as they are read in this dialect.")
 @click.option("--cases", default=20_000, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--profile", default="everything", show_default=True, type=click.Choice([*PROFILES]))
 @click.option("--nodes", default=10, show_default=True, help="Of a pattern, at most.")
 @click.option("--rows", default=8, show_default=True, help="Of a table, at most.")
-def main(cases: int, seed: int, profile: str, nodes: int, rows: int) -> None:
+def main(dialect: str | None, cases: int, seed: int, profile: str, nodes: int, rows: int) -> None:
     """Compare random clauses on random tables."""
+    if dialect is not None:
+        kinds, difference = compared_in(dialect_named(dialect), range(seed, seed + cases), nodes, rows)
+        click.echo(f"{dialect}: {sum(kinds.values())} cases: {dict(kinds)}")
+        if difference:
+            raise click.ClickException(difference)
+        return
     kinds, difference = compared(range(seed, seed + cases), JUDGED, profile, nodes, rows)
     click.echo(f"{sum(kinds.values())} cases: {dict(kinds)}")
     if difference:
