@@ -6,17 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, Protocol, cast, get_args
 
 from cerify.api import match
 from cerify.languages.language import OutputTable
 from cerify.semantics import trees
-from cerify.semantics.errors import IllFormed, Unsupported, errors_in
+from cerify.semantics.errors import IllFormed, MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import TYPE, Event, Events, Stream
 from cerify.semantics.files import as_stream
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import (
     STANDARD_SQL,
+    DialectName,
     SqlDialect,
     dialect_named,
     meant_reading,
@@ -26,9 +27,17 @@ from cerify.semantics.row_pattern.dialects import (
 from cerify.semantics.row_pattern.interpreter import table_of
 from cerify.semantics.row_pattern.parse import Duration, parse
 from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, columns_of
+from cerify.semantics.row_pattern.show_dialects import show_in_dialect
 from cerify.semantics.row_pattern.statement import Selection, Statement, is_statement, parse_statement
 from cerify.semantics.row_pattern.statement_rows import select_rows
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
+
+
+class SqlTree(Protocol):
+    """A tree of sqlglot, as far as it is needed: what writes itself in a dialect."""
+
+    def sql(self, dialect: Any = ...) -> str:
+        """Return the text in a dialect."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +161,46 @@ def _has_fraction(e: rows.Expression) -> bool:
     if isinstance(e, rows.RowConstant):
         return isinstance(e.value, float)
     return isinstance(e, rows.Product | rows.Sum | rows.Negative) and any(map(_has_fraction, rows.below(e)))
+
+
+SQLGLOT: tuple[DialectName, ...] = ("trino", "oracle", "snowflake")
+"""The dialects whose MATCH_RECOGNIZE sqlglot keeps as it is. In that of Databricks FIRST and LAST lose their offset."""
+
+
+def read_sqlglot(tree: SqlTree, dialect: DialectName = "trino") -> Pasted:
+    """Return what a tree of sqlglot means, of a SELECT or of its MATCH_RECOGNIZE alone, as `read_pasted` does.
+
+    dialect: in which sqlglot writes the tree, by its own method; no package is needed here. Raises Unsupported for one
+    that sqlglot does not have, and what `read_pasted` raises.
+    """
+    _require_in_sqlglot(dialect)
+    return read_pasted(tree.sql(dialect=dialect).strip(), dialect)
+
+
+def write_sqlglot(q: MatchRecognize, dialect: DialectName = "trino", table: str = "t") -> Any:
+    """Return the tree of sqlglot of a SELECT with a clause of the standard over a table, as a dialect has it.
+
+    Raises Unsupported for what the dialect or sqlglot does not have, MissingPackage where sqlglot is not installed.
+    """
+    _require_in_sqlglot(dialect)
+    try:
+        import sqlglot  # type: ignore[import-not-found]
+    except ImportError:
+        raise MissingPackage("trees of sqlglot need the package sqlglot: pip install sqlglot") from None
+    text, _ = show_in_dialect(q, STANDARD_SQL, dialect_named(dialect))
+    try:
+        tree = sqlglot.parse_one(f"SELECT * FROM {table} {text}", read=dialect)
+    except (sqlglot.errors.ParseError, TypeError) as error:
+        raise Unsupported(f"sqlglot does not read the clause: {str(error).splitlines()[0]}", q.span) from None
+    again = replace(read_sqlglot(tree, dialect).clause, span=None)
+    if again != replace(read_pasted(text, dialect).clause, span=None):
+        raise Unsupported("sqlglot reads the clause as another one", q.span)
+    return tree
+
+
+def _require_in_sqlglot(dialect: str) -> None:
+    if dialect not in SQLGLOT:
+        raise Unsupported(f"sqlglot does not keep MATCH_RECOGNIZE in {dialect}; it does in {', '.join(SQLGLOT)}")
 
 
 def select(text: str, events: Events | str | Path, *, dialect: str = "standard") -> OutputTable:

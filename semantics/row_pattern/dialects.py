@@ -78,6 +78,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             nulls="last",
             functions=_COMMON | {"IF", "DATE_DIFF"},
             refused={**_LONGEST, **_KEYS, "EPOCH": "EXTRACT(EPOCH FROM …)", "DATEDIFF": "DATEDIFF"},
+            needs=frozenset({"define"}),
             spelled={"CHAR_LENGTH": "LENGTH", "TIMESTAMPDIFF": "DATE_DIFF"},
             whole_seconds=True,
         ),

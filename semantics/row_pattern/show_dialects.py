@@ -42,6 +42,8 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
     q = with_meant_nulls(q, source, target)
     if target.name in _WITHOUT_SEMANTICS and q.rows == "one":
         q = _with_expressions(q, _running)  # in the last row both are the same
+    if "define" in target.needs and not q.define and q.primary:
+        q = replace(q, define=(rows.RowDefinition(q.primary[0], rows.RowConstant(True)),))
     require_in_dialect(q, target)
     refused = target.refused or {}
     for e in (node for root in (*q.keys, *q.expressions) for node in subtrees(root)):

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -32,11 +33,11 @@ from cerify.semantics.errors import (
 )
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
-from cerify.semantics.row_pattern.parse import Duration
+from cerify.semantics.row_pattern.parse import Duration, parse
 from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
 from cerify.semantics.row_pattern.statement import is_statement, parse_statement
 from cerify.semantics.row_pattern.syntax import MatchRecognize
-from cerify.statements import read_pasted, select
+from cerify.statements import SQLGLOT, read_pasted, read_sqlglot, select, write_sqlglot
 from proofs_tests.conftest import Run
 
 # ---- row pattern ----
@@ -599,6 +600,31 @@ def test_what_streams_alone_have(clause: str, dialect: str, kind: type[CerifyErr
     with pytest.raises(kind, match=message) as error:
         read_pasted(f"MATCH_RECOGNIZE ({clause})", dialect)
     assert error.value.span is not None
+
+
+class Written:
+    """A tree as sqlglot has it, which writes itself in a dialect."""
+
+    def sql(self, dialect: Any = None) -> str:
+        return "SELECT m.n FROM t MATCH_RECOGNIZE (ORDER BY x MEASURES COUNT(*) n PATTERN (A) DEFINE A AS x > LAG(x)) m"
+
+
+def test_a_tree_of_sqlglot_is_read() -> None:
+    pasted = read_sqlglot(Written(), "snowflake")
+    assert pasted.statement is not None
+    assert pasted.clause.define[0].condition == pasted.clause.conditions["A"]
+    with pytest.raises(ParseError, match="AS is missing"):
+        read_sqlglot(Written(), "trino")
+    with pytest.raises(Unsupported, match="does not keep MATCH_RECOGNIZE in databricks"):
+        read_sqlglot(Written(), "databricks")
+
+
+def test_a_tree_of_sqlglot_is_written() -> None:
+    pytest.importorskip("sqlglot")
+    q = parse("MATCH_RECOGNIZE (ORDER BY x MEASURES FIRST(A.x, 1) AS n PATTERN (A+? B) DEFINE A AS x > PREV(x, 2))")
+    for dialect in SQLGLOT:
+        tree = write_sqlglot(q, dialect, "log")
+        assert replace(read_sqlglot(tree, dialect).clause, order=q.order) == q
 
 
 def test_commands_read_dialects(run: Run, tmp_path: Path) -> None:
