@@ -285,6 +285,16 @@ def exact_microseconds(time: datetime) -> Microseconds:
     return Fraction(nanoseconds(time), 1000) if isinstance(time, NanosecondTime) else microseconds(time)
 
 
+def show_seconds(ticks: Microseconds) -> str:
+    """The text of so many microseconds as seconds, with all their digits.
+
+    >>> show_seconds(2_500_000), show_seconds(Fraction(1_000_000_800, 1000))
+    ('2.5', '1.0000008')
+    """
+    whole, rest = divmod(abs(round(ticks * 1000)), 10**9)
+    return f"{'-' * (ticks < 0)}{whole}" + (f".{rest:09}".rstrip("0") if rest else "")
+
+
 def has_nanoseconds(values: Iterable[object]) -> bool:
     """Return whether one of the values is a time with nanoseconds."""
     return NanosecondTime in set(map(type, values))

@@ -27,6 +27,7 @@ from cerify.semantics.eql.conditions import condition_test, has_category, key_of
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Match, Stream
+from cerify.semantics.values import show_seconds
 
 NEAREST = 3
 SHORT = 2_000  # events of a log, up to which explanations follow the definition itself
@@ -140,7 +141,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
         window = span_of(body.maxspan) if isinstance(body, eql.EventSequence) else None
         if window is not None:
             begin, end = (time_of(self.S[p]) or 0 for p in (positions[0], positions[-1]))
-            yield f"it takes {(end - begin) / 1_000_000:g} s, at most {window / 1_000_000:g} s are allowed"
+            yield f"it takes {show_seconds(end - begin)} s, at most {show_seconds(window)} s are allowed"
 
     def _reasons_against(self, positions: tuple[int, ...], at: int) -> Iterator[str]:
         steps, body = self._steps(), self.rule.body

@@ -14,6 +14,7 @@ from cerify.semantics.arguments import timed_items
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, time_of
 from cerify.semantics.events import Event, Match
+from cerify.semantics.values import show_seconds
 
 SHOWN = 3
 STOPPED = {
@@ -190,7 +191,7 @@ class _Follower:
         if begin is None or end is None:
             return f"event {positions[0] if begin is None else positions[-1]} has no time"
         over = end - begin - self.window
-        return f"by {over / 1_000_000:g} s" if over > 0 else None
+        return f"by {show_seconds(over)} s" if over > 0 else None
 
     def _came(self, K: Key, run: tuple[int, ...]) -> int | None:
         """The first event that should be missing and came in its gap."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from fractions import Fraction
 from typing import Any, Literal
 
 from cerify.automata.evaluate.scope import Key, key_of, lookback_bounds, within_width
@@ -20,6 +21,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import TIME, Stream
 from cerify.semantics.predicates import Predicate, show_value
+from cerify.semantics.values import show_seconds
 
 Cause = Literal["forbidden", "not_next", "late", "filter", "open", "none", "overwritten"]
 """Why a start did not complete: an event that must not be there; another event is the next one; the event comes after
@@ -395,22 +397,24 @@ class _Search:
         for a, _ in self.scope.widths:
             one, two = self.S[start].get(a), self.S[p].get(a)
             if isinstance(one, datetime) and isinstance(two, datetime):
-                return (two - one).total_seconds(), duration((two - one).total_seconds())
+                seconds = (two - one).total_seconds()
+                return float(seconds), duration(seconds)
             if isinstance(one, int | float) and isinstance(two, int | float):
                 distance = two - one
                 return float(distance), duration(distance) if a == TIME else f"{show_value(distance)} of {a}"
         return float(p - start), f"{p - start} events"
 
 
-def duration(seconds: float) -> str:
-    """Seconds in words: 11 minutes 3 seconds."""
+def duration(seconds: float | Fraction) -> str:
+    """Seconds in words: 11 minutes 3 seconds; a Fraction has nanoseconds, which are shown."""
     parts, rest = [], seconds
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         number, rest = divmod(rest, size)
         if number:
-            parts.append(f"{number:.0f} {unit}{'s' * (number != 1)}")
+            parts.append(f"{int(number)} {unit}{'s' * (number != 1)}")
     if rest or not parts:
-        parts.append(f"{rest:g} second{'s' * (rest != 1)}")
+        shown = show_seconds(rest * 10**6) if isinstance(rest, Fraction) else f"{rest:g}"
+        parts.append(f"{shown} second{'s' * (rest != 1)}")
     return " ".join(parts)
 
 

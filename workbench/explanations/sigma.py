@@ -24,7 +24,7 @@ from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.sigma.denote import SECOND, AlertOccurrence, LogOfRules, SigmaAlert, alerts_of
 from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, rules_of
-from cerify.semantics.values import Microseconds
+from cerify.semantics.values import Microseconds, show_seconds
 
 NEAREST = 3
 WORDS = {
@@ -231,7 +231,7 @@ def _many(count: int, word: str) -> str:
 
 
 def _seconds(microseconds: Microseconds) -> str:
-    return f"{float(microseconds / SECOND):g} s"
+    return f"{show_seconds(microseconds)} s"
 
 
 def _places(places: list[int]) -> str:

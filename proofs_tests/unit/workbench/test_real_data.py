@@ -408,3 +408,18 @@ def test_only_lists_of_objects_are_suggested_as_records(tmp_path: Path, run: Run
     _, printed, _ = run("schema", str(file))
     assert "--records events" in printed
     assert "--records tags" not in printed
+
+
+def test_explanations_show_nanoseconds(tmp_path: Path, run: Run) -> None:
+    """Numbers of seconds with a fraction of a microsecond could not be formatted."""
+    file = tmp_path / "e.jsonl"
+    times = ("10:00:00.000000001Z", "10:00:00.5Z", "10:00:02.000000002Z")
+    rows = ({"type": type_, "time": f"2024-03-01T{time}"} for type_, time in zip("ABC", times, strict=True))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "2.000000001 seconds apart" in run("misses", "A ; C WITHIN 2 seconds", str(file))[1]
+    sequence = "sequence with maxspan=2s [A where true] [B where true] [C where true]"
+    asked = ("explain", sequence, str(file), "--language", "eql", "--match", "0,1,2")
+    assert "is too late by 0.000000001 s" in run(*asked)[1]
+    assert "by 0.000000001 s" in run("misses", sequence, str(file), "--language", "eql")[1]
+    shown = run("match", "A ; C", str(file), "--show", "time", "-o", str(tmp_path / "o.csv"))
+    assert "2024-03-01T10:00:00.000000001Z,2024-03-01T10:00:02.000000002Z" in (tmp_path / "o.csv").read_text(), shown
