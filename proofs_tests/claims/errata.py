@@ -386,22 +386,6 @@ TODS21_ERRATA = (
         "loop, or where a machine removes tail calls, there is one call for each event of the output.",
     ),
     Erratum(
-        "Table 1, windowing",
-        ("tods21.tab1:windowing",),
-        "Windowing is ticked for CEL, and crossed for unary CEL and CEA. Section 4: not in unary CEL in general.",
-        "a window of so many events is in unary CEL and CEA; one of a time is not",
-        "Section 4 takes the position of an event for its time, and a window of 100 events as its example. A CEA "
-        "counts them; by Theorem 6.3 it has a formula.",
-        damage="No: section 4 says the same of the window of 100 events.",
-    ),
-    Erratum(
-        "Definition 8.7, the valuation of a *-run",
-        ("tods21.def8.7",),
-        "μ(A) = {i_k | A ∈ L_i}, for a run of k steps with 0 < i_1.",
-        "Proposition 8.8 and Theorem 8.9 stand, with the other index",
-        damage="Of the index perhaps; not of 0 < i_1: the definition has S = t_1 t_2 …, other than section 4.",
-    ),
-    Erratum(
         "Proposition 8.13, STRICT below STRICT",
         ("tods21.prop8.13",),
         "Appendix C: an induction over the formulas of CEL* with STRICT, with cases for R, IN, `;`, FILTER, OR and +.",
@@ -435,6 +419,11 @@ TODS21_ERRATA = (
 
 
 TODS21_DAMAGED = (
+    DamagedText(
+        ("tods21.def8.7",),
+        "Definition 8.7: μ(A) = {i_k | A ∈ L_i}, for a run of k steps, so that all marks are at its last position.",
+        "An index: {i_j | A ∈ L_j}. That 0 < i_1 fits S = t_1 t_2 … of this definition; section 4 begins with t_0.",
+    ),
     DamagedText(
         ("tods21.sec7.1:strict",),
         "Section 7.1: STRICT keeps μ if k ∉ sup(μ) for every k between two positions of sup(μ).",
@@ -514,7 +503,7 @@ VLDB92_ERRATA = (
         "Appendix 2: the states are marked with the variables that are at the event; those of `E = x = y` first with "
         "x, and then with y.",
         "Theorem 2 stands, by automata over other letters",
-        "Both variables are at one event, and x = y and y = x have to be the same.",
+        "Both variables are at one event, whichever is marked first.",
     ),
     Erratum(
         "A bad hit",
