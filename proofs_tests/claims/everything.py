@@ -12,6 +12,7 @@ from proofs_tests.claims import (  # noqa: F401  (each enters its claims, or pla
     cep17_automata,
     cep17_measured,
     cep17_sizes,
+    definitions,
     later,
     planted,
     sase,

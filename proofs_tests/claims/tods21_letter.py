@@ -138,8 +138,8 @@ def _events(phi: cel.Formula, S: Stream) -> frozenset[frozenset[int]]:
     "A window of so many events is in unary CEL and in CEA, as section 4 says that one is not in general",
     "figure",
     "Table 1 crosses windowing for both, and means a time window, which compares values of events; that these are not "
-    "in unary CEL is not checked. The window of 100 events of section 4 is written with a filter that is not unary, and "
-    "has a unary formula too",
+    "in unary CEL is not checked. The window of 100 events of section 4 has a filter that is not unary, and a unary "
+    "formula too",
 )
 def _(effort: Effort) -> Finding:
     sizes = (2, 3) if effort == "quick" else (2, 3, 4)
