@@ -403,8 +403,7 @@ _appendix_e(
     ESPER_PATTERNS,
     _by_esper,
     f"{_TABLE}; types are in quotation marks; all matches are all labellings that DEFINE allows, by the definition of "
-    "MATCH_RECOGNIZE, wherever an earlier match ends; s has no definition, so that it is any event. Esper itself was not "
-    "run on them",
+    "MATCH_RECOGNIZE, wherever an earlier match ends; s has no definition, so that it is any event. Esper was not run",
 )
 plant(
     "cep17.appE:sase",
