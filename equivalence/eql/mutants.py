@@ -152,8 +152,8 @@ def make_rule_tests(
 ) -> RuleTests:
     """Return logs that kill the mutants of a query, the first of them one on which the query matches.
 
-    arrays: whether fields may have several values in these logs. schema: that of their events. Raises BudgetExceeded
-    once the seconds are over.
+    arrays: whether fields may have several values in these logs; without it they have where no other log kills a
+    mutant. schema: that of their events. Raises BudgetExceeded once the seconds are over.
     """
     asked = Asked(arrays=arrays, schema=schema)
     logs: list[Stream] = []
@@ -168,6 +168,8 @@ def make_rule_tests(
         killer = next((n for n, S in enumerate(logs) if matches_of(mutant, S) != matches_of(query, S)), None)
         if killer is None:
             found = _difference(query, mutant, budget, asked)
+            if isinstance(found, Same) and not arrays:
+                found = _difference(query, mutant, budget, replace(asked, arrays=True))
             if isinstance(found, Different):
                 logs.append(found.stream)
                 killer = len(logs) - 1

@@ -43,6 +43,7 @@ TEXTS = {
     "vldb22": "the abstract, and the source of the engine",
     **dict.fromkeys(("icdt22", "icdt20", "icdt25", "pods25", "acel26", "vldb23"), "the abstract"),
     "sigmod14": "the title",
+    "eql": "the documentation of Elasticsearch 8, without the engine",
 }
 """Which copy of a paper was read."""
 

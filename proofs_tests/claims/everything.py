@@ -13,6 +13,7 @@ from proofs_tests.claims import (  # noqa: F401  (each enters its claims, or pla
     cep17_measured,
     cep17_sizes,
     definitions,
+    eql,
     later,
     planted,
     sase,
@@ -49,6 +50,7 @@ PAPERS = {
     "acel26": "A Formal Query Language and Automata Model for Aggregation in Complex Event Recognition (2026)",
     "vldb23": "High-Performance Row Pattern Recognition Using Joins (2023)",
     "sigmod14": "On Complexity and Optimization of Expensive Queries in Complex Event Processing (2014)",
+    "eql": "Event Query Language, as Elastic documents it (2026)",
 }
 
 LATER = ("icdt20", "icdt22", "icdt25", "pods25", "acel26", "vldb22", "vldb23", "sigmod14")
@@ -94,6 +96,7 @@ LISTED: tuple[str, ...] = (
     *_under("acel26", "bags"),
     *_under("vldb23", "joins joins:self-contained joins:rows-differ"),
     *_under("sigmod14", "counts"),
+    *_under("eql", "slots keyless by"),
     *_under("vldb92", "racket:points racket:prefix airport:AT_A airport:LAST_B airport:UB airport:ELAB"),
 )
 

@@ -34,7 +34,10 @@ def problems(query: eql.EqlQuery, schema: Schema | None) -> list[Problem]:
         body = query.body
         if isinstance(body, eql.EventSequence) and body.maxspan is not None:
             found += _timeless(schema, body.maxspan.span)
-    return list(dict.fromkeys(found))
+    first: dict[tuple[str, str], Problem] = {}  # a field that no event has is named where it comes first
+    for problem in found:
+        first.setdefault((problem.rule, problem.message), problem)
+    return list(first.values())
 
 
 def require_typed(query: eql.EqlQuery, schema: Schema) -> None:

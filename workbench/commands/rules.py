@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from cerify.languages import LANGUAGES, language_named
+from cerify.api import read_query
+from cerify.languages import LANGUAGES
 from cerify.semantics.arguments import parse_reading
 from cerify.semantics.eql.syntax import EqlQuery
 from cerify.semantics.errors import CerifyError, InputError, MissingPackage, Unsupported
@@ -85,7 +86,7 @@ def read_rule(source: str) -> DetectionRule:
     """Return the rule of a file of rules, or that of the text itself. Raises InputError, ParseError."""
     path = Path(source)
     if path.suffix not in SUFFIXES or "\n" in source or not path.is_file():
-        return DetectionRule(source, "", "", source, language_named("eql").syntax.parse(source))
+        return DetectionRule(source, "", "", source, read_query(source, "eql")[1])
     try:
         rule = _read_rule(path, path.name)
     except _Unreadable as error:
@@ -93,6 +94,12 @@ def read_rule(source: str) -> DetectionRule:
     if rule is None:
         raise InputError(f"{source}: the rule is not written in EQL")
     return rule
+
+
+def is_rule_folder(query: str) -> bool:
+    """Return whether a query is the name of a folder with files of rules."""
+    path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
+    return path.name != "" and path.is_dir() and any(f.suffix in SUFFIXES for f in path.rglob("*"))
 
 
 def with_rule_of(
@@ -108,6 +115,8 @@ def with_rule_of(
     statements. A clause in a dialect of SQL, or under other readings, is written out as the standard's. Raises
     InputError where the file is missing, or has no rule in EQL or Sigma.
     """
+    if is_rule_folder(query):
+        raise InputError(f"{query} is a folder of rules; name one of its files. cerify check and diff take folders")
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
     if path.suffix in SUFFIXES and (path.is_file() or not re.search(r"[\s\[(]", query)):
         if not path.is_file():
@@ -153,7 +162,7 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
         if not isinstance(query, str):
             raise _Unreadable(str(file), "the query of a rule is a text")
     try:
-        tree = language_named(language).syntax.parse(query)
+        _, tree = read_query(query, language)
     except MissingPackage:
         raise
     except CerifyError as error:

@@ -27,7 +27,7 @@ from cerify.commands.options import (
     schema_of,
     takes,
 )
-from cerify.commands.rules import with_rule_of
+from cerify.commands.rules import DetectionRule, is_rule_folder, names_of, read_rules, with_rule_of
 from cerify.equivalence.decide.cel import InStar, NotInStar, star_form
 from cerify.equivalence.rewrite.normal_forms import NODES
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
@@ -37,7 +37,7 @@ from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS, FunnelSql,
 from cerify.equivalence.verdict import Level, Undecided
 from cerify.explanations.explanation import braces, row
 from cerify.languages import DEFAULT, LANGUAGES, language_named
-from cerify.languages.language import Language
+from cerify.languages.language import Checked, Language
 from cerify.semantics.arguments import Budget, depth_limited
 from cerify.semantics.cel.check import beyond_star, require_typed
 from cerify.semantics.cel.parse import parse
@@ -206,8 +206,12 @@ def check_command(
 ) -> int:
     """Check that QUERY parses and fits a schema, and print its fragment.
 
-    Exit status: 0 without problems, 1 with a problem, 2 if QUERY does not parse.
+    QUERY may be a folder of rules in EQL or Sigma: each rule that never fires or has a problem is named.
+
+    Exit status: 0 without problems, 1 with a problem, 2 if QUERY, or a rule of the folder, does not parse.
     """
+    if is_rule_folder(query):
+        return _check_folder(Path(query), schema_text, type_column, time_column, as_json)
     query, language = with_rule_of(query, language, dialect=dialect, readings=readings)
     schema = None
     if schema_text is not None:
@@ -242,6 +246,50 @@ def check_command(
     if not known.problems:
         echo("no problems" if schema_text else "no problems; give a schema to have its types checked too")
     return 1 if known.problems else 0
+
+
+def _check_folder(path: Path, schema_text: str | None, type_column: str, time_column: str | None, as_json: bool) -> int:
+    """Check each rule of a folder, print those with problems, and return the exit status."""
+    folder = read_rules(path)
+    schemas: dict[str, Schema | None] = {}
+    found: list[tuple[DetectionRule, Checked]] = []
+    for rule in folder.rules.values():
+        if rule.language not in schemas:
+            schemas[rule.language] = (
+                None
+                if schema_text is None
+                else schema_of(schema_text, type_column, time_column, language=rule.language)
+            )
+        with errors_in(rule.text):
+            found.append((rule, check(rule.text, schemas[rule.language], language=rule.language)))
+    broken = [(rule, known) for rule, known in found if known.problems]
+    if as_json:
+        listed = [
+            {
+                "id": rule.id,
+                "path": rule.path,
+                "satisfiable": known.satisfiable,
+                "problems": [{"rule": p.rule, "message": p.message, "mend": p.mend} for p in known.problems],
+            }
+            for rule, known in found
+        ]
+        unreadable = [{"place": bad.place, "message": bad.message} for bad in folder.unreadable]
+        echo(json.dumps({"rules": listed, "unreadable": unreadable}, ensure_ascii=False))
+    else:
+        for rule, known in broken:
+            echo(*names_of([rule]))
+            for problem in known.problems:
+                echo(f"  {problem.rule}: {problem.message}; to mend it: {problem.mend}", colour="red")
+        for bad in folder.unreadable:
+            echo(f"cerify: {bad.place}: {bad.message}", error=True)
+        answers = [known.satisfiable for _, known in found]
+        counted = [f"{len(found)} rules: {answers.count(True)} can fire", f"{answers.count(False)} never"]
+        counted += [f"{answers.count(None)} undecided"] * (None in answers)
+        counted += [f"{len(broken)} with problems"] * bool(broken)
+        counted += [f"{len(folder.unreadable)} not read"] * bool(folder.unreadable)
+        other = f"; {folder.other} in other languages were not looked at" if folder.other else ""
+        echo(f"{', '.join(counted)}{other}")
+    return 2 if folder.unreadable else int(bool(broken))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

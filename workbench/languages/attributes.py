@@ -19,8 +19,9 @@ TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program | eql.MaximalSpan
 NAMES_NO_ATTRIBUTE = (
     *(expr.ExpressionVariable, expr.Primitive, expr.ExpressionNamed, expr.ExpressionDefinition),
     *(rows.RowVariable, rows.Measure, rows.Subset, rows.RowDefinition),
+    *(eql.FunctionCall, eql.MatchPipe),
 )
-"""Nodes whose name is one of a variable, a type, a column of the output or an expression."""
+"""Nodes whose name is one of a variable, a type, a column of the output, an expression, a function or a pipe."""
 
 
 def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:

@@ -346,7 +346,7 @@ def test_a_rule_that_cannot_be_read_is_named_with_its_line_and_the_rest_is_compa
     rule_file(new, "twin.toml", "process where true", "2")
     status, out, err = run("diff", str(old), str(new))
     assert status == 2
-    assert "bad.toml:6: '=' is not expected here" in err
+    assert "bad.toml:6: EQL has no '='; write ==" in err
     assert "worse.toml:2: not TOML" in err
     assert "0 changed, 1 the same, 0 undecided, 1 added, 2 not read" in out
 
@@ -382,6 +382,36 @@ def test_each_mutant_is_killed_by_the_log_that_says_so(rule: str) -> None:
         assert matches_of(mutant, log) != matches_of(query, log), words
     assert any(test.matches for test in made.tests)
     assert any(not test.matches for test in made.tests)
+
+
+def test_a_folder_of_rules_is_checked(tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "rules"
+    rule_file(folder, "a.toml", RULE, "1")
+    rule_file(folder, "b.eql", 'process where name == "a" and name == null')
+    status, out, _ = run("check", str(folder))
+    assert (status, out.splitlines()[0], out.splitlines()[-1]) == (
+        1, "b.eql", "2 rules: 1 can fire, 1 never, 1 with problems",
+    )  # fmt: skip
+    rule_file(folder, "c.eql", "process where\n  name = 1")
+    status, out, err = run("check", str(folder))
+    assert (status, "1 not read" in out, "c.eql:2: EQL has no '='; write ==" in err) == (2, True, True)
+    answer = json.loads(run("check", str(folder), "--json")[1])
+    assert [rule["satisfiable"] for rule in answer["rules"]] == [True, False]
+    log = written(tmp_path, "log.ndjson", *map(document_of_event, LOG))
+    status, _, err = run("match", str(folder), str(log))
+    assert (status, "is a folder of rules" in err) == (2, True)
+
+
+def test_a_field_that_no_event_has_is_named_once(tmp_path: Path, run: Run) -> None:
+    log = written(tmp_path, "log.ndjson", *map(document_of_event, LOG))
+    _, out, _ = run("check", "process where prt == 1 or prt == 2", "--language", "eql", "--schema", str(log))
+    assert out.count("no event has the field 'prt'") == 1
+
+
+def test_an_array_kills_a_mutant_that_no_single_value_does() -> None:
+    made = make_rule_tests(parse('process where args : "a" and args : "b"'))
+    assert not made.same
+    assert any("args[1]" in event.attributes for test in made.tests for event in test.log)
 
 
 def test_a_rule_that_never_fires_is_said_to(run: Run) -> None:

@@ -1,0 +1,112 @@
+"""Claims about EQL: what its documentation says, and where it stands to CEL (docs/guide/eql.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
+from typing import TypeAlias
+
+from cerify.automata.eql.machine import SlotMachine
+from cerify.automata.evaluate.compiled import evaluate_plan
+from cerify.automata.evaluate.evaluation_plan import required_plan
+from cerify.equivalence.eql.translate import eql_to_cel
+from cerify.semantics.arguments import Budget
+from cerify.semantics.eql import denote
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.denote import matches_of
+from cerify.semantics.eql.parse import parse
+from cerify.semantics.events import Event, Match, Stream
+from proofs_tests.claims import broken
+from proofs_tests.claims.ledger import Effort, Finding, claim, plant
+
+Evaluation: TypeAlias = Callable[[eql.EqlQuery], Callable[[Stream], Iterable[Match]]]
+TYPES = "AB"
+SPANS = ("", " with maxspan=1s")
+KEYED = tuple(Event(type_, {"k": key}) for type_ in TYPES for key in (1, 2))
+
+
+def _rules(effort: Effort, keys: str = "") -> Iterator[eql.EqlQuery]:
+    """Rules of two steps, and of three, over the types A, B and C, with and without a window and `until`."""
+    for number in (2, 3)[: 1 if effort == "quick" else None]:
+        for steps, span, until in product(product("ABC"[: 4 - number], repeat=number), SPANS, ("", "B")):
+            ended = f" until [{until} where true]" if until else ""
+            chain = " ".join(f"[{step} where true]" for step in steps)
+            yield parse(f"sequence{keys}{span} {chain}{ended}")
+
+
+def _agree_on_logs(rules: Iterator[eql.EqlQuery], rows: Sequence[Event], length: int, other: Evaluation) -> Finding:
+    """Return whether another evaluation has the matches of the definition on all logs of that many events.
+
+    So it has on all shorter ones, since no match depends on what comes after it.
+    """
+    cases = 0
+    for query in rules:
+        wanted = other(query)
+        for events in product(rows, repeat=length):
+            S = Stream([Event(e.type, {**e.attributes, "time": n}) for n, e in enumerate(events)])
+            expected, got = matches_of(query, S), wanted(S)
+            if {m.events for m in expected} != {m.events for m in got}:
+                seen = {"rule": eql.show(query), "log": [f"{e.type}{e.get('k') or ''}" for e in S]}
+                return Finding("refuted", "exhaustive", eql.show(query), seen)
+            cases += 1
+    return Finding(
+        "holds",
+        "exhaustive",
+        f"{cases} cases: rules of two {'and three ' * (length > 3)}steps on all logs of {length} events",
+    )
+
+
+def _as_formula(query: eql.EqlQuery) -> Callable[[Stream], Iterable[Match]]:
+    plan = required_plan(eql_to_cel(query), Budget())
+    return lambda S: evaluate_plan(plan, S)
+
+
+def _by_slots(query: eql.EqlQuery) -> Callable[[Stream], Iterable[Match]]:
+    return lambda S: SlotMachine(query).evaluate(S)
+
+
+@claim(
+    "eql.keyless",
+    "A sequence without keys is p1 ; (((p2 UNLESS p2 ; p2) ; ...) UNLESS ((p1 ; ... ; pn) OR u)) WITHIN w in CEL",
+    "theorem",
+    "times ascend, and no field has several values",
+)
+def _(effort: Effort) -> Finding:
+    return _agree_on_logs(_rules(effort), [*map(Event, "ABC")], 3 if effort == "quick" else 5, _as_formula)
+
+
+plant("eql.keyless", "of the runs that end at an event the first one is taken", denote, "_runs", broken.result(
+    lambda runs: reversed(list(runs))
+))  # fmt: skip
+
+
+@claim(
+    "eql.by",
+    "With a key that is the same at each step the formula stands under PER KEY",
+    "theorem",
+    "every event has the key",
+)
+def _(effort: Effort) -> Finding:
+    return _agree_on_logs(_rules(effort, " by k"), KEYED, 3 if effort == "quick" else 4, _as_formula)
+
+
+plant("eql.by", "all events have one key", denote, "key_of", broken.always(()))
+
+
+@claim(
+    "eql.slots",
+    "The machine with one place for each step reports, of the runs that end at an event, the one that begins last",
+    "theorem",
+    "the machine is that of the documentation, 'How sequence queries handle matches'",
+)
+def _(effort: Effort) -> Finding:
+    return _agree_on_logs(_rules(effort, " by k"), KEYED, 3 if effort == "quick" else 5, _by_slots)
+
+
+plant(
+    "eql.slots",
+    "maxspan is not looked at",
+    SlotMachine,
+    "_ends_well",
+    lambda _: staticmethod(broken.always(True)(None)),
+)
