@@ -27,6 +27,7 @@ from proofs_tests.benchmarks import evaluation, files, page
 from proofs_tests.benchmarks.cores import cores
 from proofs_tests.benchmarks.deciding import equivalence
 from proofs_tests.benchmarks.differential import differential
+from proofs_tests.benchmarks.eql import eql
 from proofs_tests.benchmarks.expressions import expressions
 from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.flat import flat
@@ -162,6 +163,7 @@ BENCHMARKS = {
     "sase": nfab,
     "rows": row_patterns,
     "funnels": funnels,
+    "eql": eql,
     "hops": hops,
     "peers": peers,
     "spark": spark,
