@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
@@ -11,7 +12,7 @@ from typing import Any, Protocol, cast, get_args
 from cerify.api import match
 from cerify.languages.language import OutputTable
 from cerify.semantics import trees
-from cerify.semantics.errors import IllFormed, MissingPackage, Unsupported, errors_in
+from cerify.semantics.errors import IllFormed, MissingPackage, QueryWarning, Unsupported, errors_in
 from cerify.semantics.events import TYPE, Event, Events, Stream
 from cerify.semantics.files import as_stream
 from cerify.semantics.row_pattern import syntax as rows
@@ -26,7 +27,7 @@ from cerify.semantics.row_pattern.dialects import (
 )
 from cerify.semantics.row_pattern.interpreter import table_of
 from cerify.semantics.row_pattern.parse import Duration, parse
-from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, columns_of
+from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, columns_of, resolve_column
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect
 from cerify.semantics.row_pattern.statement import Selection, Statement, is_statement, parse_statement
 from cerify.semantics.row_pattern.statement_rows import select_rows
@@ -59,11 +60,20 @@ class Pasted:
         return None if self.statement is None else self.statement.below
 
     def table(self, S: Stream, reading: RowReading) -> Stream:
-        """Return the rows that the clause reads, given the file or frame. Raises IllFormed."""
-        if self.below is None:
-            return S
-        with errors_in(self.text):
-            return _selected_stream(self.below, S, self.dialect, reading)
+        """Return the rows that the clause reads, given the file or frame. Raises IllFormed.
+
+        Warns of NULL where the dialect passes over it and the standard does not.
+        """
+        if self.below is not None:
+            with errors_in(self.text):
+                S = _selected_stream(self.below, S, self.dialect, reading)
+        if self.dialect.passes_null and (column := _navigated_null(self.clause, S)) is not None:
+            message = (
+                f"{column.name} is NULL in some rows; FIRST and LAST pass over it in {self.dialect.title}, and here "
+                "they give it, as in the standard"
+            )
+            warnings.warn(QueryWarning(message, column.span), stacklevel=3)
+        return S
 
     def selected(self, made: OutputTable, reading: RowReading) -> OutputTable:
         """Return the rows of the statement, given the output table of its clause. Raises IllFormed."""
@@ -74,6 +84,18 @@ class Pasted:
                 raise IllFormed("two columns of the clause's output have one name; give a measure another one")
             columns, found = select_rows(self.statement, made.columns, made.rows, self.dialect, reading)
             return OutputTable(columns, tuple(found))
+
+
+def _navigated_null(q: MatchRecognize, S: Stream) -> rows.RowColumn | None:
+    """Return a column in FIRST or LAST of a measure that is NULL in some row; None if there is none."""
+    names = columns_of(S)
+    for e in (node for one in q.measures for node in trees.subtrees(one.expression)):
+        for column in trees.subtrees(e) if isinstance(e, rows.Logical) else ():
+            if isinstance(column, rows.RowColumn):
+                name = resolve_column(column, names)
+                if any(name not in row for row in table_of(S)):
+                    return column
+    return None
 
 
 def _selected_stream(chosen: Selection, S: Stream, dialect: SqlDialect, reading: RowReading) -> Stream:
@@ -213,7 +235,6 @@ def select(text: str, events: Events | str | Path, *, dialect: str = "standard")
     OutputTable(columns=('c',), rows=((3,),))
     """
     pasted = read_pasted(text, dialect)
-    if pasted.below is not None:
-        events = pasted.table(as_stream(events, default_type=ROW), pasted.reading)
-    made = match(pasted.clause, events, output="rows", row_reading=pasted.reading)
+    S = pasted.table(as_stream(events, default_type=ROW), pasted.reading)
+    made = match(pasted.clause, S, output="rows", row_reading=pasted.reading)
     return pasted.selected(made, pasted.reading)

@@ -38,7 +38,8 @@ class SqlDialect:
     reason. needs: the parts that it requires. types: its names of the types. spelled: its names of
     functions. whole_seconds: whether the seconds of a time have no fraction. within: whether PATTERN may have WITHIN.
     streams: whether a clause may begin with LIMIT DURATION, `.` in PATTERN is any row, and FROM has TIMESTAMP BY.
-    empty_alternatives: whether an alternative may be left out, as in `A |`, for no row.
+    empty_alternatives: whether an alternative may be left out, as in `A |`, for no row. passes_null: whether FIRST and
+    LAST in MEASURES pass over NULL, which is not followed here.
     """
 
     name: DialectName
@@ -60,6 +61,7 @@ class SqlDialect:
     within: bool = False
     streams: bool = False
     empty_alternatives: bool = False
+    passes_null: bool = False
 
 
 _LONGEST = {"longest match": "the longest match (OPTIONS)"}
@@ -127,6 +129,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             text_quotes=True,
             measures_without_as=True,
             empty_alternatives=True,
+            passes_null=True,
             functions=_COMMON | {"IF", "IFNULL", "TIMESTAMP_DIFF", "DATETIME_DIFF", "DATE_DIFF"},
             refused={
                 **_NO_WINDOW,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from cerify.commands.options import (
     language,
     option,
     takes,
+    warn,
     warn_of_never,
 )
 from cerify.commands.rules import with_rule_of
@@ -45,7 +47,7 @@ from cerify.languages.language import (
 )
 from cerify.plan import Plan
 from cerify.semantics.arguments import Budget, Selection, timed_items
-from cerify.semantics.errors import InputError, MissingPackage, Unsupported, errors_in
+from cerify.semantics.errors import InputError, MissingPackage, QueryWarning, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import write_bytes
 from cerify.semantics.funnel_steps import parse_attribute
@@ -174,7 +176,7 @@ def match_command(args: MatchArguments) -> int:
     with errors_in(args.query), budget.timed():
         plan = plan_query(tree, args.language, None if chosen else schema, options, args.evaluator, selection)
         S = source.read_for(args.query, args.language, args.file)
-        S = S if statement is None else statement.table(S, options.row_reading)
+        S = S if statement is None else _chosen_rows(statement, S, options)
         with _pointing_to_denotational(plan):
             status = _print(lang, plan, S, options, args, statement)
         if status == 1:
@@ -207,6 +209,17 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
     output = args.output or ("matches" if pasted.statement is None else "rows")
     readings = (*reading_texts(pasted.reading), *others)  # of two answers to one question the last wins
     return replace(args, query=show_clause(pasted.clause), readings=readings, output=output), pasted
+
+
+def _chosen_rows(pasted: Pasted, S: Stream, options: Options) -> Stream:
+    """Return the rows that a pasted clause reads, and write its warnings to standard error."""
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always", QueryWarning)
+        S = pasted.table(S, options.row_reading)
+    for one in issued:
+        if isinstance(one.message, QueryWarning):
+            warn(one.message, pasted.text)
+    return S
 
 
 def _print(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -600,6 +601,18 @@ def test_what_streams_alone_have(clause: str, dialect: str, kind: type[CerifyErr
     with pytest.raises(kind, match=message) as error:
         read_pasted(f"MATCH_RECOGNIZE ({clause})", dialect)
     assert error.value.span is not None
+
+
+@pytest.mark.parametrize(
+    ("dialect", "null", "warned"), [("bigquery", True, True), ("bigquery", False, False), ("trino", True, False)]
+)
+def test_bigquery_passes_over_null(dialect: str, null: bool, warned: bool) -> None:
+    text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY o MEASURES LAST(A.x) AS l PATTERN (A+) DEFINE A AS TRUE)"
+    table = [{"o": 1, "x": 0}, {"o": 2} if null else {"o": 2, "x": 1}]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert select(text, table, dialect=dialect).rows == ((None if null else 1,),)
+    assert ["x is NULL in some rows" in str(one.message) for one in caught] == [True] * warned
 
 
 class Written:
