@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from cerify.semantics.arrow_columns import RowLocation, canonical, first, has_each_text_once
 from cerify.semantics.arrow_times import times_if_text, times_in_column, times_of_text_column
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_types import ARROW, is_nanoseconds
 from cerify.semantics.errors import InputError
 from cerify.semantics.object_rows import COUNT, elements_of, what_list
 from cerify.semantics.packages import pa, pc
@@ -153,9 +153,7 @@ def _readable(
             values = values.cast(ARROW["int"])
         elif kind.precision <= DIGITS_OF_FLOATS:
             values = values.cast(ARROW["float"])
-    if reading.times.round_times and pa.types.is_timestamp(kind) and kind.unit == "ns":
-        values = pc.floor_temporal(values, unit="microsecond")
-    values = canonical(values, origin, name, place)
+    values = canonical(_cut(values, reading), origin, name, place)
     if column in reading.texts:
         return values
     if column != TIME:
@@ -163,6 +161,12 @@ def _readable(
     times, note = times_in_column(values, origin, reading.times, place)
     found.notes.extend([] if note is None else [note])
     return times
+
+
+def _cut(values: pa.ChunkedArray, reading: FieldReading) -> pa.ChunkedArray:
+    """The times of a column without digits beyond microseconds, if the reading asks for that."""
+    cuts = reading.times.round_times and is_nanoseconds(values.type)
+    return pc.floor_temporal(values, unit="microsecond") if cuts else values
 
 
 def timed_table(
@@ -188,11 +192,13 @@ def timed_table(
         if table.column_names.count(column) != 1:
             continue
         at = table.column_names.index(column)
-        values, note = canonical(table.column(at), column, name, place), None
+        values, note = canonical(_cut(table.column(at), reading), column, name, place), None
         if attribute in timed:
             times, note = times_in_column(values, column, timed[attribute], place, attribute in schema.attributes)
         elif values.type == ARROW["string"]:
             times = times_of_text_column(values, column, place, reading.times.round_times)
+        elif pa.types.is_timestamp(values.type):
+            times = values
         else:
             continue  # numbers without a unit are no times
         table = table.set_column(at, column, times)

@@ -14,6 +14,7 @@ from typing import Any
 
 from cerify.semantics.arguments import short_repr
 from cerify.semantics.errors import InputError
+from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.schemas import TIME, TYPE, Event, Schema
 from cerify.semantics.time_columns import (
     TYPE_OPTION,
@@ -276,6 +277,8 @@ class ObjectRows:
             if found is None:
                 del attributes[name]
                 return
+            if isinstance(found, NanosecondTime) and self._reading.times.round_times:
+                found = found.whole
             attributes[name], class_ = found, type(found)
             value = found
         if class_ is int and self._is_json and value not in INT64:

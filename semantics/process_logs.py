@@ -175,7 +175,7 @@ def _xes_value(kind: str, text: str, where: str) -> Any:
     try:
         match kind:
             case "date":
-                return parse_time(text)
+                return parse_time(text, keep_nanoseconds=True)
             case "int":
                 return int(text)
             case "float":
@@ -220,7 +220,7 @@ class _OcelLog:
 
 def _ocel_time(text: Any, where: str) -> datetime:
     try:
-        return parse_time(str(text))
+        return parse_time(str(text), keep_nanoseconds=True)
     except ValueError as error:
         raise InputError(f"{where}, field 'time': {str(text)[:60]!r} {error}") from None
 

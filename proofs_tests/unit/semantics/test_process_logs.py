@@ -104,6 +104,13 @@ def test_the_cases_of_a_log_are_merged_by_time(name: str, write: Write) -> None:
     assert sorted(m.events for m in cerify.match(text, S)) == [(0, 2), (1, 3)]
 
 
+def test_times_of_a_log_keep_nanoseconds(write: Write) -> None:
+    """A log of .NET was refused for them, whatever the query."""
+    fine = XES.replace("10:00:00.000+01:00", "10:00:00.0000001+01:00")
+    assert str(read(write("e.xes", fine))[1].get("time")) == "2024-03-01 09:00:00.000000100+00:00"
+    assert read(write("e.xes", fine), round_times=True)[0].get("time") == datetime(2024, 3, 1, 9, tzinfo=UTC)
+
+
 def test_other_fields_of_a_log_may_be_meant(write: Write) -> None:
     path = write("log.xes", XES)
     S = read(path, type_column="case:concept:name")

@@ -384,6 +384,18 @@ def test_numbers_of_nanoseconds_are_kept(reader: str, source: Callable[[str, Row
     assert [e.get("ts") for e in as_stream(source(reader, texts), schema=schema)] == [e.get("time") for e in S]
 
 
+@pytest.mark.parametrize("options", [{}, {"schema": Schema({"A": {"x": "timestamp"}})}])
+def test_times_of_frames_keep_nanoseconds_or_are_cut(options: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    time = pandas.Timestamp("2024-03-01T10:00:00.123456789", tz="UTC")
+    rows = [{"type": "A", "time": time, "x": time}]
+    for events in (rows, pandas.DataFrame(rows), pa.Table.from_pandas(pandas.DataFrame(rows))):
+        for cut in (False, True):
+            (event,) = as_stream(events, round_times=cut, **options)
+            expected = "2024-03-01T10:00:00.123456Z" if cut else "2024-03-01T10:00:00.123456789Z"
+            assert [show_time(event.attributes[name]) for name in ("time", "x")] == [expected] * 2  # type: ignore[arg-type]
+
+
 def _ticking(rng: Random, tick: int) -> list[Event]:
     """Events at whole seconds and up to three ticks; whatever a tick is, they have the same matches."""
     moments = sorted((rng.randint(0, 6), rng.randint(0, 3)) for _ in range(8))
