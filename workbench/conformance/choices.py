@@ -46,7 +46,8 @@ class Choices:
     since the answers do not depend on the queries. silent: operators whose queries never have a match. banned: choices
     that were judged and rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for an
     accepted choice the choices that no question distinguishes from it; apart: a question that would distinguish it from
-    the first of them. replayed: the number of wrong answers without the choice, and with it.
+    the first of them. replayed: the number of wrong answers without the choice, and with it. looked: by axis the
+    answers to questions about it on which no value of it was expected to show.
     """
 
     language: str
@@ -59,6 +60,7 @@ class Choices:
     alike: dict[Choice, tuple[Choice, ...]] = field(default_factory=dict)
     apart: dict[Choice, str] = field(default_factory=dict)
     replayed: dict[Choice, tuple[int, int]] = field(default_factory=dict)
+    looked: dict[str, list[CaseResult]] = field(default_factory=dict)
     _streams: dict[str, Stream] = field(default_factory=dict)
     _possible: dict[Choice, bool] = field(default_factory=dict)
     _elements: dict[str, Elements] = field(default_factory=dict)

@@ -26,7 +26,8 @@ from cerify.semantics.errors import CerifyError
 
 SHOWING = 4  # questions about each cause on which it changes the answer, each with another query
 SEPARATING = 6  # questions that tell a cause from one other choice
-MOST = 150  # questions about the causes of a language
+LOOKED_AT = 24  # questions about each cause on which it need not show
+MOST = 300  # questions about the causes of a language
 ROUNDS = 8  # times that a search is made again, without the choices that fell
 
 
@@ -97,6 +98,24 @@ class Inquiry:
         expected = self.point(())
         return [(name, f.value) for name, f in findings.items() if f.value not in (None, expected[name])]
 
+    def look_beside(self, choice: Choice, beside: Sequence[Choice]) -> None:
+        """Ask about the axis of a choice on streams where the choice need not show, with each query of its stages.
+
+        The engine may have a meaning without a name that agrees with the choice wherever the choice shows.
+        """
+        name = choice[0]
+        if name in self.choices.looked:
+            return
+        found = self.choices.looked[name] = []
+        point = self.point(beside)
+        for stage in STAGES.get(self.choices.language, ()):
+            for template in stage.templates if name in stage.axes else ():
+                for question in Pool((template,), self.pool.skipped).further(point, self.predictor):
+                    if len(found) >= LOOKED_AT or len(self.asked) >= MOST or self.peeler.stopped:
+                        return
+                    if self.ask(question):
+                        found.append(self.asked[-1])
+
     def telling_apart(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> str:
         """Return a query and a stream, as text, that would tell a choice from its rival; "" if none is known."""
         others = [other for other in beside if other != choice]
@@ -135,6 +154,9 @@ class Inquiry:
         for choice in list(stands):
             for rival in judge.alike(choice, stands):
                 self.separate(choice, rival, stands)
+        stands = self._again(judge, stands)
+        for choice in list(stands):
+            self.look_beside(choice, stands)
         return self._again(judge, stands)
 
     def _again(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> list[Choice]:

@@ -119,9 +119,22 @@ class ChoiceScorer:
             weights = {choice: self.weigh(choice, left) for choice in left}
             worst = max(left, key=lambda c: _share_against(weights[c]))
             if all(weights[choice].stands for choice in left):
-                return left
+                break
             left.remove(worst)
-        return left
+        return [choice for choice in left if not self.is_strange(choice, left)]
+
+    def is_strange(self, choice: Choice, beside: Sequence[Choice]) -> bool:
+        """Return whether a question about the axis of a choice has a wrong answer that the choices do not give.
+
+        Then the engine has a meaning that is near to this value, and is another one.
+        """
+        return any(
+            one is not None
+            and one.wrong
+            and self.expected(one, beside) != one.given
+            and not self.excuses(choice, one.case)
+            for one in map(answer_of, self.choices.looked.get(choice[0], ()))
+        )
 
     def alike(self, choice: Choice, beside: Sequence[Choice]) -> list[Choice]:
         """Return the other choices that no answer tells from this one, beside the others.
