@@ -170,8 +170,8 @@ def print_disagreement(
     texts = {
         "query": case.query,
         "stream": "\n".join(f"{i}: {event_text(event)}" for i, event in enumerate(case.events)) or "no events",
-        "expected": format_matches(case.matches, 20) or "nothing",
-        "got": result.detail if got is None else format_matches(got, 20) or "nothing",
+        "expected": format_matches(case.matches, 20, got or ()) or "nothing",
+        "got": result.detail if got is None else format_matches(got, 20, case.matches) or "nothing",
         **notes,
         "why": why(result, held),
         "again": "\n".join([*again, *([match_command(case)] if result.outcome != "disputed" else [])]),

@@ -344,9 +344,9 @@ def difference(expected: set[Match], got: set[Match]) -> str:
     reported = [(m.at, places.get((m.events, m.bindings), set())) for m in missing]
     parts = []
     if missing:
-        parts.append(f"missing {format_matches(missing)}")
+        parts.append(f"missing {format_matches(missing, beside=extra)}")
     if extra:
-        parts.append(f"not expected {format_matches(extra)}")
+        parts.append(f"not expected {format_matches(extra, beside=missing)}")
     if any(others - {at} for at, others in reported):
         parts.append("the same events are reported at another position")
     if any(at in others for at, others in reported):
@@ -354,11 +354,27 @@ def difference(expected: set[Match], got: set[Match]) -> str:
     return "; ".join(parts)
 
 
-def format_matches(matches: Collection[Match], most: int = 6) -> str:
-    """Some matches as text: events, position, bindings and result of each."""
-    texts = [shown_match(match) for match in list(matches)[:most]]
+def format_matches(matches: Collection[Match], most: int = 6, beside: Collection[Match] = ()) -> str:
+    """Some matches as text: events, position, bindings and result of each.
+
+    beside: what they are compared with. A match of these with the same text is told apart by the match numbers.
+    """
+    others: dict[str, set[Match]] = {}
+    for match in beside:
+        others.setdefault(shown_match(match), set()).add(match)
+    texts = []
+    for match in list(matches)[:most]:
+        text = shown_match(match)
+        numbered = bool(others.get(text, set()) - {match})
+        texts.append(f"{text}, {match_number_text(match)}" if numbered else text)
     rest = len(matches) - most
     return ", ".join(texts) + (f" and {rest} more" if rest > 0 else "")
+
+
+def match_number_text(match: Match) -> str:
+    """Return the number of a match in words."""
+    number = match.more().get("match_number")
+    return "without a match number" if number is None else f"match number {number}"
 
 
 def shown_match(match: Match) -> str:

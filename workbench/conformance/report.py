@@ -217,9 +217,10 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
     yield from _heading(f"{defect.id}  {mark}{title(defect)}: {sentence(result)}")
     yield from labelled("query", case.query)
     yield from labelled("stream", "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)) or "no events")
-    yield f"  expected  {format_matches(case.matches, 20) or 'nothing'}"
-    if result.matches is not None:
-        yield f"  got       {format_matches(result.matches, 20) or 'nothing'}"
+    got = result.matches
+    yield f"  expected  {format_matches(case.matches, 20, got or ()) or 'nothing'}"
+    if got is not None:
+        yield f"  got       {format_matches(got, 20, case.matches) or 'nothing'}"
     if second := second_sentence(result):
         yield f"  judged    {second}"
     for label, text in (
@@ -317,13 +318,14 @@ def event_text(event: dict[str, Any]) -> str:
 def issue_text(defect: Defect, report: Report) -> str:
     """A defect as Markdown, to be pasted into a bug tracker."""
     result, case = defect.result, defect.result.case
-    got = "no answer" if result.matches is None else format_matches(result.matches, 20) or "nothing"
+    given = result.matches
+    got = "no answer" if given is None else format_matches(given, 20, case.matches) or "nothing"
     parts = [
         f"### {report.engine} {report.version}: {title(defect)}: {sentence(result)}",
         f"Query ({LANGUAGES[case.language].title}): `{case.query}`",
         *([f"In its own terms:\n```\n{result.translation}\n```"] if result.translation else []),
         "Stream:\n```\n" + "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)) + "\n```",
-        f"Expected: {format_matches(case.matches, 20) or 'nothing'}\n\nGot: {got}",
+        f"Expected: {format_matches(case.matches, 20, given or ()) or 'nothing'}\n\nGot: {got}",
         *([f"Why:\n```\n{defect.why}\n```"] if defect.why else []),
         *(
             [f"Likely cause: {cause}"]
@@ -364,9 +366,10 @@ def disputed_text(result: CaseResult) -> Iterator[str]:
     yield from _heading(f"disputed: {sentence(result)}")
     yield from labelled("query", case.query)
     yield from labelled("stream", "\n".join(f"{i}: {event_text(e)}" for i, e in enumerate(case.events)))
-    yield f"  expected  {format_matches(case.matches, 20) or 'nothing'}"
-    if result.matches is not None:
-        yield f"  got       {format_matches(result.matches, 20) or 'nothing'}"
+    got = result.matches
+    yield f"  expected  {format_matches(case.matches, 20, got or ()) or 'nothing'}"
+    if got is not None:
+        yield f"  got       {format_matches(got, 20, case.matches) or 'nothing'}"
     yield from labelled("from", case.id)
 
 

@@ -36,6 +36,7 @@ from cerify.conformance.model import (
     Report,
     count_of,
     difference,
+    format_matches,
     kinds_of,
     of_output,
 )
@@ -73,6 +74,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.sase.syntax import Reading, read_reading
 from cerify.semantics.values import Value
 from proofs_tests.conftest import Run
@@ -917,3 +919,17 @@ def test_one_cause_in_two_languages_is_said_to_be_perhaps_one_defect() -> None:
     assert "  alike     probably the same as d2 in SASE+, which has this cause too" in list(defect_text(both[0], found))
     assert "Probably the same as d1 in CEL" in issue_text(both[1], found)
     assert render(found).count("It is probably the same as") == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (NumberedMatch(0, (), (), match_number=2), "{} at 0 (), match number 2"),
+        (Match(0, (), ()), "{} at 0 (), without a match number"),
+    ],
+)
+def test_matches_that_differ_in_their_numbers_alone_are_told_apart(given: Match, text: str) -> None:
+    """They were printed alike, as expected and as given."""
+    expected = NumberedMatch(0, (), (), match_number=1)
+    assert f"missing {{}} at 0 (), match number 1; not expected {text};" in difference({expected}, {given})
+    assert format_matches([expected], beside=[expected]) == "{} at 0 ()"
