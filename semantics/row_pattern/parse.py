@@ -207,6 +207,8 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         require_function(name.upper(), self.dialect, span_of(name))
         if (known := scalar_function(name.upper(), arguments, span_of(meta))) is not None:
             return known
+        if name.upper() == "STRUCT":
+            raise Unsupported("there are no values of type STRUCT: write an ARRAY_AGG for each field", span_of(name))
         found = f"did you mean {MEANT[name.upper()]}?" if name.upper() in MEANT else f"there are {', '.join(FUNCTIONS)}"
         raise Unsupported(f"there is no function {name}; {found}", span_of(name))
 

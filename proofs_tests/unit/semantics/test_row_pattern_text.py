@@ -461,6 +461,18 @@ def test_least_and_greatest_of_null(name: str) -> None:
         ("snowflake", "PATTERN (A) DEFINE A AS x > LAG(x, 1, 0)", "takes 1 to 2 arguments"),
         ("snowflake", "PATTERN (A) DEFINE A AS x > LAG(x, y)", "whole number"),
         ("trino", "PATTERN (A) DEFINE A AS NULLIF(x) = 1", "takes 2 arguments"),
+        ("trino", "PARTITION BY LOWER(s) PATTERN (A) DEFINE A AS TRUE", "expressions in PARTITION BY"),
+        ("databricks", "PATTERN (A+? B) DEFINE A AS TRUE", "reluctant quantifiers"),
+        ("databricks", "PATTERN (A ^ B) DEFINE A AS TRUE", "inside a pattern"),
+        ("databricks", "AFTER MATCH SKIP TO NEXT ROW PATTERN (A) DEFINE A AS TRUE", "SKIP TO NEXT ROW"),
+        (
+            "azure",
+            "MEASURES A.x AS x AFTER MATCH SKIP PAST LAST ROW PATTERN (A) DEFINE A AS TRUE",
+            "SKIP PAST LAST ROW",
+        ),
+        ("azure", "MEASURES A.x AS x PATTERN (A{2}) DEFINE A AS TRUE", "quantifiers with numbers"),
+        ("bigquery", "ORDER BY x MEASURES ARRAY_AGG(STRUCT(x)) AS l PATTERN (A) DEFINE A AS TRUE", "for each field"),
+        ("snowflake", "PATTERN (A) DEFINE A AS DATEDIFF('fortnight', t, t) = 1", "unit of time"),
     ],
 )
 def test_what_a_dialect_refuses(name: str, text: str, reason: str) -> None:
@@ -479,6 +491,27 @@ def test_options_of_bigquery() -> None:
         in_dialect(clause.replace("use_longest_match", "speed").format("TRUE"), "bigquery")
     with pytest.raises(Unsupported, match="does not have the longest match"):
         in_dialect(clause.format("TRUE"), "trino")
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "written"),
+    [
+        ("bigquery", "DATE_DIFF(b, a, DAY)", "DATEDIFF('DAY', a, b)"),
+        ("bigquery", "DATETIME_DIFF(b, a, ISOWEEK)", "DATEDIFF('WEEK', a, b)"),
+        ("bigquery", "TIMESTAMP_DIFF(b, a, MINUTE)", "TIMESTAMPDIFF('MINUTE', a, b)"),
+        ("databricks", "DATEDIFF(HOUR, a, b)", "TIMESTAMPDIFF('HOUR', a, b)"),
+        ("duckdb", "DATE_DIFF('hour', a, b)", "DATEDIFF('HOUR', a, b)"),
+        ("trino", "DATE_DIFF('hour', a, b)", "TIMESTAMPDIFF('HOUR', a, b)"),
+    ],
+)
+def test_differences_by_unit(name: str, function: str, written: str) -> None:
+    q = in_dialect(f"ORDER BY a MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS {function} > 1", name)
+    assert show_expression(q.conditions["A"]) == f"{written} > 1"
+
+
+def test_weeks_of_bigquery_begin_on_sunday() -> None:
+    with pytest.raises(Unsupported, match="ISOWEEK"):
+        in_dialect("ORDER BY a MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS DATE_DIFF(b, a, WEEK) > 1", "bigquery")
 
 
 def test_names_are_quoted_by_the_dialect() -> None:
