@@ -20,7 +20,7 @@ MANUAL = "https://clickhouse.com/docs/sql-reference/aggregate-functions/parametr
 TYPES = {int: "Int64", float: "Float64", str: "String", bool: "Bool"}
 
 
-class Database:
+class ChdbDatabase:
     """One database in this process, with one table that holds the stream of a question."""
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ def attributes_in(tree: Any) -> Iterable[str]:
             yield from attributes_in(part)
 
 
-def answers(run: RunMessage, database: Database, mode: str | None) -> Iterable[Json]:
+def compute_answers(run: RunMessage, database: ChdbDatabase, mode: str | None) -> Iterable[Json]:
     """Return a row for each key: its level, or the positions of the events that a sequence took."""
     tree = run.tree
     if tree is None:
@@ -191,8 +191,8 @@ def _row(result: Json) -> Json:
 
 
 if __name__ == "__main__":
-    opened = Database()
+    opened = ChdbDatabase()
     chosen = sys.argv[1] if len(sys.argv) > 1 else None
     claims = {"funnel": {"output": ["groups"], "ordered_time": True}}
     ((version,),) = opened.ask("SELECT version()")
-    serve("clickhouse", version, {"funnel": lambda run: answers(run, opened, chosen)}, claims)
+    serve("clickhouse", version, {"funnel": lambda run: compute_answers(run, opened, chosen)}, claims)
