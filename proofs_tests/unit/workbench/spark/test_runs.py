@@ -357,7 +357,7 @@ def test_what_needs_a_later_release_is_refused(
     if sql:
         assert callable(cerify.spark.register)
     else:
-        with pytest.raises(Unsupported, match=r"table function of SQL needs PySpark 4\.0"):
+        with pytest.raises(Unsupported, match=r"register needs PySpark 4\.0"):
             _ = cerify.spark.register
 
 
