@@ -206,8 +206,10 @@ def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> Parse
         conjunctions = CONJUNCTIONS if is_next else ()
         for signs in (SIGNS, *conjunctions):
             if found := [sign for sign in signs if _is_sentence(f"{before} {sign} {after}", parser)]:
-                missing = " or ".join(map(repr, found))
-                return ParseError(f"{missing} is missing before {text[place.start : place.end]!r}", place)
+                missing, here = " or ".join(map(repr, found)), text[place.start : place.end]
+                left = re.search(r"(?<![\w\"])(\w+) +\Z", before) if ";" in found and place == span else None
+                hint = f'; if it is one name with a blank, write "{left[1]} {here}"' if left and here.isalnum() else ""
+                return ParseError(f"{missing} is missing before {here!r}{hint}", place)
     if tokens and word in LEFT_OUT and _is_sentence(f"{text[: span.start]} {text[span.end :]}", parser):
         return ParseError(f"{word!r} is not expected here; leave it out", span)
     return None

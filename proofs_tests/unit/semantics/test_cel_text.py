@@ -84,7 +84,7 @@ def test_show_parses_back(text: str) -> None:
         ("A ;", "", "ends too early"),
         ("A ; ) B", ")", "not expected"),
         ("A ; B)", ")", "')' is not expected here; leave it out"),
-        ("A B", "B", "';' or ':' is missing before 'B'"),
+        ("A B", "B", "';' or ':' is missing before 'B'; if it is one name with a blank, write \"A B\""),
         ("A FILTER A.x > 3 A.y = 1", "A", "'AND' is missing before 'A'"),
         ("A FILTER A[x > 3 y = 1]", "y", "'and' is missing before 'y'"),
         ("A FILTER A.x > 3 )", ")", "leave it out"),
