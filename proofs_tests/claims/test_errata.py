@@ -84,16 +84,16 @@ BIBLIOGRAPHY = {
 """The family names of the authors by key."""
 
 
-def test_the_bibliography_has_the_five_papers() -> None:
+def test_the_bibliography_has_the_papers() -> None:
     assert set(PAPERS) <= BIBLIOGRAPHY.keys()
     assert BIBLIOGRAPHY["cep17"] == ["Bucchi", "Grez", "Riveros", "Ugarte"]
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_where_authors_are_listed_they_are_all_there(paper: str) -> None:
-    """A line with a paper's title and its second author has all of them."""
+    """A line with a paper's title and its second author, if it has one, has all of them."""
     title = PAPERS[paper].partition(" (")[0].partition(":")[0]
     for path in [*DOCS.rglob("*.md"), DOCS.parent / "README.md"]:
         for line in path.read_text(encoding="utf-8").splitlines():
-            if title in line and BIBLIOGRAPHY[paper][1] in line:
+            if title in line and any(name in line for name in BIBLIOGRAPHY[paper][1:2]):
                 assert all(name in line for name in BIBLIOGRAPHY[paper]), f"{path}: {line}"
