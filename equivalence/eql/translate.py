@@ -1,4 +1,4 @@
-"""EQL in CEL, SASE+ and MATCH_RECOGNIZE, and CEL in EQL: with the same complex events, or not at all.
+"""EQL in CEL, SASE+ and MATCH_RECOGNIZE, and CEL and SASE+ in EQL: with the same complex events, or not at all.
 
 A sequence p1 ... pn `until` u is in CEL
 
@@ -24,7 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from fractions import Fraction
 from functools import reduce
+from math import ceil
 from typing import Any, assert_never
 
 from cerify.semantics import predicates as pred
@@ -35,6 +37,7 @@ from cerify.semantics.eql.functions import fold
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 
 SECONDS = 1_000_000
@@ -289,6 +292,122 @@ def _referring(predicate: Any, variable: str) -> Any:
         case pred.Anything():
             raise Unsupported("a condition that is always true or false is left out in SASE+")
     return predicate
+
+
+def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
+    """Return the rule of EQL with the matches of a query of SASE+: of one event, or of two with no such first between.
+
+    >>> from cerify.semantics.sase.parse import parse
+    >>> eql.show(sase_to_eql(parse("PATTERN SEQ(A a, ~A n, B b) WHERE [k] WITHIN 5 seconds")))
+    'sequence by k with maxspan=4999999micros [A where true] [B where true]'
+
+    A window of SASE+ is open and maxspan closed, and times are whole microseconds. Raises Unsupported for the others,
+    with a stream that shows why not.
+    """
+    if not isinstance(query, sase.SaseQuery) or query.source is not None or query.having is not None:
+        raise Unsupported("only one PATTERN with WHERE and WITHIN is a rule of EQL", query.span)
+    if query.returned.items or query.returned.non_overlap:
+        raise Unsupported("a rule of EQL has no RETURN", query.returned.span)
+    if any(block.strategy is not None for block in query.where):
+        raise Unsupported("a rule of EQL has no strategy; write the absence of another first event, ~A n", query.span)
+    if any(component.kleene for component in query.pattern):
+        raise Unsupported("a step of EQL is one event, and not one or more", query.span)
+    chosen = [component for component in query.pattern if not component.negated]
+    absent = [component for component in query.pattern if component.negated]
+    keys = [
+        c.condition.attribute for b in query.where for c in b.conjuncts if isinstance(c.condition, sase.Equivalence)
+    ]
+    filters = {component.variable: _filter_of(component, query) for component in query.pattern}
+    if len(chosen) == 1 and not absent and not keys:
+        return eql.EqlQuery(filters[chosen[0].variable])
+    if len(chosen) != 2 or query.pattern[0].negated or query.pattern[-1].negated:
+        raise Unsupported(
+            "a rule of EQL takes the sequence that begins last, and SASE+ has no absence of a sequence: on A B A B C "
+            "SEQ(A a, B b, C c) has {0, 1, 4} besides {2, 3, 4}",
+            query.span,
+        )
+    first, last = (filters[component.variable] for component in chosen)
+    others = [filters[component.variable] for component in absent]
+    if first not in others:
+        raise Unsupported(
+            f"a rule of EQL takes the sequence that begins last: on {first.category} {first.category} {last.category} "
+            f"SEQ has {{0, 2}} besides {{1, 2}}. Write SEQ({first.category} a, ~{first.category} n, {last.category} b) "
+            "with the conditions of a for n too",
+            query.span,
+        )
+    others.remove(first)
+    if len(others) > 1:
+        raise Unsupported("a rule of EQL has one `until`", query.span)
+    until = others[0] if others else None
+    if until is not None and until.category == last.category and _negation(until) not in _conditions(last):
+        raise Unsupported(
+            f"`until` ends a sequence at its last event too; add to {last.category} that it is none of the absent ones",
+            query.span,
+        )
+    fields = tuple(map(eql.EventField, keys))
+    steps = (eql.SequenceStep(first), eql.SequenceStep(last))
+    ended = None if until is None else eql.SequenceStep(until)
+    return eql.EqlQuery(eql.EventSequence(fields, _maxspan_below(query.within), steps, ended))
+
+
+def _filter_of(component: sase.Component, query: sase.SaseQuery) -> eql.EventFilter:
+    """The filter of a component: its type, and the conjuncts about its variable, in the order of their texts."""
+    conditions: list[eql.Condition] = []
+    for conjunct in (one for block in query.where for one in block.conjuncts):
+        if isinstance(conjunct.condition, sase.Equivalence):
+            continue
+        variables = clauses.variables(conjunct.condition)
+        if len(variables) > 1:
+            raise Unsupported("a filter of EQL is on one event; only [attribute] compares events", conjunct.span)
+        if variables == {component.variable}:
+            conditions.append(_condition_of(_without_variable(conjunct.condition)))
+    conditions.sort(key=eql.show_condition)
+    if not conditions:
+        return eql.EventFilter(component.type, eql.FieldConstant(True))
+    whole = conditions[0] if len(conditions) == 1 else eql.AllConditions(tuple(conditions))
+    return eql.EventFilter(component.type, whole)
+
+
+def _without_variable(predicate: Any) -> Any:
+    """The predicate on the attributes of one event. Raises Unsupported for what compares more."""
+    match predicate:
+        case sase.Reference(name, _, "only"):
+            return pred.Attribute(name)
+        case pred.Both(left, right) | pred.Either(left, right):
+            return type(predicate)(_without_variable(left), _without_variable(right))
+        case pred.Comparison(comparator, left, right):
+            return pred.Comparison(comparator, _without_variable(left), _without_variable(right))
+        case pred.Not(part):
+            return pred.Not(_without_variable(part))
+        case pred.OneOf(term, values):
+            return pred.OneOf(_without_variable(term), values)
+        case pred.InRange(term, low, high):
+            return pred.InRange(_without_variable(term), low, high)
+        case pred.Like(term, pattern):
+            return pred.Like(_without_variable(term), pattern)
+        case pred.Constant():
+            return predicate
+    raise Unsupported("EQL has no such condition on one event here")
+
+
+def _conditions(part: eql.EventFilter) -> tuple[eql.Condition, ...]:
+    return part.condition.conditions if isinstance(part.condition, eql.AllConditions) else (part.condition,)
+
+
+def _negation(part: eql.EventFilter) -> eql.Condition:
+    return eql.NegatedCondition(part.condition)
+
+
+def _maxspan_below(window: sase.SaseWindow | None) -> eql.MaximalSpan | None:
+    """The greatest maxspan in whole microseconds that is below an open window."""
+    if window is None:
+        return None
+    exact = Fraction(str(window.amount)) * sase.SECONDS[window.unit] * SECONDS
+    micros = ceil(exact) - 1
+    if micros < 0:
+        raise Unsupported("no two events are within an open window of no width", window.span)
+    unit = next(name for name, size in eql.UNITS.items() if micros % size == 0)
+    return eql.MaximalSpan(micros // eql.UNITS[unit], unit)
 
 
 # --- MATCH_RECOGNIZE --------------------------------------------------------------------------------------------------

@@ -99,7 +99,10 @@ def read_rule(source: str) -> DetectionRule:
 def is_rule_folder(query: str) -> bool:
     """Return whether a query is the name of a folder with files of rules."""
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
-    return path.name != "" and path.is_dir() and any(f.suffix in SUFFIXES for f in path.rglob("*"))
+    try:
+        return path.name != "" and path.is_dir() and any(f.suffix in SUFFIXES for f in path.rglob("*"))
+    except OSError:  # a query that is too long to be a name, or a folder that may not be read
+        return False
 
 
 def with_rule_of(

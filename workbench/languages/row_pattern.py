@@ -249,7 +249,13 @@ class RowDeciders(Deciders[MatchRecognize]):
             require_wellformed(query)
             return row_to_cel(query)
 
-        return {"cel": translated}
+        def in_eql(query: MatchRecognize, _: Reading) -> Any:
+            from cerify.equivalence.eql.translate import cel_to_eql
+
+            require_wellformed(query)
+            return cel_to_eql(row_to_cel(query))
+
+        return {"cel": translated, "eql": in_eql}
 
     def formula_to_compare(self, query: MatchRecognize, question: DecisionQuestion) -> Formula | Unsupported:
         from cerify.equivalence.rewrite.translate_row_pattern import row_to_cel

@@ -208,6 +208,7 @@ class SaseDeciders(Deciders[Tree]):
 
     @property
     def translations(self) -> Mapping[str, Callable[[Tree, Reading], Any]]:
+        from cerify.equivalence.eql.translate import sase_to_eql
         from cerify.equivalence.rewrite.translate_row_pattern import sase_to_row
         from cerify.equivalence.rewrite.translate_sase import require_written, sase_to_cel, sase_to_expression
 
@@ -223,7 +224,11 @@ class SaseDeciders(Deciders[Tree]):
             require_wellformed(query)
             return sase_to_row(query, reading)
 
-        return {"cel": in_cel, "event-expression": in_expression, "row-pattern": in_row_pattern}
+        def in_eql(query: Tree, reading: Reading) -> Any:
+            require_wellformed(query)
+            return sase_to_eql(query)
+
+        return {"cel": in_cel, "event-expression": in_expression, "row-pattern": in_row_pattern, "eql": in_eql}
 
 
 def _readable_batches(q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:

@@ -21,7 +21,7 @@ from cerify.equivalence.eql.letters import FilterAlphabet
 from cerify.equivalence.eql.slots import SlotRule, step_rules
 from cerify.equivalence.eql.texts import SearchLimit, TooManyTexts, exact, find_text, wild
 from cerify.equivalence.eql.times import Moment, times_of
-from cerify.equivalence.eql.translate import cel_to_eql, eql_to_cel, eql_to_rows, eql_to_sase
+from cerify.equivalence.eql.translate import cel_to_eql, eql_to_cel, eql_to_rows, eql_to_sase, sase_to_eql
 from cerify.equivalence.generate.eql import PROFILES, random_log, random_query
 from cerify.equivalence.verdict import Certificate, Claim, Contained, Different, Equivalent, Undecided
 from cerify.languages import language_named
@@ -443,6 +443,49 @@ def test_what_a_language_does_not_have_is_refused_with_its_place(language: str, 
     with pytest.raises(Unsupported, match=reason) as raised:
         TRANSLATIONS[language](parse(query))
     assert raised.value.span is not None
+
+
+@pytest.mark.parametrize("cases", sampled((200, 10_000), (200,)))
+@pytest.mark.filterwarnings("ignore")
+def test_a_rule_comes_back_from_sase(cases: int) -> None:
+    back = 0
+    for seed in range(cases):
+        rng = Random(seed)
+        query = random_query(rng, replace(PROFILES["plain"], keys=bool(seed % 3), steps=2), 3)
+        try:
+            tree = eql_to_sase(query)
+            rule = sase_to_eql(tree)
+        except Unsupported:
+            continue
+        S = plain_log(rng, query)
+        assert matches_of(rule, S) == matches_of(query, S), (seed, eql.show(query), eql.show(rule), list(S))
+        back += 1
+    assert back > cases / 5
+
+
+@pytest.mark.parametrize(
+    ("query", "rule"),
+    [
+        ("SEQ(A a) WHERE a.x = 1", "A where x == 1"),
+        ("SEQ(A a, ~A n, B b) WITHIN 1 minutes", "sequence with maxspan=59999999micros [A] [B]"),
+        ("SEQ(A a, ~A n, ~C u, B b) WHERE [k]", "sequence by k [A] [B] until [C]"),
+        ("SEQ(A x, ~C u, ~A n, B b) WHERE n.k = 2 and x.k = 2", "sequence [A where k == 2] [B] until [C]"),
+        ("SEQ(A a, B b)", "on A A B SEQ has {0, 2} besides {1, 2}"),
+        ("SEQ(A a, ~A n, B b) WHERE a.x = 1", "on A A B SEQ has"),
+        ("SEQ(A a, ~A n, ~B u, B b) WHERE u.x = 1", "ends a sequence at its last event too"),
+        ("SEQ(A a, B b, C c)", "on A B A B C"),
+        ("SEQ(A a, ~A n, B b) WHERE a.x < b.x", "only [attribute] compares events"),
+        ("SEQ(A+ a[])", "not one or more"),
+        ("SEQ(A a, B b) WHERE skip_till_next_match(a, b) { a.x = 1 }", "no strategy"),
+    ],
+)
+def test_a_query_of_sase_is_a_rule_or_is_said_to_be_none(query: str, rule: str) -> None:
+    tree = language_named("sase").syntax.parse(f"PATTERN {query}")
+    if rule.startswith(("A", "sequence")):
+        assert sase_to_eql(tree) == read(rule)
+    else:
+        with pytest.raises(Unsupported, match=re.escape(rule)):
+            sase_to_eql(tree)
 
 
 def test_three_steps_are_no_sequence_of_sase() -> None:

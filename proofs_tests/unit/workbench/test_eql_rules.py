@@ -400,6 +400,7 @@ def test_a_folder_of_rules_is_checked(tmp_path: Path, run: Run) -> None:
     log = written(tmp_path, "log.ndjson", *map(document_of_event, LOG))
     status, _, err = run("match", str(folder), str(log))
     assert (status, "is a folder of rules" in err) == (2, True)
+    assert run("check", " ; ".join(["A"] * 200))[0] == 0  # too long to be the name of a folder
 
 
 def test_a_field_that_no_event_has_is_named_once(tmp_path: Path, run: Run) -> None:
