@@ -119,6 +119,9 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
                     break
                 keys.update(dict.fromkeys(names))
                 phi = psi
+            case cel.Next(cel.PerKey(psi, names)) | cel.Last(cel.PerKey(psi, names)) | cel.Max(cel.PerKey(psi, names)):
+                # a law: the matches that are compared end with one event, and so are of one key
+                phi = cel.PerKey(replace(phi, phi=psi), names, span=phi.span)
             case cel.In(psi, _) | cel.Filter(psi, _) | cel.Start(psi) | cel.Strict(psi) | cel.Unless(psi, _):
                 passed.append(phi)
                 phi = psi

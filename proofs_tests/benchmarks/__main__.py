@@ -141,6 +141,7 @@ BENCHMARKS = {
     "columns": evaluation.columns,
     "window": evaluation.window,
     "partition": evaluation.partition,
+    "keyed": evaluation.keyed,
     "strategy": evaluation.strategy,
     "enumerate": evaluation.listing,
     "count": evaluation.counting,

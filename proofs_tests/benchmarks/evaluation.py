@@ -155,6 +155,24 @@ def partition(quick: bool) -> Iterator[Figure]:
         )  # fmt: skip
 
 
+def keyed(quick: bool) -> Iterator[Figure]:
+    """PER KEY against PARTITION BY, and counts of events by key, from columns, of 1,000 keys."""
+    table = uniform(200_000 if quick else 1_000_000).table
+    keys = pa.array(np.random.default_rng(1).integers(0, 1000, table.num_rows))
+    S = Stream.from_table(table.append_column("k", keys))
+    for name, around in (("Q1", ""), ("window", " WITHIN 1000 EVENTS")):
+        ours, other = (f"({QUERIES['Q1']}) {operator} [k]{around}" for operator in ("PER KEY", "PARTITION BY"))
+        yield rate(
+            f"keyed.{name}", len(S), "events/s", from_columns(ours, S), "PARTITION BY", from_columns(other, S),
+            "≥ 0.9 of it", lambda value, ratio: ratio >= 0.9,
+        )  # fmt: skip
+    for name, query in (("60", "LAST(A{60})"), ("60.30", "LAST(A{60} ; B{30})")):
+        yield rate(
+            f"keyed.count.{name}", len(S), "events/s", from_columns(f"{query} PER KEY [k]", S), "A ; B PER KEY",
+            from_columns("A ; B PER KEY [k]", S), "≥ 2e+07", lambda value, ratio: value >= 2e7,
+        )  # fmt: skip
+
+
 def strategy(quick: bool) -> Iterator[Figure]:
     """The update phase of Q1 under each selection strategy, classes given, against that of Q1."""
     S = uniform(200_000 if quick else 1_000_000)

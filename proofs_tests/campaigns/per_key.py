@@ -20,7 +20,6 @@ from random import Random
 from typing import Any
 
 import click
-import pyarrow as pa
 
 from cerify.automata.evaluate import compiled, streaming
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
@@ -132,11 +131,13 @@ def on_spark(phi: Formula, S: Stream, output: Output) -> list[Match]:
     from cerify import spark
     from cerify.spark.session import session
 
-    columns = {name: pa.array([event.attributes.get(name) for event in S]) for name in ("k", "x", "y", "u", "time")}
-    table = pa.table({"n": range(len(S)), "type": [event.type for event in S], "one": [1] * len(S), **columns})
+    names, times = ("k", "x", "y", "u", "time"), {type(event.attributes.get("time")) for event in S}
+    kind = "bigint" if times <= {int, type(None)} else "timestamp"
+    schema = f"n bigint, type string, one bigint, k string, x bigint, y bigint, u double, time {kind}"
+    rows = [(n, event.type, 1, *(event.attributes.get(name) for name in names)) for n, event in enumerate(S)]
     made = session("local[1]", **{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"})
-    rows = spark.match(made.createDataFrame(table.to_pandas()), show(phi), partition_by="one", order_by="n")
-    return sorted(Match(row["at"], tuple(row["events"])) for row in rows.collect())
+    answer = spark.match(made.createDataFrame(rows, schema), show(phi), partition_by="one", order_by="n")
+    return sorted(Match(row["at"], tuple(row["events"])) for row in answer.collect())
 
 
 def difference(rng: Random, nodes: int, events: int, spark: bool = False) -> str | None:
