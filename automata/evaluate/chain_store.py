@@ -7,7 +7,7 @@ positions, of several runs a node for each event, which knows the run before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate import keyed_kernels as kernels
 from cerify.automata.evaluate.match_stores import ENTRIES, NODE, ROOTS
-from cerify.automata.evaluate.tables import EventBatch, MatchBatch, MatchStore, Numbers, TransitionTables, require
+from cerify.automata.evaluate.tables import (
+    EventBatch,
+    MatchBatch,
+    MatchStore,
+    Numbers,
+    TransitionTables,
+    enlarged,
+    require,
+)
 from cerify.semantics.errors import BudgetExceeded
 
 POSITIONS = 2**20  # of events of matches between two enumerations
@@ -125,18 +133,16 @@ class ChainStore(MatchStore):
 class RunsStore(MatchStore):
     """The events of several runs, one run after the other, for each key; see keyed_kernels.last_of_runs.
 
-    lengths: how many events each run has. members: returns, for each class of events, the runs in which they can stand,
-    as bits. consume, ascending: as of KeyedStore. Under windows the nodes of the window are kept, else all.
+    lengths: how many events each run has. consume, ascending: as of KeyedStore. Under windows the nodes of the window
+    are kept, else all.
     """
 
     growth, most = 2, 2**30
 
-    def __init__(
-        self, lengths: tuple[int, ...], members: Callable[[], NDArray[np.uint64]], consume: bool, ascending: bool
-    ) -> None:
+    def __init__(self, lengths: tuple[int, ...], consume: bool, ascending: bool) -> None:
         super().__init__((kernels.RUN_NODE,), np.dtype(np.int64))
         self._loaded = 0
-        self._lengths, self._members = np.array(lengths, np.int64), members
+        self._lengths = np.array(lengths, np.int64)
         self._begins = np.cumsum(self._lengths) - self._lengths
         self._length, self._consume, self._ascending = sum(lengths), consume, ascending
         self.counters = np.zeros(kernels.COUNTERS, np.int64)
@@ -191,7 +197,7 @@ class RunsStore(MatchStore):
         links = tree[[kernels.BEFORE, kernels.BASE]]
         require((links < numbers).all(), "a node lies in the future")
         require((tree[[kernels.EVENT, kernels.FIRST, kernels.FIRST_OF_BASE]] < position).all(), "an event does")
-        self.counters, self.tree = counters, np.ascontiguousarray(tree)
+        self.counters, self.tree = counters, enlarged(tree, made - kept, made - kept + POSITIONS // 64)
         self.ring, self.taken, self.home = map(np.ascontiguousarray, (ring, taken, home))
 
     def _compact(self, bound: int) -> NDArray[np.bool_]:
@@ -208,10 +214,10 @@ class RunsStore(MatchStore):
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
         most = max(1, POSITIONS // self._length) if listed else ROOTS
         roots, self._events = np.empty((most, 2), np.int64), np.empty(most * self._length * listed, np.int64)
-        members, index = self._members(), 0
+        index = 0
         while index < batch.classes.size:
             index, found = kernels.last_of_runs(
-                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, members, self._lengths,
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, self.members, self._lengths,
                 self._begins, self._consume, self.counters, self.tree, self.ring, self.taken, self.home, roots,
                 self._events,
             )  # fmt: skip

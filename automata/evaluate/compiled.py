@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
@@ -84,15 +84,13 @@ def keyed_store(reports_at_last_event: bool, windowed: bool, consuming: bool, as
     return KeyedStore(reports_at_last_event, windowed, consuming, ascending)
 
 
-def chain_store(
-    lengths: tuple[int, ...], members: Callable[[], NDArray[np.uint64]], consuming: bool, ascending: bool
-) -> MatchStore:
+def chain_store(lengths: tuple[int, ...], consuming: bool, ascending: bool) -> MatchStore:
     """A store for LAST of counted events; see ChainStore. Raises Unsupported where numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.chain_store import ChainStore, RunsStore
     if len(lengths) == 1:
         return ChainStore(*lengths, consuming, ascending)
-    return RunsStore(lengths, members, consuming, ascending)
+    return RunsStore(lengths, consuming, ascending)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -175,7 +173,7 @@ class CompiledState(AutomatonEvaluator):
         consuming = self.consumption is Consumption.ANY
         ascending = self.scope.key_events is None
         if self.lengths and self.output == "matches" and not self.scope.attributes:
-            return chain_store(self.lengths, self._members, consuming, ascending)
+            return chain_store(self.lengths, consuming, ascending)
         if self.scope.keys:
             return keyed_store(self.reports_at_last_event, self.scope.windowed, consuming, ascending)
         return windowed_store(self.reports_at_last_event, self.scope.windowed, consuming)
@@ -220,6 +218,7 @@ class CompiledState(AutomatonEvaluator):
             self.cache.grow(types, growth, self.budget)
         self.snapshot = self.cache.snapshot
         self.store.resize(self.tables.final.size, max(1, self.keys.size))
+        self.store.members = self._members()
 
     def dump(self) -> bytes:
         self.grow([], [])  # as others of the automaton may have met more types

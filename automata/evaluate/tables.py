@@ -416,11 +416,13 @@ NODES_AT_FIRST = 8_192
 class MatchStore(ABC):
     """Partial matches of one stream; `tree` [..., capacity] has the nodes, of which node 0 ends the others.
 
-    growth: by which factor the capacity grows. most: the greatest capacity.
+    growth: by which factor the capacity grows. most: the greatest capacity. members: for each class of events, as bits,
+    the runs of counted events in which one can stand; set by the evaluator before each batch.
     """
 
     growth: ClassVar[int]
     most: ClassVar[int]
+    members: NDArray[np.uint64]
 
     def __init__(self, rows: tuple[int, ...], node: np.dtype[Any]) -> None:
         self.tree: NDArray[Any] = np.zeros((*rows, NODES_AT_FIRST), node)
