@@ -163,7 +163,7 @@ class CompiledState(AutomatonEvaluator):
     def _members(self) -> NDArray[np.uint64]:
         """Return for each class of events, as bits, the runs of `last_of` in which an event of it can stand."""
         predicates, runs = self.automaton.A.predicates, self.last_of or ()
-        bits = [sum(1 << predicates.index(P) for P, _ in link if P in predicates) for link, _ in runs]
+        bits = [sum(1 << predicates.index(P) for P in {P for P, _ in link} if P in predicates) for link, _ in runs]
         members = (sum(1 << g for g, of_run in enumerate(bits) if type_ & of_run) for type_ in self.types)
         return np.fromiter(members, np.uint64, len(self.types))
 
