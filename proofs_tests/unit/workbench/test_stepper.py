@@ -355,6 +355,9 @@ def test_the_matches_are_those_of_the_definition(profile: str, seeds: int) -> No
             steps = record(show(q), S, "row-pattern").steps
         except BudgetExceeded:
             continue
+        except Unsupported:  # the longest match, where conditions look at the match so far
+            assert q.longest
+            continue
         expected = list(find_matches(q, S))
         assert [found.match for step in steps for found in step.found] == expected, show(q)
         kinds["matched" if expected else "none"] += 1
