@@ -640,6 +640,14 @@ def test_a_tree_of_sqlglot_is_written() -> None:
         assert replace(read_sqlglot(tree, dialect).clause, order=q.order) == q
 
 
+def test_a_query_may_be_longer_than_the_name_of_a_file(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x\n1\n")
+    query = f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS {' OR '.join(['x = 1'] * 60)})"
+    assert run("match", query, str(table), "--language", "row-pattern")[0] == 0
+    assert run("check", query, "--language", "row-pattern")[0] == 0
+
+
 def test_commands_read_dialects(run: Run, tmp_path: Path) -> None:
     """The division of Oracle is exact, Trino's is not; the place of NULL is the dialect's."""
     halves = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x / 2 = 0.5)"
