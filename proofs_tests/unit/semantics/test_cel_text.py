@@ -115,15 +115,15 @@ def test_errors_point_at_the_place(text: str, underlined: str, says: str) -> Non
     assert says in caught.value.message
 
 
-AFTER_A = "+, :, :+, :{, ;, ALL, AND, AS, FILTER, IN, OR, PARTITION, PER, UNLESS"
+AFTER_A = "+, :, :+, :{, ;, ALL, AND, AS, FILTER, IN, OR, PARTITION, PER, UNLESS, UNTIL, WITHIN, ["
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("A, B", f"{AFTER_A}, WITHIN, [, {{ or the end"),
-        ("A | B", f"{AFTER_A}, WITHIN, [, {{ or the end"),
-        ("(A | B)", f"), {AFTER_A}, WITHIN, [ or {{"),
+        ("A, B", f"{AFTER_A}, {{, ~+ or the end"),
+        ("A | B", f"{AFTER_A}, {{, ~+ or the end"),
+        ("(A | B)", f"), {AFTER_A}, {{ or ~+"),
         ("; A", "(, PROJECT, START, STRICT, NXT, LAST, MAX or a name"),
         ("!A", "(, PROJECT, START, STRICT, NXT, LAST, MAX or a name"),
     ],
