@@ -12,20 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import cerify
-
 FINDINGS = Path(__file__).parent.parent / "docs" / "findings"
 STORED = FINDINGS / "robustness.json"
 PAGE = FINDINGS / "robustness.md"
 ADDED = ("runs", "inputs", "seconds", "crashes")
 """Figures of the fuzzers that are added up over the runs of a target."""
 FAULTS = ("killed", "disk full", "read-only", "clock jumps", "slow engine", "two at once")
-OPENING = f"""\
+OPENING = """\
 # What was tried to break it
 
 Made by `python -m proofs_tests.robustness` from what the commands below have stored when they were called with
 `--store`; no cell is written by hand. [What others may do to you](../guide/threats.md) says what each command does.
-Times are those of the processor. The version is {cerify.__version__}; a figure is of the day that its line names.
+Times are those of the processor. A figure is of the day that its line names.
 """
 
 Row = Mapping[str, Any]
