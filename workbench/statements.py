@@ -29,7 +29,7 @@ from cerify.semantics.row_pattern.interpreter import table_of
 from cerify.semantics.row_pattern.parse import Duration, parse
 from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, columns_of, resolve_column
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect
-from cerify.semantics.row_pattern.statement import Selection, Statement, is_statement, parse_statement
+from cerify.semantics.row_pattern.statement import PlainSelect, Statement, is_statement, parse_statement
 from cerify.semantics.row_pattern.statement_rows import select_rows
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 
@@ -55,7 +55,7 @@ class Pasted:
     reading: RowReading
 
     @property
-    def below(self) -> Selection | None:
+    def below(self) -> PlainSelect | None:
         """The selection in FROM or WITH that the clause reads in place of the table."""
         return None if self.statement is None else self.statement.below
 
@@ -98,7 +98,7 @@ def _navigated_null(q: MatchRecognize, S: Stream) -> rows.RowColumn | None:
     return None
 
 
-def _selected_stream(chosen: Selection, S: Stream, dialect: SqlDialect, reading: RowReading) -> Stream:
+def _selected_stream(chosen: PlainSelect, S: Stream, dialect: SqlDialect, reading: RowReading) -> Stream:
     """Return the rows of a selection over a stream, as a stream."""
     S = S if chosen.below is None else _selected_stream(chosen.below, S, dialect, reading)
     names = columns_of(S)

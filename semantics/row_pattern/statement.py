@@ -61,7 +61,7 @@ class SortItem:
 
 
 @dataclass(frozen=True)
-class Selection:
+class PlainSelect:
     """SELECT items FROM table WHERE where ORDER BY order LIMIT limit.
 
     alias: what the table is called besides, None for nothing. below: the selection that is the table in FROM, None for
@@ -74,7 +74,7 @@ class Selection:
     where: rows.Expression | None = None
     order: tuple[SortItem, ...] = ()
     limit: int | None = None
-    below: Selection | None = None
+    below: PlainSelect | None = None
 
     @property
     def expressions(self) -> tuple[rows.Expression, ...]:
@@ -84,7 +84,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Statement(Selection):
+class Statement(PlainSelect):
     """A SELECT over the output of one clause, whose rows are those of the selection below."""
 
     clause: MatchRecognize = field(kw_only=True)
@@ -149,9 +149,9 @@ class _Reader:
         alias, parts = self.after(end)
         return Statement(*self.selected(head, alias, parts), clause=clause)
 
-    def common_tables(self, keyword: int) -> tuple[dict[str, Selection], int]:
+    def common_tables(self, keyword: int) -> tuple[dict[str, PlainSelect], int]:
         """The selections of WITH by name, in lower case, and where the SELECT after them begins."""
-        common: dict[str, Selection] = {}
+        common: dict[str, PlainSelect] = {}
         at = 0
         while (found := _COMMON.match(self.plain, at, keyword)) is not None and (at > 0) == (found["lead"] == ","):
             opening = found.end() - 1
@@ -161,12 +161,12 @@ class _Reader:
             common[_unquoted(self.text[slice(*found.span("name"))]).lower()] = self.below(opening + 1, at - 1, common)
         return common, at
 
-    def below(self, start: int, end: int, common: Mapping[str, Selection]) -> Selection:
+    def below(self, start: int, end: int, common: Mapping[str, PlainSelect]) -> PlainSelect:
         """The selection that a part of the text writes, in FROM or in WITH."""
         head = self.head(start, end, common)
-        return Selection(*self.selected(head, *self.after(head.end, end)))
+        return PlainSelect(*self.selected(head, *self.after(head.end, end)))
 
-    def head(self, start: int, end: int, common: Mapping[str, Selection]) -> _Head:
+    def head(self, start: int, end: int, common: Mapping[str, PlainSelect]) -> _Head:
         """SELECT, the list, FROM and the table."""
         select = _SELECT.match(self.plain, start, end)
         if select is None:
@@ -217,7 +217,7 @@ class _Head:
 
     listed: Span
     table: str
-    below: Selection | None
+    below: PlainSelect | None
     end: int
 
 

@@ -11,14 +11,14 @@ from cerify.semantics.errors import IllFormed
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
 from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, RowReading, combined, resolve_column
-from cerify.semantics.row_pattern.statement import Selection, SelectItem, SortItem
+from cerify.semantics.row_pattern.statement import PlainSelect, SelectItem, SortItem
 from cerify.semantics.values import kind
 
 _KINDS = ("bool", "number", "string", "timestamp")
 
 
 def select_rows(
-    statement: Selection,
+    statement: PlainSelect,
     columns: Sequence[str],
     table: Sequence[Sequence[Nullable]],
     dialect: SqlDialect = STANDARD_SQL,
@@ -57,7 +57,7 @@ def select_rows(
 
 
 def _named_items(
-    statement: Selection, names: Sequence[str], chosen: Sequence[rows.Expression]
+    statement: PlainSelect, names: Sequence[str], chosen: Sequence[rows.Expression]
 ) -> Iterator[tuple[SelectItem, str, rows.Expression]]:
     """Yield the items that are no *, with their names and expressions."""
     others = [item for item in statement.items if item.expression is not None]
@@ -73,7 +73,7 @@ def _named_items(
             at += 1
 
 
-def _resolved(e: rows.Expression, statement: Selection, columns: Sequence[str]) -> rows.Expression:
+def _resolved(e: rows.Expression, statement: PlainSelect, columns: Sequence[str]) -> rows.Expression:
     """Return the expression with the output's names of its columns. Raises IllFormed."""
     if isinstance(e, rows.RowColumn):
         known = {name.upper() for name in (statement.alias, statement.table.split(".")[-1].strip()) if name}
@@ -89,7 +89,7 @@ def _resolved(e: rows.Expression, statement: Selection, columns: Sequence[str]) 
 
 
 def _sort_expression(
-    e: rows.Expression, statement: Selection, columns: Sequence[str], aliases: Mapping[str, rows.Expression]
+    e: rows.Expression, statement: PlainSelect, columns: Sequence[str], aliases: Mapping[str, rows.Expression]
 ) -> rows.Expression:
     """Return what ORDER BY sorts by: an item by its alias or its number, or an expression over the output."""
     if isinstance(e, rows.RowColumn) and e.variable is None and e.name.lower() in aliases:
