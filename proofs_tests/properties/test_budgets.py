@@ -32,7 +32,7 @@ FEW = [
     ("event-expression", "th", "contained"),
     ("sase", "rounds", "match-denotational"),
     ("sase", "matches", "match-automaton"),
-    ("sase", "matches", "explain"),
+    ("cel", "matches", "explain"),
     ("row-pattern", "texts", "match-automaton"),
     ("event-expression", "names", "contained"),
     ("row-pattern", "measures", "rows"),
