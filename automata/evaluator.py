@@ -204,6 +204,11 @@ class Evaluator(ABC):
         """All matches of a stream that is there as a whole, sorted: `push` and `finish`."""
         return Matches(sorted(self.push(batch) + self.finish()))
 
+    def evaluate_stream(self, S: Stream) -> list[Match]:
+        """Return the matches of `evaluate`, for a Stream that is known to have what the query needs."""
+        with self.budget.timed():
+            return sorted(self.push_stream(S) + self.flush())
+
     def fresh(self) -> Self:
         """An evaluator of the same query that has read nothing."""
         make, arguments = self.remade()

@@ -129,6 +129,7 @@ class Stream(Sequence[Event]):
         self.schema, self.columns, self.fits = schema, columns, schema is None
         self.unread: Mapping[str, str] = {}
         self.lists: Mapping[str, Any] = {}
+        self._meant: dict[str, list[str]] = {}  # for each attribute asked for an element that no list has, others
         if is_table(events):
             from cerify.semantics.arrow_columns import arrow_table, stream_table
             from cerify.semantics.arrow_rows import rows_of_table
@@ -203,17 +204,21 @@ class Stream(Sequence[Event]):
 
     def _add_elements(self, names: Iterable[str]) -> None:
         """Add the attributes that ask for elements of lists, as "tags.any.new"; a stream has those that are used."""
-        from cerify.semantics.object_rows import elements_of
+        from cerify.semantics.object_rows import elements_of, meant_elements
 
         names = [name for name in names if ".any." in name]
         lists = {name: v if isinstance(v, list) else v.to_pylist() for name, v in self.lists.items() if names}
-        for name in sorted(set(names)):
+        for name in sorted({*names} - {*self._meant}):
             flags = elements_of(name, lists)
-            if flags is None or (self._table is not None and name in self._table.column_names):
+            if self._table is not None and name in self._table.column_names:
+                continue
+            if self._events is not None and any(name in event.attributes for event in self._events):
+                continue
+            if not any(flags or ()) and (meant := meant_elements(name, lists)) is not None:
+                self._meant[name] = meant
+            if flags is None:
                 continue
             if self._events is not None:
-                if any(name in event.attributes for event in self._events):
-                    continue
                 self._events = tuple(
                     event if flag is None else Event(event.type, {**event.attributes, name: flag})
                     for event, flag in zip(self._events, flags, strict=True)
@@ -221,6 +226,11 @@ class Stream(Sequence[Event]):
             if self._table is not None:
                 self._table = self._table.append_column(name, pa.array(flags, pa.bool_()))
             self.columns = None if self.columns is None else [*self.columns, name]
+
+    def known_attributes(self, names: Iterable[str]) -> list[str]:
+        """Return the names without those that ask for an element that no list has, and with what may be meant."""
+        meant = [name for others in self._meant.values() for name in others]
+        return list(dict.fromkeys([*(name for name in names if name not in self._meant), *meant]))
 
     @property
     def events(self) -> tuple[Event, ...]:

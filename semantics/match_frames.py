@@ -31,6 +31,11 @@ OUTPUT_SUFFIXES: Mapping[str, OutputFormat] = {
 }
 
 
+def _attributes_of(S: Stream) -> dict[str, None]:
+    """Return the attributes that events have, in the order of the stream."""
+    return dict.fromkeys(name for event in S.events for name in event.attributes) if len(S) else {}
+
+
 class MatchColumns:
     """The columns of some matches over a stream.
 
@@ -46,13 +51,16 @@ class MatchColumns:
         open_: Sequence[bool] | None = None,
     ) -> None:
         self._matches = matches
+        shown = _attributes_of(S)
+        if missing := [name for name in attributes or () if name not in shown and name != TYPE]:
+            S.require_read(missing)
+            shown = _attributes_of(S)  # with those that ask for elements of lists
         self._events = S.events if len(S) else ()
-        known = dict.fromkeys(name for event in self._events for name in event.attributes)
+        known = {TYPE, *S.known_attributes(shown)}
         for name in attributes or ():
-            if name not in known and name != TYPE:
-                S.require_read([name])
+            if name not in known:
                 raise IllFormed(f"no event has the attribute {name!r}{did_you_mean(name, known)}")
-        self._attributes = list(known) if attributes is None else list(attributes)
+        self._attributes = list(shown) if attributes is None else list(attributes)
         self._open = open_ if open_ is not None and any(open_) else None
 
     def columns(self) -> dict[str, list[Any]]:

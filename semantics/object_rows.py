@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cerify.semantics.arguments import short_repr
+from cerify.semantics.arguments import format_names, short_repr
 from cerify.semantics.errors import InputError
 from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.schemas import TIME, TYPE, Event, Schema
@@ -131,12 +131,46 @@ def fitted_objects(
     return fitted, notes
 
 
-def what_list(name: str) -> str:
-    """Return the reason why a list is not an attribute, with the attributes that stand for it."""
-    return (
-        f"a list, whose number of elements is the attribute {f'{name}.{COUNT}'!r}; whether x is one of them says "
-        f"{f'{name}{ANY}x'!r}"
-    )
+def what_list(name: str, fields: Collection[str] = ()) -> str:
+    """Return the reason why a list is not an attribute, with the attributes that stand for it.
+
+    fields: those of its objects, by their paths, if it is a list of objects.
+    """
+    counted = f"number of elements is the attribute {f'{name}.{COUNT}'!r}"
+    if fields:
+        has = f"whether one has x as its FIELD ({format_names(fields)}) says {f'{name}.FIELD{ANY}x'!r}"
+        return f"a list of objects, whose {counted}; {has}"
+    return f"a list, whose {counted}; whether x is one of them says {f'{name}{ANY}x'!r}"
+
+
+def fields_of_first(rows: Iterable[Sequence[Any] | None]) -> list[str]:
+    """Return the paths in the first element of some lists that is there, none if it is no object."""
+    return next((list(_paths(one)) for row in rows for one in row or () if one is not None), [])
+
+
+def _paths(element: Any) -> Iterator[str]:
+    """Yield the paths to the values in an element that can be asked for, "" for one that is a value itself."""
+    pending = [("", element, 0)]
+    while pending:
+        path, value, depth = pending.pop()
+        if isinstance(value, Mapping):
+            if depth < DEEPEST:
+                inner = [(f"{path}.{key}" if path else str(key), one, depth + 1) for key, one in value.items()]
+                pending.extend(reversed(inner))
+        elif not isinstance(value, list | tuple) or (path and not all(isinstance(v, Mapping | list) for v in value)):
+            yield path
+
+
+def _asked_element(name: str, lists: Collection[str]) -> tuple[str, str, str] | None:
+    """Return the list that an attribute asks about, the path in its elements ("" for none) and the element's text."""
+    at = name.find(ANY)
+    while at > 0:
+        path, element = name[:at], name[at + len(ANY) :]
+        for known in lists:
+            if path == known or path.startswith(f"{known}."):
+                return known, path[len(known) + 1 :], element
+        at = name.find(ANY, at + 1)
+    return None
 
 
 def elements_of(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]]) -> list[bool | None] | None:
@@ -148,15 +182,32 @@ def elements_of(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]]) 
       >>> elements_of("tags.any.new", {"tags": [["new", "sale"], [], None]})
       [True, False, None]
     """
-    at = name.find(ANY)
-    while at > 0:
-        path, element = name[:at], name[at + len(ANY) :]
-        for known, rows in lists.items():
-            if path == known or path.startswith(f"{known}."):
-                keys = path[len(known) + 1 :]
-                return [None if row is None else any(_has(one, keys, element) for one in row) for row in rows]
-        at = name.find(ANY, at + 1)
-    return None
+    if (asked := _asked_element(name, lists)) is None:
+        return None
+    known, keys, text = asked
+    return [None if row is None else any(_has(one, keys, text) for one in row) for row in lists[known]]
+
+
+def meant_elements(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]]) -> list[str] | None:
+    """Return attributes that may be meant by one that asks for what no element is; None if an element can be it.
+
+      >>> meant_elements("items.any.x1", {"items": [[{"sku": "x1"}], []]})
+      ['items.sku.any.x1']
+
+    Where the list is empty throughout, any element could be it. Of attributes that may be meant those that are true of
+    some event are listed alone, if there are any.
+    """
+    if (asked := _asked_element(name, lists)) is not None:
+        known, keys, text = asked
+        elements = [one for row in lists[known] for one in row or () if one is not None]
+        paths = {known: dict.fromkeys(path for one in elements for path in _paths(one))}
+        if keys in paths[known] or not elements:
+            return None
+    else:
+        text = name.partition(ANY)[2]
+        paths = {known: dict.fromkeys(fields_of_first(its)) for known, its in lists.items()}
+    meant = [f"{known}.{path}".rstrip(".") + ANY + text for known, its in paths.items() for path in its]
+    return [one for one in meant if any(elements_of(one, lists) or ())] or meant
 
 
 def _has(element: Any, keys: str, text: str) -> bool:
@@ -312,6 +363,9 @@ class ObjectRows:
                     self._join(name, classes)
             except BadTime as error:
                 self._set_aside(name, error.row, str(error))
+        for name, rows in self._lists.items():
+            reason = what_list(name, [field for field in fields_of_first(rows.values()) if field])
+            self.unread[name] = self.unread[name].replace(what_list(name), reason)
         for name in self.unread:
             for row, attributes in enumerate(self._rows):
                 value = attributes.pop(name, None)

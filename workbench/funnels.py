@@ -387,9 +387,9 @@ def _read_stream(events: Events | str | Path, question: FunnelQuestion) -> Strea
 def _warn_of_steps(question: FunnelQuestion, S: Stream) -> None:
     if len(S) == 0:
         return
-    types, columns = _types(S), set(S.table.column_names)
     predicates = [step.predicate for step in (*question.steps, question.between) if step is not None]
     S.require_read({attribute.name for p in predicates if p is not None for attribute in mentions(p)})
+    types, columns = _types(S), {*S.known_attributes(S.table.column_names)}
     for step in (*question.steps, *([question.between] if question.between else [])):
         if step.type is not None and step.type not in types:
             hint = did_you_mean(step.type, types) or f"; there is {format_names(types)}"
@@ -414,9 +414,9 @@ def _types(S: Stream) -> list[str]:
 
 def _column(S: Stream, name: str, what: str) -> Any:
     """Return a column of the stream's table. Raises InputError, which says what it is needed for."""
-    names = [column for column in S.table.column_names if column != TYPE]
     if name != TIME:  # an event without a time stands apart
         S.require_read([name])
+    names = [column for column in S.known_attributes(S.table.column_names) if column != TYPE]
     if name not in names:
         hint = did_you_mean(name, names) or f"; there is {format_names(names)}"
         raise InputError(f"no event has the attribute {name!r} for {what}{hint}")

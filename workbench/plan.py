@@ -329,13 +329,17 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
         found = [problem for problem in language.syntax.problems(query, S.schema) if problem.rule == "unbound"]
     else:
         seen = observed(S)
+        attributes = {
+            R: {name: its.get(name, "bool") for name in S.known_attributes(its)} for R, its in seen.types.items()
+        }
+        seen = ObservedSchema(attributes, seen.mixed)
         if "" in seen.types:
             n = next(n for n, event in enumerate(S) if not event.type)
             raise InputError(f"event {n}: its type is empty; every event has a type")
         misfitting = misfits(language, query, seen) if seen.types else ()
         found = [_with_text(problem, S, seen, language) for problem in misfitting]
         found += language.syntax.stream_problems(query, S)
-        columns = S.columns or ()
+        columns = S.known_attributes(S.columns or ())
         if seen.types or {*columns} - {TYPE}:  # without rows a file may be read without its header
             missing = [] if S.columns is None else list(language.syntax.missing_columns(query, columns))
     for problem in (missing + (found if strict else []))[:1]:

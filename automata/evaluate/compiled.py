@@ -550,4 +550,4 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
 
 def core_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
     """All matches over a whole stream, sorted. Raises Unsupported where filters compare events, and BudgetExceeded."""
-    return CompiledCoreEvaluator(phi, budget).evaluate(S)
+    return CompiledCoreEvaluator(phi, budget).evaluate_stream(S)

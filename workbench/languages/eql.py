@@ -285,7 +285,7 @@ def _machine(query: eql.EqlQuery, schema: Schema | None, options: Options) -> Ev
 def _by_machine(query: eql.EqlQuery, S: Stream, options: Options) -> Iterable[Match]:
     from cerify.automata.eql.machine import SlotMachine
 
-    return SlotMachine(query, options.eql_reading, options.budget).evaluate(S)
+    return SlotMachine(query, options.eql_reading, options.budget).evaluate_stream(S)
 
 
 def _why_not_compiled(query: eql.EqlQuery, schema: Schema | None, options: Options) -> Unsupported | None:

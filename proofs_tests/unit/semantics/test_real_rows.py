@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import pickle
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -20,9 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cerify
+from cerify.languages import LANGUAGES
 from cerify.semantics.arrow_times import times_if_text, times_in_column
 from cerify.semantics.arrow_types import VALUE_TYPES
-from cerify.semantics.errors import IllFormed, InputError, InputWarning, QueryWarning
+from cerify.semantics.errors import IllFormed, InputError, InputWarning, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Schema, Stream, observed
 from cerify.semantics.files import as_stream, read, read_schema
 from cerify.semantics.json_events import json_of_event
@@ -657,6 +659,70 @@ def test_an_attribute_says_whether_a_list_has_an_element(reader: str, source: Ca
     declared = as_stream(source(reader, LISTED), schema=schema)
     assert [event.get("items.sku.any.x2") for event in declared] == [False, True, None]
     assert [event.get("tags.any.new") for event in declared] == [True, False, None]
+
+
+NO_ELEMENTS = {
+    "items.any.x1": "items.sku.any.x1",
+    "items.nn.any.2": "items.n.any.2",
+    "tags.x.any.new": "tags.any.new",
+    "tag.any.new": "tags.any.new",
+}
+NAMING = {
+    "cel": 'A FILTER A."{}" = false',
+    "core-cel": '(A AS x) FILTER x."{}" = false',
+    "sase": """PATTERN SEQ(A a) WHERE skip_till_any_match(a) {{ a."{}" = false }} RETURN a.user""",
+    "eql": "A where `{}` == false",
+    "row-pattern": 'MATCH_RECOGNIZE (PATTERN (P) DEFINE P AS NOT "{}")',
+}
+
+
+@pytest.mark.parametrize("reader", NESTED)
+def test_what_no_element_can_be_is_no_attribute(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    """Such a condition was false for all events, silently."""
+    for name, meant in NO_ELEMENTS.items():
+        for language, text in NAMING.items():
+            with pytest.raises(IllFormed, match=rf"'{re.escape(name)}'.*did you mean .?{re.escape(meant)}"):
+                cerify.match(text.format(name), source(reader, LISTED), language=language, strict=True)
+        S = as_stream(source(reader, LISTED))
+        with pytest.raises(IllFormed, match=f"no event has the attribute '{name}'; did you mean '{meant}'"):
+            cerify.match("A", S).to_arrow(S, [name])
+        with pytest.warns(QueryWarning, match=f"no event has the attribute '{name}'.*'{meant}'"):
+            cerify.funnel(source(reader, LISTED), [f'A["{name}" = true]'], by="user")
+    with pytest.raises(InputError, match=r"a list of objects, .*FIELD \(sku, n\) says 'items\.FIELD\.any\.x'"):
+        cerify.match("A FILTER A.items = 1", source(reader, LISTED))
+    empty = source(reader, [{"type": "A", "tags": []}, {"type": "A", "tags": ["new"]}])
+    assert [m.at for m in cerify.match('A FILTER A."tags.any.old" = false', empty, strict=True)] == [0, 1]
+
+
+@pytest.mark.parametrize("reader", NESTED)
+def test_elements_are_asked_for_by_columns_and_funnels(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    """These said that no event had the attribute."""
+    S = as_stream(source(reader, LISTED))
+    (*found, _) = cerify.match("A OR B", S).to_arrow(S, ["user", "items.sku.any.x3"]).to_pylist()
+    assert [row["A.items.sku.any.x3"] for row in found] == [False, True]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        funnels = [
+            cerify.funnel(source(reader, LISTED), ['A["tags.any.sale" = true]', "B"], by="user", order="stream"),
+            cerify.funnel(source(reader, LISTED), ["A", "B"], by="tags.any.sale", order="stream"),
+        ]
+    assert [[count.keys for count in funnel.counts] for funnel in funnels] == [[1, 1], [2, 0]]
+
+
+@pytest.mark.parametrize("language", NAMING)
+@pytest.mark.parametrize("reader", ["table", "parquet"])
+def test_no_evaluator_needs_what_a_query_does_not_name(
+    language: str, reader: str, source: Callable[[str, Rows], Any]
+) -> None:
+    rows = [row | {"lasted": timedelta(seconds=1), "f": False} for row in LISTED]
+    for evaluator in LANGUAGES[language].evaluators:
+        try:
+            found = cerify.match(
+                NAMING[language].format("f"), source(reader, rows), language=language, evaluator=evaluator
+            )
+        except Unsupported:
+            continue
+        assert [m.at for m in found] == [0, 1, 2][: 3 if language == "row-pattern" else 2]
 
 
 def test_elements_of_several_files_and_of_single_values(tmp_path: Path) -> None:
